@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# make help
+SHELL := /bin/bash
+.DEFAULT_GOAL := build
+BUILD ?= build
+PREFIX ?= /usr/local
+PYTHON := /usr/bin/python3
+# Commands that install packages or build network namespaces need root; `sudo make …` or a root shell.
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+
+BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburcu-dev libmnl-dev libevent-dev \
+	libyang2-dev libyang2-tools libjansson-dev libsystemd-dev libcmocka-dev libnuma-dev libpcap-dev
+RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
+LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang libbpf-dev procps
+TEST_PACKAGES = python3-pytest python3-scapy python3-pyroute2 python3-numpy gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctags qemu-user
+# A command or header of each group; all there = nothing to install, and no network needed.
+HAVE = meson ninja pkg-config yanglint ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd
+
+.PHONY: help deps build check test e2e demo demo-stop bench fuzz sanitize install uninstall clean
+
+help: ## this list
+	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1@\2/p' $(MAKEFILE_LIST) | column -t -s@
+
+deps: ## install what building, testing and the demo need (Debian 12 packages)
+	@missing=; for c in $(HAVE); do command -v $$c >/dev/null || missing="$$missing $$c"; done; \
+	for p in libdpdk liburcu-qsbr libmnl libevent libyang jansson libsystemd cmocka; do \
+		pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
+	$(PYTHON) -c 'import prompt_toolkit, rich, yaml, pytest, scapy, pyroute2' 2>/dev/null || missing="$$missing python3-modules"; \
+	if [ -z "$$missing" ]; then echo "deps: everything is installed"; exit 0; fi; \
+	echo "deps: installing packages (missing:$$missing)"; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	for try in 1 2 3; do $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends \
+		$(BUILD_PACKAGES) $(RUN_PACKAGES) $(LAB_PACKAGES) $(TEST_PACKAGES) && break; \
+		[ $$try = 3 ] && { echo "deps: apt-get failed three times; is a package mirror reachable?" >&2; exit 1; }; sleep 5; done
+
+$(BUILD)/build.ninja: | deps
+	meson setup $(BUILD) -Dbuildtype=release -Db_lto=true
+
+build: $(BUILD)/build.ninja ## build/kamueed and everything else (release, LTO)
+	ninja -C $(BUILD)
+
+check: build ## lint, unit and path tests: no root, no huge pages, under a minute once built
+	meson test -C $(BUILD) --no-rebuild --print-errorlogs --no-suite bench
+	$(PYTHON) -m pytest -q tests/cli
+
+e2e: build ## end-to-end tests with real FRR, BIRD and kernel in namespaces (root)
+	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(if $(CI),CI=$(CI),) $(if $(KEEP),KEEP=$(KEEP),) $(PYTHON) -m pytest -q tests/e2e $(ARGS)
+
+test: check e2e ## everything: check + e2e; installs what it needs
+
+demo: build ## the main job: a full BGP table from two ISPs through kamueed, in namespaces (root)
+	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed ./kamuee demo start $(ARGS)
+
+demo-stop: ## end the demo and remove all it made
+	$(SUDO) ./kamuee demo stop
+
+bench: build ## measured claims: lookups, forwarding, full table, convergence (root for the last two)
+	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(PYTHON) bench/run.py --build $(BUILD) $(ARGS)
+
+fuzz: ## run each libFuzzer harness for SECONDS_EACH (default 60) with clang and sanitizers
+	@command -v clang >/dev/null || { echo "fuzz: apt-get install clang libclang-rt-14-dev"; exit 1; }
+	[ -d $(BUILD)-fuzz ] || CC=clang meson setup $(BUILD)-fuzz -Dbuildtype=debugoptimized -Db_lto=false -Dfuzz=true -Dbench=false
+	ninja -C $(BUILD)-fuzz
+	@set -e; found=; for f in $$(find $(BUILD)-fuzz -name '*_fuzz' -type f -perm -u+x); do found=1; echo "== $$f"; \
+		mkdir -p $(BUILD)-fuzz/corpus/$$(basename $$f); \
+		$$f -max_total_time=$(or $(SECONDS_EACH),60) -print_final_stats=1 $(BUILD)-fuzz/corpus/$$(basename $$f); done; \
+		[ -n "$$found" ] || { echo "fuzz: no harness was built"; exit 1; }
+
+sanitize: ## unit and path tests under AddressSanitizer and UBSan
+	[ -d $(BUILD)-asan ] || meson setup $(BUILD)-asan -Dbuildtype=debugoptimized -Db_lto=false -Dsanitize=asan+ubsan -Dbench=false
+	ninja -C $(BUILD)-asan
+	meson test -C $(BUILD)-asan --no-rebuild --print-errorlogs --timeout-multiplier 5 --no-suite lint
+
+install: build ## install below PREFIX (default /usr/local)
+	$(SUDO) meson install -C $(BUILD) --no-rebuild
+
+uninstall: ## remove what install put there
+	$(SUDO) ninja -C $(BUILD) uninstall
+
+clean: ## remove the build directories
+	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan
