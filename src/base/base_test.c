@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// base_test.c - addresses, checksums, text and vectors
+#include "base/checksum.h"
+#include "base/hash.h"
+#include "base/ip.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+static void prefix_text_survives_parse_and_format(void **state)
+{
+    static const char *const text[] = {"0.0.0.0/0", "10.0.0.0/8",        "192.0.2.1/32",
+                                       "::/0",      "2001:db8::/32",     "fe80::1/128",
+                                       "128.0.0.0/1", "2001:db8:8000::/33"};
+    for (unsigned i = 0; i < sizeof text / sizeof *text; i++) {
+        struct prefix p;
+        char buf[PREFIX_TEXT_MAX];
+        assert_int_equal(prefix_parse(text[i], &p, false), 0);
+        assert_string_equal(prefix_format(&p, buf), text[i]);
+    }
+}
+
+static void prefix_parse_refuses_what_is_no_prefix(void **state)
+{
+    static const char *const text[] = {"", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "10.0.0.1/8", "::/129",
+                                       "10.0.0/8", "10.0.0.0/8x", "x", "2001:db8::1/32"};
+    struct prefix p;
+    for (unsigned i = 0; i < sizeof text / sizeof *text; i++)
+        assert_int_equal(prefix_parse(text[i], &p, false), -EINVAL);
+    assert_int_equal(prefix_parse("10.1.2.3/8", &p, true), 0); // lenient: host bits are cut
+    assert_int_equal(p.b[1], 0);
+}
+
+static void prefix_covers_exactly_what_lies_below(void **state)
+{
+    struct prefix outer, inner;
+    assert_int_equal(prefix_parse("10.64.0.0/10", &outer, false), 0);
+    assert_int_equal(prefix_parse("10.127.255.0/24", &inner, false), 0);
+    assert_true(prefix_covers(&outer, &inner));
+    assert_false(prefix_covers(&inner, &outer));
+    assert_true(prefix_covers(&outer, &outer));
+    assert_int_equal(prefix_parse("10.128.0.0/24", &inner, false), 0);
+    assert_false(prefix_covers(&outer, &inner));
+    assert_true(prefix_compare(&outer, &inner) < 0);
+}
+
+// Adding the finished checksum to the data gives all ones (RFC 1071 §1).
+static void checksum_of_data_with_its_checksum_is_zero(void **state)
+{
+    uint8_t data[64];
+    for (unsigned n = 4; n <= sizeof data; n += 2) {
+        for (unsigned i = 0; i < n; i++)
+            data[i] = (uint8_t)hash_mix32(i * 31 + n);
+        memset(data, 0, 2);
+        uint16_t sum = checksum(data, n);
+        memcpy(data, &sum, 2);
+        assert_int_equal(checksum(data, n), 0);
+    }
+}
+
+static void checksum_replaced_equals_checksum_computed_anew(void **state)
+{
+    uint16_t data[10];
+    for (unsigned round = 0; round < 100000; round++) {
+        for (unsigned i = 0; i < 10; i++)
+            data[i] = (uint16_t)hash_mix32(round * 10 + i);
+        if (round % 7 == 0)
+            data[3] = 0xffff;
+        data[5] = 0;
+        data[5] = checksum(data, sizeof data);
+        uint16_t to = round % 5 ? (uint16_t)(data[3] - 1) : 0, from = data[3];
+        uint16_t replaced = checksum_replace(data[5], from, to);
+        data[3] = to;
+        data[5] = replaced;
+        assert_int_equal(checksum(data, sizeof data), 0);
+    }
+}
+
+static void numbers_outside_their_range_are_refused(void **state)
+{
+    uint64_t v = 7;
+    assert_int_equal(text_parse_u64("9600", 68, 9600, &v), 0);
+    assert_int_equal(v, 9600);
+    assert_int_equal(text_parse_u64("9601", 68, 9600, &v), -ERANGE);
+    assert_int_equal(text_parse_u64("99999999999999999999", 0, UINT64_MAX, &v), -ERANGE);
+    assert_int_equal(text_parse_u64("-1", 0, 10, &v), -EINVAL);
+    assert_int_equal(text_parse_u64("12x", 0, 100, &v), -EINVAL);
+    assert_int_equal(v, 9600);
+}
+
+static void mac_text_survives_parse_and_format(void **state)
+{
+    uint8_t mac[6];
+    char buf[MAC_TEXT_MAX];
+    assert_int_equal(text_parse_mac("02:ab:00:00:00:ff", mac), 0);
+    assert_string_equal(text_format_mac(mac, buf), "02:ab:00:00:00:ff");
+    assert_int_equal(text_parse_mac("02:ab:00:00:00", mac), -EINVAL);
+    assert_int_equal(text_parse_mac("02:ab:00:00:00:ff:01", mac), -EINVAL);
+}
+
+static void text_grows_as_it_is_written(void **state)
+{
+    struct text t = {0};
+    for (unsigned i = 0; i < 1000; i++)
+        text_printf(&t, "%u,", i % 10);
+    assert_int_equal(t.n, 2000);
+    assert_memory_equal(text_str(&t) + 1998, "9,", 3);
+    text_free(&t);
+    assert_string_equal(text_str(&t), "");
+}
+
+static void vec_keeps_order_while_it_grows(void **state)
+{
+    VEC(unsigned) v = {0};
+    for (unsigned i = 0; i < 1000; i++)
+        *vec_push(&v) = i;
+    unsigned expect = 0;
+    vec_foreach(&v, p) assert_int_equal(*p, expect++);
+    assert_int_equal(expect, 1000);
+    vec_del_swap(&v, 0);
+    assert_int_equal(v.item[0], 999);
+    vec_free(&v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prefix_text_survives_parse_and_format),
+        cmocka_unit_test(prefix_parse_refuses_what_is_no_prefix),
+        cmocka_unit_test(prefix_covers_exactly_what_lies_below),
+        cmocka_unit_test(checksum_of_data_with_its_checksum_is_zero),
+        cmocka_unit_test(checksum_replaced_equals_checksum_computed_anew),
+        cmocka_unit_test(numbers_outside_their_range_are_refused),
+        cmocka_unit_test(mac_text_survives_parse_and_format),
+        cmocka_unit_test(text_grows_as_it_is_written),
+        cmocka_unit_test(vec_keeps_order_while_it_grows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// clock.h - monotonic time in nanoseconds, for managers
+//
+// Forwarders read the TSC instead (rte_rdtsc). Any thread; no state.
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define NS_PER_S 1000000000ull
+#define NS_PER_MS 1000000ull
+#define NS_PER_US 1000ull
+
+static inline uint64_t clock_now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+#endif

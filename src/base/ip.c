@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ip.c - parsing, printing and comparing addresses and prefixes
+#include "base/ip.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+uint8_t ip_family_of_af(int af)
+{
+    return af == AF_INET ? IP4 : af == AF_INET6 ? IP6 : IP_NONE;
+}
+
+int ip_af_of_family(uint8_t family)
+{
+    return family == IP4 ? AF_INET : family == IP6 ? AF_INET6 : AF_UNSPEC;
+}
+
+const char *ip_format(const struct ip_addr *a, char *buf)
+{
+    if (!inet_ntop(ip_af_of_family(a->family), a->b, buf, IP_TEXT_MAX))
+        snprintf(buf, IP_TEXT_MAX, "-");
+    return buf;
+}
+
+const char *prefix_format(const struct prefix *p, char *buf)
+{
+    struct ip_addr a = {.family = p->family};
+    char text[IP_TEXT_MAX];
+
+    memcpy(a.b, p->b, 16);
+    snprintf(buf, PREFIX_TEXT_MAX, "%s/%u", ip_format(&a, text), p->len);
+    return buf;
+}
+
+int ip_parse(const char *text, struct ip_addr *a)
+{
+    memset(a, 0, sizeof *a);
+    if (inet_pton(AF_INET, text, a->b) == 1)
+        a->family = IP4;
+    else if (inet_pton(AF_INET6, text, a->b) == 1)
+        a->family = IP6;
+    else
+        return -EINVAL;
+    return 0;
+}
+
+int prefix_parse(const char *text, struct prefix *p, bool lenient)
+{
+    char addr[PREFIX_TEXT_MAX];
+    const char *slash = strchr(text, '/');
+    size_t n = slash ? (size_t)(slash - text) : strlen(text);
+    struct ip_addr a;
+
+    if (n >= sizeof addr)
+        return -EINVAL;
+    memcpy(addr, text, n);
+    addr[n] = 0;
+    if (ip_parse(addr, &a))
+        return -EINVAL;
+    unsigned long len = ip_bits(a.family);
+    if (slash) {
+        char *end;
+        if (slash[1] < '0' || slash[1] > '9')
+            return -EINVAL;
+        len = strtoul(slash + 1, &end, 10);
+        if (*end || len > ip_bits(a.family))
+            return -EINVAL;
+    }
+    memset(p, 0, sizeof *p);
+    p->family = a.family;
+    p->len = (uint8_t)len;
+    memcpy(p->b, a.b, 16);
+    prefix_canon(p);
+    return lenient || !memcmp(p->b, a.b, 16) ? 0 : -EINVAL;
+}
+
+void prefix_canon(struct prefix *p)
+{
+    unsigned full = p->len / 8, rest = p->len % 8;
+
+    if (full >= 16)
+        return;
+    if (rest)
+        p->b[full++] &= (uint8_t)(0xff00 >> rest);
+    memset(p->b + full, 0, 16 - full);
+}
+
+static bool bits_equal(const uint8_t *a, const uint8_t *b, unsigned len)
+{
+    unsigned full = len / 8, rest = len % 8;
+
+    if (memcmp(a, b, full))
+        return false;
+    return !rest || !((a[full] ^ b[full]) & (0xff00 >> rest) & 0xff);
+}
+
+bool prefix_has(const struct prefix *p, const struct ip_addr *a)
+{
+    return p->family == a->family && bits_equal(p->b, a->b, p->len);
+}
+
+bool prefix_covers(const struct prefix *outer, const struct prefix *inner)
+{
+    return outer->family == inner->family && outer->len <= inner->len &&
+           bits_equal(outer->b, inner->b, outer->len);
+}
+
+int prefix_compare(const struct prefix *a, const struct prefix *b)
+{
+    if (a->family != b->family)
+        return a->family < b->family ? -1 : 1;
+    int c = memcmp(a->b, b->b, 16);
+    return c ? c : (int)a->len - (int)b->len;
+}

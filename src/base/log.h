@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// log.h - one line per event: "module: what: key=value"
+//
+// Managers log; forwarders never do (they count). Lines go to stderr with a
+// level mark of sd-daemon(3) ("<3>") when the journal reads them, with a time
+// stamp otherwise. Each call site is limited to LOG_SITE_PER_S lines a second;
+// what was suppressed is counted and told by the site's next line.
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_NOTICE = 5, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
+
+#define LOG_SITE_PER_S 20
+
+struct log_site {
+    _Atomic uint64_t second; // the second being counted
+    _Atomic uint32_t n;      // lines in it
+    _Atomic uint32_t suppressed;
+};
+
+void log_set_level(enum log_level level); // default INFO
+enum log_level log_get_level(void);
+void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#define log_at(level, ...)                                                                         \
+    do {                                                                                           \
+        static struct log_site log_site_here;                                                      \
+        log_line(&log_site_here, level, __VA_ARGS__);                                              \
+    } while (0)
+#define log_error(...) log_at(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_at(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_notice(...) log_at(LOG_LEVEL_NOTICE, __VA_ARGS__)
+#define log_info(...) log_at(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_at(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+// Broken invariant of our own: prints where and aborts. Never for outside input.
+#define bug_on(cond)                                                                               \
+    do {                                                                                           \
+        if (__builtin_expect(!!(cond), 0))                                                         \
+            log_bug(__FILE__, __LINE__, #cond);                                                    \
+    } while (0)
+_Noreturn void log_bug(const char *file, int line, const char *cond);
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// eal.c - starting DPDK's environment
+//
+// DPDK's own log lines come out through our log, and the first one of an
+// operation is kept (eal_complaint): it is often the only place where a driver
+// says why a device could not be attached; what follows is callers giving up.
+#include "core/eal.h"
+
+#include <errno.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "core/eal_args.h"
+
+static struct eal_args args; // DPDK keeps pointers into it
+static bool running;
+static FILE *log_stream;
+static char complaint[256];
+
+// One write of DPDK's log: a line or a part of one. Several threads may log; a torn complaint is harmless.
+static ssize_t log_write(void *cookie, const char *buf, size_t n)
+{
+    size_t len = n;
+
+    while (len && (buf[len - 1] == '\n' || buf[len - 1] == ' '))
+        len--;
+    if (!len)
+        return (ssize_t)n;
+    int level = rte_log_cur_msg_loglevel();
+    if (!complaint[0] && level <= (int)RTE_LOG_WARNING)
+        snprintf(complaint, sizeof complaint, "%.*s", (int)len, buf);
+    // Its errors are our warnings: whoever asked for what failed says how bad that is.
+    log_at(level <= (int)RTE_LOG_ERR ? LOG_LEVEL_WARNING : level <= (int)RTE_LOG_NOTICE ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
+           "dpdk: %.*s", (int)len, buf);
+    return (ssize_t)n;
+}
+
+static void log_open(void)
+{
+    log_stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = log_write});
+    if (!log_stream)
+        return; // DPDK writes to stderr then
+    setvbuf(log_stream, NULL, _IOLBF, 0);
+    rte_openlog_stream(log_stream);
+}
+
+const char *eal_complaint(void)
+{
+    return complaint;
+}
+
+void eal_complaint_clear(void)
+{
+    complaint[0] = 0;
+}
+
+static const char *remedy(int error)
+{
+    switch (error) {
+    case ENOMEM:
+        return "not enough memory: set memory to less, or free huge pages";
+    case EACCES:
+    case EPERM:
+        return "no permission: start as root or with the capabilities of the systemd unit";
+    case EALREADY:
+        return "DPDK was started before in this process";
+    default:
+        return "see the log lines above";
+    }
+}
+
+int eal_init(const struct eal_config *cfg, char *err, size_t err_size)
+{
+    struct eal_machine m;
+
+    eal_machine_read(&m);
+    m.log_level = log_get_level() >= LOG_LEVEL_DEBUG ? 7 : 5;
+    int r = eal_args_choose(cfg, &m, &args, err, err_size);
+    if (r)
+        return r;
+    log_open();
+    eal_complaint_clear();
+    if (rte_eal_init(args.argc, args.argv) < 0) {
+        r = rte_errno ? rte_errno : EINVAL;
+        snprintf(err, err_size, "DPDK did not start: %s (%s)", remedy(r),
+                 complaint[0] ? complaint : rte_strerror(r));
+        return -r;
+    }
+    running = true;
+    if (args.huge)
+        log_notice("eal: memory: pages=huge mib=%u", args.memory_mib);
+    else
+        log_notice("eal: memory: pages=ordinary mib=%u why=%s free-huge-mib=%u", args.memory_mib,
+                   cfg->no_huge ? "configured" : "too-few-huge-pages", m.huge_free_mib);
+    return 0;
+}
+
+void eal_fini(void)
+{
+    char dir[256];
+
+    if (running) {
+        snprintf(dir, sizeof dir, "%s", rte_eal_get_runtime_dir());
+        rte_eal_cleanup();
+        // DPDK leaves its run-time directory; ours is empty, because nothing is shared.
+        if (rmdir(dir))
+            log_debug("eal: not removed: path=%s error=%m", dir);
+    }
+    running = false;
+    if (log_stream) {
+        rte_openlog_stream(NULL);
+        fclose(log_stream);
+        log_stream = NULL;
+    }
+}
+
+bool eal_has_hugepages(void)
+{
+    return args.huge;
+}
+
+unsigned eal_memory_mib(void)
+{
+    return args.memory_mib;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// eal_args.h - choosing DPDK's arguments: a pure function of the wish and the machine
+//
+// Separate from eal.c so that the choice is tested without starting DPDK, which
+// a process can do only once. Any thread; no state.
+#ifndef CORE_EAL_ARGS_H
+#define CORE_EAL_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/eal.h"
+
+struct eal_machine {
+    unsigned ram_mib;       // MemTotal
+    unsigned huge_free_mib; // free huge pages of all sizes
+    bool has_pci;           // /sys/bus/pci exists
+    int log_level;          // DPDK's: 1 emergency … 8 debug
+    char cpus[1024];        // cores the process may use, as "0,1,5": control floats over them
+};
+
+#define EAL_ARGS_MAX 32
+
+struct eal_args {
+    int argc;
+    char *argv[EAL_ARGS_MAX + 1]; // NULL-terminated, into `text` and the config's `extra`
+    char text[EAL_ARGS_MAX][1100];
+    bool huge;           // huge pages are used
+    unsigned memory_mib; // chosen
+};
+
+// 0, or -ENOMEM / -EINVAL / -E2BIG with a sentence that names the remedy.
+int eal_args_choose(const struct eal_config *cfg, const struct eal_machine *m, struct eal_args *a,
+                    char *err, size_t err_size);
+void eal_machine_read(struct eal_machine *m);
+
+#endif

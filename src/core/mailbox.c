@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mailbox.c - calls from one manager role to another
+//
+// One box per role: a ring of calls under a mutex, and an eventfd that wakes the
+// owner's event loop. The eventfd is written only when the box was empty. The
+// owner takes at most MAILBOX_BUDGET calls per wake-up, so that its other
+// events get their turn, and wakes itself again for the rest. A box that is
+// closed first runs what is still in it: its calls own memory.
+#include "core/mailbox.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define MAILBOX_BUDGET 256
+
+struct call {
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+struct box {
+    pthread_mutex_t lock;
+    bool open;
+    int fd;
+    struct event *event;
+    unsigned head, n; // oldest call, number of calls
+    uint64_t refused;
+    struct call *call; // [MAILBOX_CALLS]
+};
+
+static struct box boxes[ROLE_FORWARDER + 1] = {
+    [0 ... ROLE_FORWARDER] = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1}};
+
+static bool take(struct box *b, struct call *c)
+{
+    pthread_mutex_lock(&b->lock);
+    bool any = b->n > 0;
+    if (any) {
+        *c = b->call[b->head];
+        b->head = (b->head + 1) % MAILBOX_CALLS;
+        b->n--;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return any;
+}
+
+static void wake(int fd)
+{
+    uint64_t one = 1;
+
+    // Cannot fail but for a full counter, and then the owner is awake already.
+    if (write(fd, &one, sizeof one) < 0)
+        return;
+}
+
+static void drain(evutil_socket_t fd, short what, void *arg)
+{
+    struct box *b = arg;
+    struct call c;
+    uint64_t count;
+
+    if (read(fd, &count, sizeof count) < 0 && errno != EAGAIN)
+        log_error("mailbox: eventfd: %m");
+    for (unsigned i = 0; i < MAILBOX_BUDGET; i++) {
+        if (!take(b, &c))
+            return;
+        c.fn(c.arg);
+    }
+    wake(fd);
+}
+
+int mailbox_open(struct event_base *loop)
+{
+    struct box *b = &boxes[thread_role()];
+    int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+    bug_on(b->open || thread_role() == ROLE_NONE || thread_role() == ROLE_FORWARDER);
+    if (fd < 0)
+        return -errno;
+    struct call *call = calloc(MAILBOX_CALLS, sizeof *call);
+    struct event *event = event_new(loop, fd, EV_READ | EV_PERSIST, drain, b);
+    if (!call || !event || event_add(event, NULL)) {
+        if (event)
+            event_free(event);
+        free(call);
+        close(fd);
+        return -ENOMEM;
+    }
+    pthread_mutex_lock(&b->lock);
+    b->fd = fd;
+    b->event = event;
+    b->call = call;
+    b->head = b->n = 0;
+    b->open = true;
+    pthread_mutex_unlock(&b->lock);
+    return 0;
+}
+
+void mailbox_close(void)
+{
+    struct box *b = &boxes[thread_role()];
+    struct call c;
+
+    pthread_mutex_lock(&b->lock);
+    bool was_open = b->open;
+    b->open = false;
+    pthread_mutex_unlock(&b->lock);
+    if (!was_open)
+        return;
+    while (take(b, &c))
+        c.fn(c.arg);
+    event_free(b->event);
+    close(b->fd);
+    free(b->call);
+    b->call = NULL;
+    b->fd = -1;
+}
+
+int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
+{
+    struct box *b = &boxes[role];
+    int r = 0;
+
+    pthread_mutex_lock(&b->lock);
+    if (!b->open) {
+        r = -ENOTCONN;
+    } else if (b->n == MAILBOX_CALLS) {
+        b->refused++;
+        r = -EAGAIN;
+    } else {
+        b->call[(b->head + b->n++) % MAILBOX_CALLS] = (struct call){fn, arg};
+        if (b->n == 1)
+            wake(b->fd); // under the lock, so that the fd cannot be closed meanwhile
+    }
+    pthread_mutex_unlock(&b->lock);
+    return r;
+}
+
+// One waiting call: shared by caller and callee, freed by whichever lets go last.
+struct waiting {
+    pthread_mutex_t lock;
+    pthread_cond_t done_cond;
+    bool done;
+    unsigned holders;
+    struct call call;
+};
+
+static void waiting_put(struct waiting *w) // with the lock held; gives it up
+{
+    bool last = --w->holders == 0;
+
+    pthread_mutex_unlock(&w->lock);
+    if (!last)
+        return;
+    pthread_cond_destroy(&w->done_cond);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+static void waiting_run(void *arg)
+{
+    struct waiting *w = arg;
+
+    w->call.fn(w->call.arg);
+    pthread_mutex_lock(&w->lock);
+    w->done = true;
+    pthread_cond_signal(&w->done_cond);
+    waiting_put(w);
+}
+
+static struct waiting *waiting_new(void (*fn)(void *arg), void *arg)
+{
+    struct waiting *w = calloc(1, sizeof *w);
+    pthread_condattr_t attr;
+
+    if (!w)
+        return NULL;
+    w->holders = 2;
+    w->call = (struct call){fn, arg};
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->done_cond, &attr);
+    pthread_condattr_destroy(&attr);
+    return w;
+}
+
+int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, int timeout_ms)
+{
+    struct waiting *w = waiting_new(fn, arg);
+    struct timespec until;
+
+    if (!w)
+        return -ENOMEM;
+    int r = mailbox_post(role, waiting_run, w);
+    pthread_mutex_lock(&w->lock);
+    if (r) {
+        w->holders--; // nobody will run it
+        waiting_put(w);
+        return r;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += timeout_ms / 1000;
+    until.tv_nsec += timeout_ms % 1000 * 1000000l;
+    if (until.tv_nsec >= 1000000000l) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000l;
+    }
+    while (!w->done && r != ETIMEDOUT)
+        r = pthread_cond_timedwait(&w->done_cond, &w->lock, &until);
+    r = w->done ? 0 : -ETIMEDOUT;
+    waiting_put(w);
+    return r;
+}
+
+uint64_t mailbox_refused(enum thread_role role)
+{
+    struct box *b = &boxes[role];
+
+    pthread_mutex_lock(&b->lock);
+    uint64_t n = b->refused;
+    pthread_mutex_unlock(&b->lock);
+    return n;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mailbox.h - calls from one manager role to another
+//
+// Everything that crosses between manager roles outside the tables is a call
+// posted to the other role's loop: bounded, in order per sender, and a full
+// box is a counted refusal that the caller has to answer. Forwarders do not
+// use mailboxes; they have rings (table/exchange.h).
+#ifndef CORE_MAILBOX_H
+#define CORE_MAILBOX_H
+
+#include <stdint.h>
+
+#include "core/thread.h"
+
+#define MAILBOX_CALLS 4096
+
+struct event_base;
+
+// Opens the calling role's box on its event loop (once per manager thread). 0 or -errno.
+int mailbox_open(struct event_base *loop);
+void mailbox_close(void);
+
+// Any thread: run fn(arg) on `role`'s loop. 0, -EAGAIN (box full), -ENOTCONN (role has no box).
+int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg);
+
+// Control only, and only for short work: post and wait for the answer, at most `timeout_ms`.
+// 0 or the error of mailbox_post, or -ETIMEDOUT (the call may still run later: arg must stay valid forever).
+int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, int timeout_ms);
+
+uint64_t mailbox_refused(enum thread_role role);
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mailbox_test.c - calls arrive in order, once, on the owner's thread; a full box refuses
+#include "core/mailbox.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/thread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "core/rcu.h"
+
+static struct event_base *loop; // of the rib_manager thread
+static struct thread *owner;
+static sem_t opened, let_go;
+
+static void own_box(void *arg)
+{
+    loop = event_base_new();
+    assert_int_equal(mailbox_open(loop), 0);
+    sem_post(&opened);
+    event_base_loop(loop, EVLOOP_NO_EXIT_ON_EMPTY);
+    mailbox_close();
+    event_base_free(loop);
+}
+
+static void end_loop(void *arg)
+{
+    event_base_loopbreak(loop);
+}
+
+static int start_owner(void **state)
+{
+    sem_init(&opened, 0, 0);
+    sem_init(&let_go, 0, 0);
+    if (thread_start(&owner, ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER, "rib", -1, own_box, NULL))
+        return -1;
+    sem_wait(&opened);
+    return 0;
+}
+
+static int stop_owner(void **state)
+{
+    while (mailbox_post(ROLE_RIB_MANAGER, end_loop, NULL))
+        usleep(1000);
+    thread_join(owner);
+    return 0;
+}
+
+static unsigned n_run, n_disorder;
+static enum thread_role run_role;
+
+static void expect_number(void *arg)
+{
+    n_disorder += (uintptr_t)arg != n_run;
+    n_run++;
+    run_role = thread_role();
+}
+
+static void nothing(void *arg)
+{
+}
+
+static void calls_run_once_in_order_on_the_owners_thread(void **state)
+{
+    n_run = n_disorder = 0;
+    for (uintptr_t i = 0; i < 100000; i++)
+        while (mailbox_post(ROLE_RIB_MANAGER, expect_number, (void *)i))
+            usleep(100);
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, 5000), 0);
+    assert_int_equal(n_run, 100000);
+    assert_int_equal(n_disorder, 0);
+    assert_int_equal(run_role, ROLE_RIB_MANAGER);
+}
+
+static void wait_until_let_go(void *arg)
+{
+    sem_wait(&let_go);
+}
+
+static void full_box_refuses_and_counts(void **state)
+{
+    uint64_t refused = mailbox_refused(ROLE_RIB_MANAGER);
+    unsigned n = 0;
+
+    assert_int_equal(mailbox_post(ROLE_RIB_MANAGER, wait_until_let_go, NULL), 0);
+    n_run = n_disorder = 0;
+    while (n < 2 * MAILBOX_CALLS && !mailbox_post(ROLE_RIB_MANAGER, expect_number, (void *)(uintptr_t)n))
+        n++;
+    assert_in_range(n, MAILBOX_CALLS - 1, MAILBOX_CALLS);
+    assert_int_equal(mailbox_post(ROLE_RIB_MANAGER, nothing, NULL), -EAGAIN);
+    assert_int_equal(mailbox_refused(ROLE_RIB_MANAGER) - refused, 2);
+    sem_post(&let_go);
+    while (mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, 5000))
+        usleep(1000);
+    assert_int_equal(n_run, n); // what was accepted has run, all of it and in order
+    assert_int_equal(n_disorder, 0);
+}
+
+static void call_that_takes_too_long_times_out_and_still_runs(void **state)
+{
+    n_run = 0;
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, wait_until_let_go, NULL, 30), -ETIMEDOUT);
+    sem_post(&let_go);
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, 5000), 0);
+}
+
+static void role_without_a_box_is_not_connected(void **state)
+{
+    assert_int_equal(mailbox_post(ROLE_TAP_MANAGER, nothing, NULL), -ENOTCONN);
+    assert_int_equal(mailbox_call(ROLE_TAP_MANAGER, nothing, NULL, 10), -ENOTCONN);
+}
+
+static void closing_runs_what_is_still_in_the_box(void **state)
+{
+    struct event_base *mine = event_base_new();
+
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    assert_int_equal(mailbox_open(mine), 0);
+    n_run = n_disorder = 0;
+    for (uintptr_t i = 0; i < 10; i++)
+        assert_int_equal(mailbox_post(ROLE_CONTROL, expect_number, (void *)i), 0);
+    assert_int_equal(n_run, 0);
+    mailbox_close();
+    assert_int_equal(n_run, 10);
+    assert_int_equal(mailbox_post(ROLE_CONTROL, nothing, NULL), -ENOTCONN);
+    event_base_free(mine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(calls_run_once_in_order_on_the_owners_thread, start_owner,
+                                        stop_owner),
+        cmocka_unit_test_setup_teardown(full_box_refuses_and_counts, start_owner, stop_owner),
+        cmocka_unit_test_setup_teardown(call_that_takes_too_long_times_out_and_still_runs,
+                                        start_owner, stop_owner),
+        cmocka_unit_test(role_without_a_box_is_not_connected),
+        cmocka_unit_test(closing_runs_what_is_still_in_the_box),
+    };
+    evthread_use_pthreads();
+    rcu_init();
+    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    rcu_fini();
+    libevent_global_shutdown();
+    return r;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mem.c - large named allocations
+//
+// Explicit huge pages are taken only for regions of moderate size: the kernel
+// reserves them at once for the whole region, touched or not, and the machine's
+// few huge pages are needed for packet buffers too. Bigger or unlucky regions
+// are aligned to 2 MiB and offered to transparent huge pages, which are
+// committed when touched.
+#include "core/mem.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/vec.h"
+
+#define HUGE_BYTES ((size_t)2 << 20)
+#define EXPLICIT_HUGE_MAX ((size_t)16 << 20)
+
+struct entry {
+    struct mem_region region;
+    void *p;
+    size_t mapped;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static VEC(struct entry) entries;
+
+static size_t round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static void *map_plain(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static void *map_explicit_huge(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+
+    return p == MAP_FAILED ? NULL : p;
+}
+
+// A 2 MiB aligned region: maps 2 MiB more and gives the ends back.
+static void *map_aligned(size_t bytes)
+{
+    char *p = map_plain(bytes + HUGE_BYTES);
+
+    if (!p)
+        return NULL;
+    size_t head = (HUGE_BYTES - (size_t)p % HUGE_BYTES) % HUGE_BYTES;
+    if (head)
+        munmap(p, head);
+    munmap(p + head + bytes, HUGE_BYTES - head);
+    return p + head;
+}
+
+void *mem_map(const char *name, size_t bytes)
+{
+    struct entry e = {.region = {.bytes = bytes, .pages = "huge"}};
+
+    if (!bytes) {
+        errno = EINVAL;
+        return NULL;
+    }
+    snprintf(e.region.name, sizeof e.region.name, "%s", name);
+    e.mapped = round_up(bytes, HUGE_BYTES);
+    if (bytes >= HUGE_BYTES && e.mapped <= EXPLICIT_HUGE_MAX)
+        e.p = map_explicit_huge(e.mapped);
+    if (!e.p && bytes >= HUGE_BYTES) {
+        e.p = map_aligned(e.mapped);
+        e.region.pages =
+            e.p && !madvise(e.p, e.mapped, MADV_HUGEPAGE) ? "transparent" : "plain";
+    }
+    if (!e.p) {
+        e.mapped = round_up(bytes, 4096);
+        e.p = map_plain(e.mapped);
+        e.region.pages = "plain";
+    }
+    if (!e.p)
+        return NULL; // errno of mmap
+    pthread_mutex_lock(&lock);
+    *vec_push(&entries) = e;
+    pthread_mutex_unlock(&lock);
+    return e.p;
+}
+
+void mem_unmap(void *p, size_t bytes)
+{
+    size_t mapped = 0;
+
+    if (!p)
+        return;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < entries.n; i++)
+        if (entries.item[i].p == p) {
+            bug_on(entries.item[i].region.bytes != bytes);
+            mapped = entries.item[i].mapped;
+            vec_del_swap(&entries, i);
+            break;
+        }
+    if (!entries.n)
+        vec_free(&entries);
+    pthread_mutex_unlock(&lock);
+    bug_on(!mapped);
+    munmap(p, mapped);
+}
+
+void mem_walk(void (*fn)(void *ctx, const struct mem_region *r), void *ctx)
+{
+    pthread_mutex_lock(&lock);
+    vec_foreach(&entries, e)
+        fn(ctx, &e->region);
+    pthread_mutex_unlock(&lock);
+}

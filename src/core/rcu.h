@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rcu.h - read-copy-update: liburcu's QSBR flavour, wrapped once
+//
+// Forwarders are readers: they load each root once per burst and call
+// rcu_quiescent() once per poll; they go offline before they sleep. Managers
+// publish with rcu_publish() and retire what they unlinked with rcu_retire():
+// the callback runs on liburcu's own thread after a grace period, so it may
+// only free memory or post to a mailbox.
+#ifndef CORE_RCU_H
+#define CORE_RCU_H
+
+#include <stdint.h>
+
+struct rcu_retired { // embed in what is retired; opaque outside rcu.c
+    void *opaque[4];
+};
+
+void rcu_init(void); // before any thread
+void rcu_fini(void); // runs all callbacks still waiting
+
+// --- every thread that reads; thread_start() registers (forwarders online, managers offline) ---
+void rcu_thread_register(void);
+void rcu_thread_unregister(void);
+void rcu_quiescent(void); // while online: holds no RCU pointer now
+void rcu_offline(void);   // for how long it likes, until rcu_online()
+void rcu_online(void);
+
+// Full ordering of the pointer's content before the pointer itself (release); partner: rcu_load (consume).
+#define rcu_publish(pp, p) __atomic_store_n((pp), (p), __ATOMIC_RELEASE)
+#define rcu_load(pp) __atomic_load_n((pp), __ATOMIC_CONSUME)
+
+// --- writers ---
+void rcu_retire(struct rcu_retired *r, void (*fn)(struct rcu_retired *r)); // fn after a grace period
+void rcu_synchronize(void); // waits one grace period; the caller may be a registered, online reader
+void rcu_barrier(void);     // waits until all retired so far have had their callback
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rcu_test.c - grace periods wait for readers, and only for online ones
+#include "core/rcu.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "core/thread.h"
+
+struct thing {
+    struct rcu_retired retired;
+    _Atomic int alive;
+    struct thing *unlinked; // list of those retired
+};
+
+static struct thing *root;
+static _Atomic bool stop, holding, seen_dead;
+static _Atomic unsigned n_freed;
+
+// The reader looks at the thing for a while within one burst; it must not die meanwhile.
+static void read_thing(void *arg)
+{
+    while (!stop) {
+        struct thing *t = rcu_load(&root);
+        for (int i = 0; i < 200; i++)
+            if (!atomic_load(&t->alive))
+                seen_dead = true;
+        rcu_quiescent();
+    }
+}
+
+static void thing_dies(struct rcu_retired *r)
+{
+    struct thing *t = (struct thing *)r;
+
+    atomic_store(&t->alive, 0); // memory stays until the test ends, so that a late reader is seen
+    n_freed++;
+}
+
+static void reader_as_manager(void *arg)
+{
+    rcu_online();
+    read_thing(arg);
+    rcu_offline();
+}
+
+static void readers_never_see_a_retired_thing_die(void **state)
+{
+    enum { N = 20000 };
+    struct thing *things = calloc(N + 1, sizeof *things);
+    struct thread *reader[2];
+
+    for (unsigned i = 0; i <= N; i++)
+        things[i].alive = 1;
+    root = &things[0];
+    n_freed = 0;
+    stop = seen_dead = false;
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(
+            thread_start(&reader[i], ROLE_RIB_MANAGER, 1 + i, "reader", -1, reader_as_manager, NULL),
+            0);
+    for (unsigned i = 1; i <= N; i++) {
+        struct thing *old = root;
+        rcu_publish(&root, &things[i]);
+        rcu_retire(&old->retired, thing_dies);
+        if (i % 500 == 0)
+            rcu_synchronize();
+    }
+    rcu_barrier();
+    stop = true;
+    thread_join(reader[0]);
+    thread_join(reader[1]);
+    assert_false(seen_dead);
+    assert_int_equal(n_freed, N);
+    free(things);
+}
+
+static void hold_for_a_while(void *arg)
+{
+    rcu_online();
+    holding = true;
+    usleep(50000);
+    holding = false;
+    rcu_offline();
+}
+
+static void synchronize_waits_for_an_online_reader(void **state)
+{
+    struct thread *t;
+
+    holding = false;
+    assert_int_equal(thread_start(&t, ROLE_RIB_MANAGER, 1, "holder", -1, hold_for_a_while, NULL), 0);
+    while (!holding)
+        usleep(100);
+    rcu_synchronize();
+    assert_false(holding);
+    thread_join(t);
+}
+
+static void sleep_offline(void *arg)
+{
+    while (!stop)
+        usleep(1000);
+}
+
+// Managers sleep offline: otherwise no grace period would ever end.
+static void synchronize_does_not_wait_for_a_sleeping_manager(void **state)
+{
+    struct thread *t;
+
+    stop = false;
+    assert_int_equal(thread_start(&t, ROLE_RIB_MANAGER, 1, "sleeper", -1, sleep_offline, NULL), 0);
+    rcu_synchronize();
+    rcu_barrier();
+    assert_false(stop);
+    stop = true;
+    thread_join(t);
+}
+
+static void synchronize_from_an_online_reader_does_not_wait_for_itself(void **state)
+{
+    rcu_thread_register();
+    rcu_synchronize();
+    rcu_quiescent();
+    rcu_barrier();
+    rcu_thread_unregister();
+}
+
+static struct thing again;
+
+static void retire_again(struct rcu_retired *r)
+{
+    n_freed++;
+}
+
+static void fini_runs_what_is_still_waiting(void **state)
+{
+    n_freed = 0;
+    rcu_retire(&again.retired, retire_again);
+    rcu_fini();
+    assert_int_equal(n_freed, 1);
+    rcu_init();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(readers_never_see_a_retired_thing_die),
+        cmocka_unit_test(synchronize_waits_for_an_online_reader),
+        cmocka_unit_test(synchronize_does_not_wait_for_a_sleeping_manager),
+        cmocka_unit_test(synchronize_from_an_online_reader_does_not_wait_for_itself),
+        cmocka_unit_test(fini_runs_what_is_still_waiting),
+    };
+    rcu_init();
+    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    rcu_fini();
+    return r;
+}

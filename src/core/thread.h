@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// thread.h - threads and their roles
+//
+// A role is what a thread is allowed to write; every writer function begins
+// with thread_must_be(ROLE_…), so `git grep thread_must_be` prints the
+// ownership table. There is one thread of each manager role and any number of
+// forwarders. Each thread has a slot: the index of its counter block.
+//
+// RCU: a forwarder starts online. A manager starts registered but offline, because it sleeps in
+// its event loop: it says rcu_online() ... rcu_offline() around a read of another role's RCU data.
+//
+//     slot 0 control · 1 rib_manager · 2 tap_manager · 3+i forwarder i
+#ifndef CORE_THREAD_H
+#define CORE_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum thread_role { ROLE_NONE, ROLE_CONTROL, ROLE_RIB_MANAGER, ROLE_TAP_MANAGER, ROLE_FORWARDER };
+
+#define FORWARDER_MAX 32
+#define THREAD_SLOT_CONTROL 0
+#define THREAD_SLOT_RIB_MANAGER 1
+#define THREAD_SLOT_TAP_MANAGER 2
+#define THREAD_SLOT_FORWARDER 3
+#define THREAD_SLOT_MAX (THREAD_SLOT_FORWARDER + FORWARDER_MAX)
+
+struct thread;
+
+// Starts `fn(arg)` on a new thread: named, with its role and slot set, registered with RCU, pinned to
+// `cpu` (or to the set of slow cores when cpu < 0). Forwarders are also registered with DPDK, so that mempool caches
+// work. 0 or -errno (-EINVAL: no such core).
+int thread_start(struct thread **t, enum thread_role role, unsigned slot, const char *name, int cpu,
+                 void (*fn)(void *arg), void *arg);
+void thread_join(struct thread *t); // waits for the end and frees
+int thread_cpu(const struct thread *t);
+// Nanoseconds of CPU the thread has used, for `show thread`.
+uint64_t thread_cpu_time_ns(const struct thread *t);
+const char *thread_name(const struct thread *t);
+// The thread that has the slot (control included, once adopted), or NULL. Control role: it starts and joins all of them.
+const struct thread *thread_of_slot(unsigned slot);
+
+// Makes the calling thread the one with `role`: main() for control, and tests.
+void thread_adopt(enum thread_role role, unsigned slot);
+
+// Cores that forwarders do not own: where managers may run. Called by control, moves running managers.
+void thread_set_slow_cores(const int *cpu, unsigned n);
+bool thread_core_exists(int cpu);
+
+// --- any thread ---
+enum thread_role thread_role(void);
+unsigned thread_slot(void);
+const char *thread_role_name(enum thread_role role);
+void thread_must_be(enum thread_role role); // bug when the caller has another role
+
+#endif

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// block.c - make the blocks that readers walk from the nodes of the tree
+//
+// A block is never altered (words in a branch block excepted, see edit.c): block_build() makes a
+// new one from a node, its routes painted over 64 children, shorter ones first, and its children's
+// words on top.  Children are rebuilt with it only if the value they inherit has changed.
+//
+// Words among the leaves make a mixed block in IPv4, where few /24s have anything below, and a
+// branch block in IPv6 or if a value is too large for a mixed one.
+#include "poptrie/poptrie_priv.h"
+
+static unsigned bits_of(uint32_t v)
+{
+    return v == 0 ? 0 : 32 - __builtin_clz(v);
+}
+
+// Appends bit fields; the caller knows how many fit.
+struct packer {
+    uint8_t *p;
+    uint64_t acc;
+    unsigned fill;
+};
+
+static void pack(struct packer *k, uint32_t v, unsigned width)
+{
+    k->acc |= (uint64_t)v << k->fill;
+    for (k->fill += width; k->fill >= 8; k->fill -= 8, k->acc >>= 8)
+        *k->p++ = k->acc;
+}
+
+static void pack_end(struct packer *k)
+{
+    if (k->fill > 0)
+        *k->p = k->acc;
+}
+
+// Leaves v[0..64) behind a run vector; a single run needs no block.
+static uint32_t leaf_block(struct poptrie *t, const uint16_t v[64])
+{
+    uint64_t runs = 1;
+    unsigned all = v[0], n, width;
+    struct packer k = {0};
+    uint32_t word;
+
+    for (unsigned i = 1; i < 64; i++) {
+        runs |= (uint64_t)(v[i] != v[i - 1]) << i;
+        all |= v[i];
+    }
+    if (runs == 1)
+        return v[0];
+    n = __builtin_popcountll(runs);
+    width = bits_of(all);
+    k.p = txn_block(t, 8 + (n * width + 7) / 8, width - 1, &word);
+    if (k.p == NULL)
+        return 0;
+    memcpy(k.p, &runs, 8);
+    k.p += 8;
+    for (; runs != 0; runs &= runs - 1)
+        pack(&k, v[__builtin_ctzll(runs)], width);
+    pack_end(&k);
+    return word;
+}
+
+static uint32_t branch_block(struct poptrie *t, const uint32_t w[64], uint64_t runs)
+{
+    uint32_t word, *leaf;
+    uint8_t *p = txn_block(t, 8 + 4 * __builtin_popcountll(runs), CODE_BRANCH, &word);
+
+    if (p == NULL)
+        return 0;
+    memcpy(p, &runs, 8);
+    leaf = (uint32_t *)(p + 8);
+    for (; runs != 0; runs &= runs - 1)
+        *leaf++ = w[__builtin_ctzll(runs)];
+    return word;
+}
+
+static uint32_t mixed_block(struct poptrie *t, const uint32_t w[64], uint64_t runs, unsigned refs,
+                            unsigned width)
+{
+    unsigned at = (8 + (__builtin_popcountll(runs) * width + 7) / 8 + 3) / 4; // of the first word
+    struct packer k = {0};
+    uint32_t word, *block;
+
+    block = txn_block(t, 4 * (at + refs), CODE_MIXED + width - 1, &word);
+    if (block == NULL)
+        return 0;
+    memcpy(block, &runs, 8);
+    k.p = (uint8_t *)block + 8;
+    for (; runs != 0; runs &= runs - 1) {
+        uint32_t child = w[__builtin_ctzll(runs)];
+
+        if (word_is_ref(child)) {
+            block[at] = child;
+            child = at++ | 1u << (width - 1);
+        }
+        pack(&k, child, width);
+    }
+    pack_end(&k);
+    return word;
+}
+
+// 64 words of which some are references.
+static uint32_t words_block(struct poptrie *t, const uint32_t w[64])
+{
+    uint64_t runs = 1;
+    uint32_t all = 0;
+    unsigned refs = 0, width;
+
+    for (unsigned i = 0; i < 64; i++) {
+        bool first = i == 0 || w[i] != w[i - 1];
+
+        runs |= (uint64_t)first << i;
+        refs += first && word_is_ref(w[i]);
+        all |= word_is_ref(w[i]) ? 0 : w[i];
+    }
+    width = bits_of(all) + 1 > MIXED_MIN_WIDTH ? bits_of(all) + 1 : MIXED_MIN_WIDTH;
+    if (t->geo.key_bits == 128 || width > MIXED_MAX_WIDTH)
+        return branch_block(t, w, runs);
+    return mixed_block(t, w, runs, refs, width);
+}
+
+// Leads from depth `site` to `in` for addresses that begin with the first `bits` bits of key.
+static uint32_t skip_to(struct poptrie *t, unsigned site, unsigned bits, const uint64_t key[2],
+                        uint32_t in, uint16_t out)
+{
+    uint32_t word = in;
+    struct skip *s;
+
+    if (bits > 64) {
+        s = txn_block(t, sizeof(*s), CODE_SKIP, &word);
+        if (s == NULL)
+            return 0;
+        *s = (struct skip){in, out, bits - 64, key[1]};
+    }
+    if (site < 64) {
+        in = word;
+        s = txn_block(t, sizeof(*s), CODE_SKIP, &word);
+        if (s == NULL)
+            return 0;
+        *s = (struct skip){in, out, bits < 64 ? bits : 64, key[0]};
+    }
+    return word;
+}
+
+// The node's routes pushed to its 64 children, shorter ones first.
+static void paint(const struct node *n, uint16_t inherited, uint16_t v[64])
+{
+    const uint16_t *value = node_values(n);
+
+    for (unsigned i = 0; i < 64; i++)
+        v[i] = inherited;
+    for (unsigned half = 0; half < 2; half++)
+        for (uint64_t m = n->routes[half]; m != 0; m &= m - 1) {
+            unsigned idx = half * 64 + __builtin_ctzll(m);
+            unsigned free_bits = __builtin_clz(idx) - 25; // 31 - 6 - log2(idx)
+            unsigned from = (idx << free_bits) - 64;
+
+            for (unsigned i = from; i < from + (1u << free_bits); i++)
+                v[i] = *value;
+            value++;
+        }
+}
+
+static bool is_root6(const struct poptrie *t, const struct node *n)
+{
+    return n->depth == 0 && t->geo.key_bits == 128;
+}
+
+// What child idx inherited before the change.
+static uint16_t value_was_over(const struct node *n, unsigned idx, uint16_t inherited,
+                               struct target tg)
+{
+    for (; idx > 1; idx >>= 1) {
+        if (idx == tg.idx && n->depth == tg.depth) {
+            if (tg.was != 0)
+                return tg.was;
+        } else if (node_has_route(n, idx)) {
+            return node_values(n)[node_rank(n, idx)];
+        }
+    }
+    return inherited;
+}
+
+// The 64 words of a node with children; true if any of them is a reference.
+static bool branch_words(struct poptrie *t, const struct node *n, const uint16_t v[64],
+                         uint16_t old, uint16_t new, struct target tg, uint32_t w[64])
+{
+    struct kid *kid = node_kids(n);
+    unsigned span = 1; // children that one entry stands for, at the end of a half
+    bool any = false;
+    uint64_t m = n->kids;
+
+    if (n->depth == 60 || n->depth == 124)
+        span = 4;
+    if (is_root6(t, n))
+        m &= ~(uint64_t)0xff00;
+    for (unsigned i = 0; i < 64; i++)
+        w[i] = v[i];
+    for (; m != 0; m &= m - 1) {
+        unsigned c = __builtin_ctzll(m);
+        uint16_t kid_old = value_was_over(n, 64 | c, old, tg);
+        uint16_t kid_new = node_value_over(n, 64 | c, new);
+
+        kid = node_kid(n, c);
+        if (kid_old != kid_new || (kid->node & KID_DIRTY) != 0)
+            block_build(t, kid, depth_next(n->depth), kid_old, kid_new, tg);
+        any |= word_is_ref(kid->word);
+        for (unsigned i = c; i < c + span; i++)
+            w[i] = kid->word;
+    }
+    for (unsigned i = 8; is_root6(t, n) && i < 16; i++)
+        w[i] = w[7];
+    return any;
+}
+
+// A node at depth 24 of IPv4 and its children: 256 leaves, and the children have no words.
+static uint32_t wide_block(struct poptrie *t, const struct node *n, uint16_t inherited)
+{
+    uint16_t v[256], sub[64];
+    unsigned all = 0, runs = 0, width;
+    struct packer k = {0};
+    uint64_t head[8];
+    uint32_t word;
+
+    paint(n, inherited, sub);
+    for (unsigned i = 0; i < 256; i++)
+        v[i] = sub[i / 4];
+    for (unsigned i = 0; i < n->n_kids; i++) {
+        struct kid *kid = node_kids(n) + i;
+        const struct node *y = node_at(&t->nodes, kid->node);
+        unsigned c = key_window(y->key, WIDE_DEPTH) * 4;
+
+        inherited = v[c];
+        for (unsigned j = 0; j < 4; j++) // a node of two bits: heap indexes 4..7 are its children
+            v[c + j] = node_value_over(y, 4 | j, inherited);
+        txn_set(t, &kid->node, kid->node & ~KID_DIRTY);
+    }
+    for (unsigned i = 0; i < 256; i++)
+        all |= v[i];
+    width = bits_of(all);
+    for (unsigned i = 0; i < 256; i++) {
+        if (i % 32 == 0)
+            head[i / 32] = (uint64_t)width << 48 | (uint64_t)runs << 32;
+        if (i == 0 || v[i] != v[i - 1]) {
+            head[i / 32] |= (uint64_t)1 << i % 32;
+            runs++;
+        }
+    }
+    if (runs == 1)
+        return v[0];
+    k.p = txn_block(t, WIDE_HEAD_BYTES + (runs * width + 7) / 8, CODE_WIDE, &word);
+    if (k.p == NULL)
+        return 0;
+    memcpy(k.p, head, sizeof(head));
+    k.p += WIDE_HEAD_BYTES;
+    for (unsigned i = 0; i < 256; i++)
+        if (i == 0 || v[i] != v[i - 1])
+            pack(&k, v[i], width);
+    pack_end(&k);
+    return word;
+}
+
+// The word of a node without regard to the bits skipped before it.
+static uint32_t node_block(struct poptrie *t, const struct node *n, uint16_t old, uint16_t new,
+                           struct target tg)
+{
+    uint16_t v[64];
+    uint32_t w[64];
+
+    if (node_is_wide(t, n))
+        return wide_block(t, n, new);
+    paint(n, new, v);
+    if (is_root6(t, n))
+        for (unsigned i = 8; i < 16; i++)
+            v[i] = v[7]; // nobody looks: 2000::/3 hangs in the directory
+    if (n->n_kids > 0) {
+        if (branch_words(t, n, v, old, new, tg, w))
+            return words_block(t, w);
+        for (unsigned i = 0; i < 64; i++)
+            v[i] = w[i];
+    }
+    return leaf_block(t, v);
+}
+
+void block_build(struct poptrie *t, struct kid *via, unsigned site, uint16_t old, uint16_t new,
+                 struct target tg)
+{
+    const struct node *n = node_at(&t->nodes, via->node);
+    uint64_t key[2] = {n->key[0], n->key[1]};
+    unsigned bits = n->depth;
+    uint32_t word;
+
+    if (n->n_kids == 0 && n->n_values == 1 && n->depth > site) { // one route: the skip is enough
+        unsigned idx =
+            n->routes[0] != 0 ? __builtin_ctzll(n->routes[0]) : 64 + __builtin_ctzll(n->routes[1]);
+        unsigned l = 31 - __builtin_clz(idx);
+
+        bits += l;
+        key[n->depth >> 6] |= ((uint64_t)idx << (6 - l) & 63) << 58 >> (n->depth & 63);
+        word = node_values(n)[0];
+    } else {
+        word = node_block(t, n, old, new, tg);
+    }
+    if (n->depth > site && word != new)
+        word = skip_to(t, site, bits, key, word, new);
+    txn_retire(t, via->word);
+    txn_set(t, &via->word, word);
+    txn_set(t, &via->node, via->node & ~KID_DIRTY);
+}

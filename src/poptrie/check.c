@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// check.c - prove the table right against its own tree, and count what it is made of
+//
+// Independent of block.c and edit.c: it works out from the tree alone what every word must be and
+// compares. Cost: a walk over everything, about as long as a load.
+#include "poptrie/walk.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+struct checker {
+    const struct poptrie *t;
+    char *why;
+    size_t n;
+    bool bad;
+    uint64_t nodes, blocks, routes, leaves;
+    uint64_t depth[32];
+};
+
+static void fail(struct checker *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void fail(struct checker *k, const char *format, ...)
+{
+    va_list ap;
+
+    if (k->bad)
+        return;
+    k->bad = true;
+    va_start(ap, format);
+    if (k->n > 0)
+        vsnprintf(k->why, k->n, format, ap);
+    va_end(ap);
+}
+
+// --- P2: one block against the words it must hold ---
+
+static unsigned bits_of(uint32_t v)
+{
+    return v == 0 ? 0 : 32 - __builtin_clz(v);
+}
+
+// The code of the block that holds these 64 words.
+static uint32_t expected_code(const struct checker *k, const uint32_t want[64])
+{
+    uint32_t all = 0;
+    bool refs = false;
+
+    for (unsigned i = 0; i < 64; i++) {
+        refs |= word_is_ref(want[i]);
+        all |= word_is_ref(want[i]) ? 0 : want[i];
+    }
+    if (!refs)
+        return bits_of(all) - 1;
+    if (k->t->geo.key_bits == 128 || bits_of(all) >= MIXED_MAX_WIDTH)
+        return CODE_BRANCH;
+    return CODE_MIXED + (bits_of(all) >= MIXED_MIN_WIDTH ? bits_of(all) : MIXED_MIN_WIDTH - 1);
+}
+
+static uint32_t child_word(const struct checker *k, uint32_t word, unsigned c)
+{
+    const uint32_t *slot = NULL;
+
+    if (word_code(word) >= CODE_MIXED)
+        slot = block_slot(k->t->arena, word, c);
+    return slot != NULL ? *slot : block_leaf(k->t->arena, word, c);
+}
+
+static void check_block(struct checker *k, uint32_t word, const uint32_t want[64],
+                        const struct node *n)
+{
+    uint64_t runs, must = 1;
+
+    for (unsigned i = 1; i < 64; i++)
+        must |= (uint64_t)(want[i] != want[i - 1]) << i;
+    if (must == 1) {
+        if (word != want[0])
+            fail(k, "P2: node at depth %u: one run of %08x, but its word is %08x", n->depth,
+                 want[0], word);
+        return;
+    }
+    if (!word_is_ref(word) || word_code(word) != expected_code(k, want) ||
+        pool_block_bytes(&k->t->blocks, word_ref(word)) == 0) {
+        fail(k, "P2: node at depth %u: word %08x, but the block's code must be %u", n->depth, word,
+             expected_code(k, want));
+        return;
+    }
+    k->blocks++;
+    k->leaves += __builtin_popcountll(must);
+    memcpy(&runs, block_at(k->t->arena, word), sizeof(runs));
+    if (runs != must)
+        fail(k, "P2: node at depth %u: runs %016llx, not %016llx", n->depth,
+             (unsigned long long)runs, (unsigned long long)must);
+    for (unsigned i = 0; i < 64 && !k->bad; i++)
+        if (child_word(k, word, i) != want[i])
+            fail(k, "P2: node at depth %u: child %u is %08x, not %08x", n->depth, i,
+                 child_word(k, word, i), want[i]);
+}
+
+static void check_shape(struct checker *k, const struct node *n, const struct node *parent);
+static void count_node(struct checker *k, const struct node *n, unsigned blocks);
+
+static void check_wide(struct checker *k, uint32_t word, const struct node *n, uint16_t inherited,
+                       unsigned blocks)
+{
+    const struct pool *nodes = &k->t->nodes;
+    uint16_t want[256];
+    unsigned runs = 1;
+
+    for (unsigned i = 0; i < 256; i++) {
+        want[i] = node_value_over(n, 64 | i / 4, inherited);
+        if (node_has_kid(n, i / 4))
+            want[i] = node_value_over(node_at(nodes, node_kid(n, i / 4)->node), 64 | (i % 4) << 4,
+                                      want[i]);
+        runs += i > 0 && want[i] != want[i - 1];
+    }
+    for (unsigned i = 0; i < n->n_kids; i++) {
+        check_shape(k, node_at(nodes, node_kids(n)[i].node), n);
+        count_node(k, node_at(nodes, node_kids(n)[i].node), blocks);
+        if ((node_kids(n)[i].node & KID_DIRTY) != 0 || node_kids(n)[i].word != 0)
+            fail(k, "P5: a node inside a wide block has a word or is not built");
+    }
+    if (runs == 1 && word != want[0])
+        fail(k, "P2: wide node: one run of %u, but its word is %08x", want[0], word);
+    if (runs == 1)
+        return;
+    if (!word_is_ref(word) || word_code(word) != CODE_WIDE) {
+        fail(k, "P2: wide node: its word is %08x", word);
+        return;
+    }
+    k->blocks++;
+    k->leaves += runs;
+    for (unsigned i = 0; i < 256 && !k->bad; i++)
+        if (wide_leaf(k->t->arena, word, i) != want[i])
+            fail(k, "P2: wide node: child %u is %u, not %u", i, wide_leaf(k->t->arena, word, i),
+                 want[i]);
+}
+
+// --- P3: the skips from `site` to `bits` bits ---
+
+static uint32_t check_skips(struct checker *k, uint32_t word, unsigned site, unsigned bits,
+                            const uint64_t key[2], uint16_t out)
+{
+    for (unsigned half = site >> 6; half <= (bits - 1) >> 6; half++) {
+        const struct skip *s = pool_at(&k->t->blocks, word_ref(word));
+        unsigned want = bits - 64 * half < 64 ? bits - 64 * half : 64;
+
+        if (!word_is_ref(word) || word_code(word) != CODE_SKIP) {
+            fail(k, "P3: word %08x at depth %u is not a skip to depth %u", word, site, bits);
+            return 0;
+        }
+        k->blocks++;
+        if (s->bits != want || s->key != key[half] || s->out != out) {
+            fail(k, "P3: skip from %u to %u compares %u bits with %016llx, else %u", site, bits,
+                 s->bits, (unsigned long long)s->key, s->out);
+            return 0;
+        }
+        word = s->in;
+    }
+    return word;
+}
+
+// --- the tree ---
+
+static void count_node(struct checker *k, const struct node *n, unsigned blocks)
+{
+    k->nodes++;
+    k->routes += n->n_values;
+    k->depth[blocks < 31 ? blocks : 31] += n->n_values;
+}
+
+static void check_shape(struct checker *k, const struct node *n, const struct node *parent)
+{
+    uint64_t key[2] = {n->key[0], n->key[1]};
+
+    key_mask(key, n->depth);
+    if (n->n_values != __builtin_popcountll(n->routes[0]) + __builtin_popcountll(n->routes[1]) ||
+        n->n_kids != __builtin_popcountll(n->kids) || depth_floor(n->depth) != n->depth ||
+        key[0] != n->key[0] || key[1] != n->key[1])
+        fail(k, "P5: node at depth %u contradicts itself", n->depth);
+    if (parent == NULL)
+        return;
+    if (n->n_values == 0 && n->n_kids < 2)
+        fail(k, "P5: node at depth %u has no purpose", n->depth);
+    if (n->depth < depth_next(parent->depth) || !key_equal(n->key, parent->key, parent->depth))
+        fail(k, "P5: node at depth %u does not belong under depth %u", n->depth, parent->depth);
+}
+
+static unsigned word_length(const struct checker *k, uint32_t w) // blocks in a row
+{
+    unsigned n = 0;
+
+    for (; word_is_ref(w); n++) {
+        if (word_code(w) != CODE_SKIP)
+            return n + 1;
+        w = ((const struct skip *)pool_at(&k->t->blocks, word_ref(w)))->in;
+    }
+    return n;
+}
+
+static void check_entry(struct checker *k, const struct kid *via, const struct node *parent,
+                        unsigned site, uint16_t inherited, unsigned blocks)
+{
+    const struct node *n = node_at(&k->t->nodes, via->node);
+    bool root6 = n->depth == 0;
+    uint32_t want[64], word = via->word;
+    uint64_t key[2] = {n->key[0], n->key[1]};
+    unsigned bits = n->depth, span = n->depth == 60 || n->depth == 124 ? 4 : 1;
+
+    if ((via->node & KID_DIRTY) != 0)
+        fail(k, "P5: node at depth %u is not built", n->depth);
+    check_shape(k, n, parent);
+    blocks += word_length(k, word);
+    count_node(k, n, blocks);
+    if (node_is_wide(k->t, n)) {
+        if (n->depth > site && word != inherited)
+            word = check_skips(k, word, site, bits, key, inherited);
+        check_wide(k, word, n, inherited, blocks);
+        return;
+    }
+    for (unsigned c = 0; c < 64; c++)
+        want[c] = node_value_over(n, 64 | c, inherited);
+    for (unsigned c = 0; c < 64 && !k->bad; c++)
+        if (node_has_kid(n, c) && !(root6 && c >= 8 && c < 16)) {
+            const struct kid *kid = node_kid(n, c);
+
+            check_entry(k, kid, n, depth_next(n->depth), want[c], blocks);
+            for (unsigned i = c; i < c + span; i++)
+                want[i] = kid->word;
+        }
+    for (unsigned c = 8; root6 && c < 16; c++)
+        want[c] = want[7];
+    if (n->depth > site && n->n_kids == 0 && n->n_values == 1) {
+        unsigned idx =
+            n->routes[0] != 0 ? __builtin_ctzll(n->routes[0]) : 64 + __builtin_ctzll(n->routes[1]);
+        unsigned l = 31 - __builtin_clz(idx);
+
+        bits += l;
+        key[n->depth >> 6] |= (uint64_t)(idx - (1u << l)) << (64 - (n->depth & 63) - l);
+        for (unsigned c = 0; c < 64; c++)
+            want[c] = node_values(n)[0];
+    }
+    if (n->depth > site && word != inherited)
+        word = check_skips(k, word, site, bits, key, inherited);
+    if (!k->bad)
+        check_block(k, word, want, n);
+}
+
+// --- P1: the directory ---
+
+static void check_slots(struct checker *k, uint32_t lo, uint32_t hi, uint32_t want)
+{
+    const uint32_t *dir = k->t->dir;
+
+    // the first is right and each equals the next: libc compares faster than we do
+    if (k->bad || lo >= hi ||
+        (dir[lo] == want && memcmp(dir + lo, dir + lo + 1, (hi - lo - 1) * sizeof(*dir)) == 0))
+        return;
+    while (dir[lo] == want)
+        lo++;
+    fail(k, "P1: slot %u is %08x, not %08x", lo, dir[lo], want);
+}
+
+static void check_heap(struct checker *k, const struct node *n, unsigned idx, uint32_t lo,
+                       uint32_t hi, uint16_t inherited)
+{
+    const struct poptrie *t = k->t;
+    const struct kid *kid;
+    const struct node *y;
+    uint32_t from, to;
+
+    if (idx > 1 && node_has_route(n, idx))
+        inherited = node_values(n)[node_rank(n, idx)];
+    if (idx < 64) {
+        check_heap(k, n, 2 * idx, lo, lo + (hi - lo) / 2, inherited);
+        check_heap(k, n, 2 * idx + 1, lo + (hi - lo) / 2, hi, inherited);
+        return;
+    }
+    if (!node_has_kid(n, idx - 64)) {
+        check_slots(k, lo, hi, inherited);
+        return;
+    }
+    kid = node_kid(n, idx - 64);
+    y = node_at(&t->nodes, kid->node);
+    from = key_slot(t, y->key);
+    if (y->depth < t->geo.dir_bits) {
+        to = from + (1u << (t->geo.dir_bits - y->depth));
+        if (kid->word != 0 || (kid->node & KID_DIRTY) != 0)
+            fail(k, "P5: node at depth %u above the directory has a word", y->depth);
+        check_shape(k, y, n);
+        count_node(k, y, 0);
+        check_heap(k, y, 1, from, to, inherited);
+    } else {
+        to = from + 1;
+        check_entry(k, kid, n, t->geo.dir_bits, inherited, 0);
+        check_slots(k, from, to, kid->word);
+    }
+    check_slots(k, lo, from, inherited);
+    check_slots(k, to, hi, inherited);
+}
+
+static void check_tree(struct checker *k)
+{
+    const struct poptrie *t = k->t;
+    const struct node *root = node_at(&t->nodes, t->root.node);
+
+    if (t->geo.key_bits == 32) {
+        check_shape(k, root, NULL);
+        count_node(k, root, 0);
+        check_heap(k, root, 1, 0, DIR4_WORDS, 0);
+    } else {
+        check_entry(k, &t->root, NULL, 0, 0, 0);
+        if (t->root.word != t->outside)
+            fail(k, "P1: addresses outside 2000::/3 start at %08x, not %08x", t->outside,
+                 t->root.word);
+        check_heap(k, root, 9, 0, DIR6_WORDS, node_value_over(root, 4, 0));
+    }
+    k->routes += t->default_value != POPTRIE_NONE;
+    k->depth[0] += t->default_value != POPTRIE_NONE;
+}
+
+int poptrie_check(const struct poptrie *t, char *why, size_t n)
+{
+    struct checker k = {.t = t, .why = why, .n = n};
+
+    check_tree(&k);
+    if (k.blocks + t->garbage_n != t->blocks.blocks)
+        fail(&k, "P4: %llu blocks reachable and %zu garbage, but %llu allocated",
+             (unsigned long long)k.blocks, t->garbage_n, (unsigned long long)t->blocks.blocks);
+    if (k.nodes != t->nodes.blocks)
+        fail(&k, "P5: %llu nodes reachable, but %llu allocated", (unsigned long long)k.nodes,
+             (unsigned long long)t->nodes.blocks);
+    if (k.routes != t->routes)
+        fail(&k, "P5: %llu routes stored, but %llu counted", (unsigned long long)k.routes,
+             (unsigned long long)t->routes);
+    if (!pool_is_sound(&t->blocks) || !pool_is_sound(&t->nodes))
+        fail(&k, "P6: an allocator's lists disagree with its counts");
+    return k.bad ? -EINVAL : 0;
+}
+
+void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s)
+{
+    *s = (struct poptrie_stats){
+        .routes = t->routes,
+        .nodes = t->blocks.blocks - t->garbage_n,
+        .bytes_used = t->dir_bytes + pool_bytes(&t->blocks),
+        .bytes_reserved = t->dir_bytes + t->arena_bytes + ARENA_TAIL_BYTES,
+        .garbage_bytes = t->garbage_bytes,
+        .writer_bytes = pool_bytes(&t->nodes) + t->garbage_cap * sizeof(*t->garbage) +
+                        (t->blocks.top + t->nodes.top) * sizeof(struct pool_chunk) + sizeof(*t),
+        .updates = t->updates,
+        .rebuilt = t->rebuilt,
+        .refused = t->refused,
+    };
+}
+
+void poptrie_stats(const struct poptrie *t, struct poptrie_stats *s)
+{
+    struct checker k = {.t = t};
+
+    check_tree(&k);
+    poptrie_usage(t, s);
+    s->leaves = k.leaves;
+    memcpy(s->depth, k.depth, sizeof(s->depth));
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// edit.c - which words follow when a route changes
+//
+// The tree (tree.h) has changed at one entry.  block_build() makes a new block for it, and the
+// word that led to the old one is replaced.  Where that word stands depends on the place:
+//
+//   - in a directory slot, for the first block below the directory;
+//   - in the parent's branch or mixed block, in place, if there was a reference before and there is
+//   one
+//     now (every reference is a run of its own, so the run vector stays right);
+//   - otherwise the parent's block is rebuilt too, and we look one level up.
+//
+// A route no longer than the directory's index has no block: fill() walks the slots under it and
+// leaves alone what longer routes decide.
+#include "poptrie/walk.h"
+
+// --- below the directory, and outside of it ---
+
+static unsigned depth_of(const struct poptrie *t, const struct kid *via)
+{
+    return node_at(&t->nodes, via->node)->depth;
+}
+
+// The entry that the key's slot hangs on, looked for from `via` down; NULL: there is none (left).
+static struct kid *slot_entry(const struct poptrie *t, struct kid *via, const uint64_t key[2],
+                              uint16_t *inherited)
+{
+    for (;;) {
+        const struct node *n = node_at(&t->nodes, via->node);
+        bool above = n->depth < t->geo.dir_bits;
+        unsigned b;
+
+        if (!key_equal(key, n->key, above ? n->depth : t->geo.dir_bits))
+            return NULL;
+        if (!above)
+            return via;
+        b = key_window(key, n->depth);
+        *inherited = node_value_over(n, 64 | b, *inherited);
+        if (!node_has_kid(n, b))
+            return NULL;
+        via = node_kid(n, b);
+    }
+}
+
+// The depth from which a child of this entry's node is looked at.
+static unsigned site_below(const struct poptrie *t, const struct kid *via, bool slotted)
+{
+    unsigned depth = depth_of(t, via);
+
+    return slotted && depth < t->geo.dir_bits ? t->geo.dir_bits : depth_next(depth);
+}
+
+// The new word of path[i] stands where `was` stood: tell the parent, or its parent, ...
+static void follow_up(struct poptrie *t, const struct tree_change *c, const uint64_t key[2],
+                      unsigned i, uint32_t was)
+{
+    bool slotted = key_has_slot(t, key);
+
+    for (;;) {
+        uint32_t word = c->path[i].via->word, block;
+        struct kid *parent;
+        unsigned depth;
+
+        if (t->txn.error != 0 || (word == was && !word_is_ref(word)))
+            return;
+        if (i == 0) {
+            txn_stage(t, &t->outside, 1, word);
+            return;
+        }
+        parent = c->path[i - 1].via;
+        depth = depth_of(t, parent);
+        if (slotted && depth < t->geo.dir_bits) {
+            txn_stage(t, &t->dir[key_slot(t, key)], 1, word);
+            return;
+        }
+        if (word_is_ref(was) && word_is_ref(word)) {
+            for (block = parent->word; word_code(block) == CODE_SKIP;)
+                block = ((const struct skip *)pool_at(&t->blocks, word_ref(block)))->in;
+            txn_stage(t, block_slot(t->arena, block, key_window(key, depth)), 1, word);
+            return;
+        }
+        i--;
+        was = parent->word;
+        block_build(t, parent, i == 0 ? 0 : site_below(t, c->path[i - 1].via, slotted),
+                    c->path[i].inherited, c->path[i].inherited, (struct target){0});
+    }
+}
+
+// The words of a change whose route has blocks (not only slots) under it.
+static void edit_blocks(struct poptrie *t, const struct tree_change *c, const uint64_t key[2],
+                        unsigned len, struct target tg, uint16_t is)
+{
+    unsigned last = c->n - 1;
+    struct kid *via = c->path[last].via;
+    uint16_t old, new;
+    bool slotted = key_has_slot(t, key), in_dir = false;
+    unsigned site = 0;
+    uint32_t was;
+
+    if (last > 0 && node_is_wide(t, node_at(&t->nodes, c->path[last - 1].via->node)))
+        via = c->path[--last].via; // the node is part of its parent's block
+    old = c->path[last].inherited;
+    if (slotted) {
+        in_dir = last == 0 || depth_of(t, c->path[last - 1].via) < t->geo.dir_bits;
+        via = slot_entry(t, via, key, &old);
+        if (via == NULL) {
+            txn_stage(t, &t->dir[key_slot(t, key)], 1, old);
+            return;
+        }
+    }
+    if (in_dir)
+        site = t->geo.dir_bits;
+    else if (last > 0)
+        site = site_below(t, c->path[last - 1].via, slotted);
+    new = old;
+    if (depth_of(t, via) > tg.depth && depth_of(t, via) >= len &&
+        key_equal(key, node_at(&t->nodes, via->node)->key, len)) {
+        old = tg.was != 0 ? tg.was : c->cover; // the route's node is gone, what it covered stayed
+        new = is != 0 ? is : c->cover;
+    }
+    was = via->word;
+    block_build(t, via, site, old, new, tg);
+    if (in_dir)
+        txn_stage(t, &t->dir[key_slot(t, key)], 1, via->word);
+    else
+        follow_up(t, c, key, last, was);
+}
+
+// --- the directory ---
+
+static void fill_heap(struct poptrie *t, const struct node *n, unsigned idx, uint32_t lo,
+                      uint32_t hi, uint16_t old, uint16_t new);
+
+// Slots [lo, hi) hang on the entry kid (NULL: none), which inherits `new` instead of `old`.
+static void fill(struct poptrie *t, struct kid *kid, uint32_t lo, uint32_t hi, uint16_t old,
+                 uint16_t new)
+{
+    const struct node *n;
+    uint32_t from, to;
+
+    if (kid == NULL) {
+        txn_stage(t, t->dir + lo, hi - lo, new);
+        return;
+    }
+    n = node_at(&t->nodes, kid->node);
+    from = key_slot(t, n->key);
+    to = from + (n->depth < t->geo.dir_bits ? 1u << (t->geo.dir_bits - n->depth) : 1);
+    txn_stage(t, t->dir + lo, from - lo, new);
+    if (n->depth < t->geo.dir_bits) {
+        fill_heap(t, n, 1, from, to, old, new);
+    } else {
+        block_build(t, kid, t->geo.dir_bits, old, new, (struct target){0});
+        txn_stage(t, t->dir + from, 1, kid->word);
+    }
+    txn_stage(t, t->dir + to, hi - to, new);
+}
+
+// Slots [lo, hi) are those of heap index idx, itself not looked at.
+static void fill_heap(struct poptrie *t, const struct node *n, unsigned idx, uint32_t lo,
+                      uint32_t hi, uint16_t old, uint16_t new)
+{
+    uint32_t mid = lo + (hi - lo) / 2;
+
+    for (unsigned side = 0; side < 2; side++) {
+        unsigned i = 2 * idx + side, c = i - 64;
+        uint32_t from = side == 0 ? lo : mid, to = side == 0 ? mid : hi;
+        uint16_t o = old, v = new;
+
+        if (node_has_route(n, i)) {
+            if (!t->txn.whole_tree)
+                continue; // longer than what changed: decides alone
+            o = v = node_values(n)[node_rank(n, i)];
+        }
+        if (i < 64)
+            fill_heap(t, n, i, from, to, o, v);
+        else
+            fill(t, node_has_kid(n, c) ? node_kid(n, c) : NULL, from, to, o, v);
+    }
+}
+
+#define HEAP_2000_3 9u // prefix 001 in the root
+
+static void edit_slots(struct poptrie *t, const uint64_t key[2], unsigned len, uint16_t old,
+                       uint16_t new)
+{
+    struct kid *via = &t->root;
+    const struct node *n = node_at(&t->nodes, via->node);
+    unsigned depth = depth_floor(len - 1), idx = route_index(key, len);
+    uint32_t lo = key_slot(t, key), hi = lo + (1u << (t->geo.dir_bits - len));
+
+    if (old == new)
+        return;
+    if (t->geo.key_bits == 128 && len < 3) {
+        for (unsigned i = HEAP_2000_3; i != idx; i >>= 1)
+            if (node_has_route(n, i))
+                return;
+        fill_heap(t, n, HEAP_2000_3, 0, DIR6_WORDS, old, new);
+        return;
+    }
+    while (n->depth < depth) {
+        unsigned b = key_window(key, n->depth);
+
+        via = node_has_kid(n, b) ? node_kid(n, b) : NULL;
+        n = via != NULL ? node_at(&t->nodes, via->node) : NULL;
+        if (n == NULL || n->depth > depth || !key_equal(key, n->key, n->depth)) {
+            bool under = n != NULL && n->depth >= len && key_equal(key, n->key, len);
+
+            fill(t, under ? via : NULL, lo, hi, old, new);
+            return;
+        }
+    }
+    if (idx < 64)
+        fill_heap(t, n, idx, lo, hi, old, new);
+    else
+        fill(t, node_has_kid(n, idx - 64) ? node_kid(n, idx - 64) : NULL, lo, hi, old, new);
+}
+
+// --- the three kinds of change ---
+
+void edit_route(struct poptrie *t, const struct tree_change *c, const uint64_t key[2], unsigned len,
+                uint16_t was, uint16_t is)
+{
+    struct target tg = {depth_floor(len - 1), route_index(key, len), was};
+    bool slotted = key_has_slot(t, key);
+    // has_slot() of an IPv6 key says that len >= 3; shorter ones may lie over 2000::/3
+    bool over_slots =
+        t->geo.key_bits == 128 && len < 3 && key[0] >> (64 - len) == (uint64_t)1 >> (3 - len);
+
+    for (unsigned i = 0; i < c->n_dead; i++)
+        txn_retire(t, c->dead[i]);
+    if ((slotted && len <= t->geo.dir_bits) || over_slots)
+        edit_slots(t, key, len, was != 0 ? was : c->cover, is != 0 ? is : c->cover);
+    if (!slotted || len > t->geo.dir_bits)
+        edit_blocks(t, c, key, len, tg, is);
+}
+
+void edit_everything(struct poptrie *t)
+{
+    const struct node *root = node_at(&t->nodes, t->root.node);
+    uint16_t v;
+
+    if (t->geo.key_bits == 32) {
+        fill_heap(t, root, 1, 0, DIR4_WORDS, 0, 0);
+        return;
+    }
+    v = node_value_over(root, HEAP_2000_3, 0);
+    fill_heap(t, root, HEAP_2000_3, 0, DIR6_WORDS, v, v);
+    block_build(t, &t->root, 0, 0, 0, (struct target){0});
+    txn_stage(t, &t->outside, 1, t->root.word);
+}
+
+void edit_retire_tree(struct poptrie *t, struct kid root)
+{
+    const struct node *n = node_at(&t->nodes, root.node);
+
+    txn_retire(t, root.word);
+    for (unsigned i = 0; i < n->n_kids; i++)
+        edit_retire_tree(t, node_kids(n)[i]);
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kernel.c - choose how bulk lookups run
+//
+// One pointer for the process.  It starts at a kernel whose functions choose the best one and go
+// on with it, so nothing needs to be called first.
+#include "poptrie/poptrie_priv.h"
+
+#include <errno.h>
+
+static void boot_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
+                       unsigned n);
+static void boot_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+                       unsigned n);
+
+static const struct kernel kernel_boot = {"auto", boot_find4, boot_find6};
+static const struct kernel *current = &kernel_boot;
+
+static const struct kernel *kernel_now(void)
+{
+    return __atomic_load_n(&current, __ATOMIC_RELAXED);
+}
+
+static bool kernel_runs(enum poptrie_kernel k, unsigned bits)
+{
+#ifdef POPTRIE_X86
+    bool avx512 = bits >= 512 && __builtin_cpu_supports("avx512f") &&
+                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+
+    switch (k) {
+    case POPTRIE_KERNEL_AVX2:
+        return bits >= 256 && __builtin_cpu_supports("avx2");
+    case POPTRIE_KERNEL_AVX512:
+        return avx512;
+    case POPTRIE_KERNEL_AVX512_VPOPCNT:
+        return avx512 && __builtin_cpu_supports("avx512vpopcntdq");
+    default:
+        break;
+    }
+#endif
+    return k == POPTRIE_KERNEL_SCALAR;
+}
+
+static const struct kernel *kernel_of(enum poptrie_kernel k)
+{
+    switch (k) {
+#ifdef POPTRIE_X86
+    case POPTRIE_KERNEL_AVX2:
+        return &kernel_avx2;
+    case POPTRIE_KERNEL_AVX512:
+        return &kernel_avx512;
+    case POPTRIE_KERNEL_AVX512_VPOPCNT:
+        return &kernel_avx512_vpopcnt;
+#endif
+    default:
+        return &kernel_scalar;
+    }
+}
+
+int poptrie_set_kernel(enum poptrie_kernel k, unsigned max_simd_bits)
+{
+    unsigned bits = max_simd_bits == 0 ? 512 : max_simd_bits;
+
+    if (k == POPTRIE_KERNEL_AUTO)
+        for (k = POPTRIE_KERNEL_AVX512_VPOPCNT; !kernel_runs(k, bits);)
+            k--;
+    if (!kernel_runs(k, bits))
+        return -ENOTSUP;
+    __atomic_store_n(&current, kernel_of(k), __ATOMIC_RELAXED);
+    return 0;
+}
+
+const char *poptrie_kernel_name(void)
+{
+    if (kernel_now() == &kernel_boot)
+        poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
+    return kernel_now()->name;
+}
+
+static void boot_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
+{
+    poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
+    kernel_now()->find4(t, dst_be, value, n);
+}
+
+static void boot_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+                       unsigned n)
+{
+    poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
+    kernel_now()->find6(t, dst, value, n);
+}
+
+void poptrie_find4_bulk(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
+                        unsigned n)
+{
+    kernel_now()->find4(t, dst_be, value, n);
+}
+
+void poptrie_find6_bulk(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+                        unsigned n)
+{
+    kernel_now()->find6(t, dst, value, n);
+}

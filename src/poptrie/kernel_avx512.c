@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kernel_avx512.c - bulk lookups with AVX-512; compiled twice, with and without VPOPCNTDQ
+//
+// IPv4 takes 16 addresses a vector and up to 128 a burst through three passes: gather all
+// directory words; gather all run vectors and count; gather all leaves.  No load of a pass waits
+// for another one of it, and that is most of the speed.  Addresses that these do not answer (skips,
+// wide and branch blocks, words in mixed blocks) are packed together and finished in a loop.
+//
+// IPv6 has 8 addresses a vector.  A run vector and a skip's head are both 8 bytes at the block's
+// start, a leaf and a skip's key both lie behind it: so every level is two gathers for all lanes,
+// whatever their words are.  Lanes that are done fall out of the masks.
+//
+// A gather reads 4 or 8 bytes where a leaf has 1..16 bits; the arena's tail makes that harmless.
+// Gathers are plain loads that x86 keeps in order, so a word's block is complete when it is read.
+#include "poptrie/walk.h"
+
+#include <immintrin.h>
+
+#define INLINE static inline __attribute__((always_inline))
+#define GROUPS4 8 // of 16 addresses
+#define GROUPS6 8 // of 8 addresses
+
+INLINE __m512i popcount64(__m512i v)
+{
+#ifdef __AVX512VPOPCNTDQ__
+    return _mm512_popcnt_epi64(v);
+#else
+    const __m512i nibble = _mm512_set1_epi8(15);
+    const __m512i count =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    __m512i lo = _mm512_shuffle_epi8(count, _mm512_and_si512(v, nibble));
+    __m512i hi = _mm512_shuffle_epi8(count, _mm512_and_si512(_mm512_srli_epi16(v, 4), nibble));
+
+    return _mm512_sad_epu8(_mm512_add_epi8(lo, hi), _mm512_setzero_si512());
+#endif
+}
+
+// --- IPv4 ---
+
+INLINE __m512i load4(const uint32_t *dst_be, __mmask16 m)
+{
+    const __m512i swap =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
+
+    return _mm512_shuffle_epi8(_mm512_maskz_loadu_epi32(m, dst_be), swap);
+}
+
+INLINE __m512i code4(__m512i word)
+{
+    return _mm512_and_si512(_mm512_srli_epi32(word, WORD_CODE_SHIFT), _mm512_set1_epi32(31));
+}
+
+INLINE __m512i width_less_1(__m512i word) // of leaf and mixed blocks
+{
+    return _mm512_and_si512(_mm512_srli_epi32(word, WORD_CODE_SHIFT), _mm512_set1_epi32(15));
+}
+
+INLINE __m512i ref4(__m512i word)
+{
+    return _mm512_and_si512(word, _mm512_set1_epi32(WORD_OFFSET));
+}
+
+// For the lanes in m: where in the leaves of `word`'s block child `c` finds its leaf, in bits.
+INLINE __m512i leaf_bit4(const uint8_t *arena, __m512i word, __m512i w1, __m512i c, __mmask16 m)
+{
+    __m512i ref = ref4(word), up = _mm512_xor_si512(c, _mm512_set1_epi32(63)), n;
+    __m512i lo = _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), (__mmask8)m,
+                                             _mm512_castsi512_si256(ref), arena, POOL_UNIT);
+    __m512i hi = _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), (__mmask8)(m >> 8),
+                                             _mm512_extracti64x4_epi64(ref, 1), arena, POOL_UNIT);
+
+    lo = _mm512_sllv_epi64(lo, _mm512_cvtepu32_epi64(_mm512_castsi512_si256(up)));
+    hi = _mm512_sllv_epi64(hi, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(up, 1)));
+    n = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(popcount64(lo))),
+                           _mm512_cvtepi64_epi32(popcount64(hi)), 1);
+    n = _mm512_add_epi32(n, _mm512_set1_epi32(-1));
+    return _mm512_madd_epi16(_mm512_and_si512(n, _mm512_set1_epi32(0xffff)),
+                             _mm512_add_epi32(w1, _mm512_set1_epi32(1)));
+}
+
+// The leaf at that bit, or `word` itself where m is clear.
+INLINE __m512i leaf4(const uint8_t *arena, __m512i word, __m512i w1, __m512i bit, __mmask16 m)
+{
+    __m512i at = _mm512_add_epi32(_mm512_slli_epi32(ref4(word), 3), _mm512_srli_epi32(bit, 3));
+    __m512i leaf = _mm512_mask_i32gather_epi32(word, m, at, arena + 8, 1);
+    __m512i cut = _mm512_sub_epi32(_mm512_set1_epi32(31), w1);
+
+    leaf = _mm512_srlv_epi32(leaf, _mm512_and_si512(bit, _mm512_set1_epi32(7)));
+    return _mm512_mask_and_epi32(word, m, leaf, _mm512_srlv_epi32(_mm512_set1_epi32(-1), cut));
+}
+
+// Leaves of mixed blocks that say where a word is.
+INLINE __mmask16 places4(__m512i word, __m512i w1, __m512i leaf, __mmask16 m)
+{
+    __mmask16 mixed = _mm512_mask_cmpge_epu32_mask(
+        m, word, _mm512_set1_epi32((int)(WORD_REF | (CODE_MIXED + 1) << WORD_CODE_SHIFT)));
+
+    return _mm512_mask_test_epi32_mask(mixed, leaf, _mm512_sllv_epi32(_mm512_set1_epi32(1), w1));
+}
+
+INLINE __m512i popcount32(__m512i v)
+{
+#ifdef __AVX512VPOPCNTDQ__
+    return _mm512_popcnt_epi32(v);
+#else
+    __m512i lo = popcount64(_mm512_and_si512(v, _mm512_set1_epi64(UINT32_MAX)));
+    __m512i hi = popcount64(_mm512_srli_epi64(v, 32));
+
+    return _mm512_or_si512(lo, _mm512_slli_epi64(hi, 32));
+#endif
+}
+
+INLINE __m512i wide4(const uint8_t *arena, __m512i word, __m512i addr, __mmask16 m)
+{
+    __m512i zero = _mm512_setzero_si512(), at = _mm512_slli_epi32(ref4(word), 3);
+    __m512i c = _mm512_and_si512(addr, _mm512_set1_epi32(255));
+    __m512i head = _mm512_add_epi32(at, _mm512_slli_epi32(_mm512_srli_epi32(c, 5), 3));
+    __m512i runs = _mm512_mask_i32gather_epi32(zero, m, head, arena, 1);
+    __m512i more = _mm512_mask_i32gather_epi32(zero, m, head, arena + 4, 1);
+    __m512i width = _mm512_srli_epi32(more, 16), n, bit, leaf;
+
+    c = _mm512_xor_si512(_mm512_and_si512(c, _mm512_set1_epi32(31)), _mm512_set1_epi32(31));
+    n = _mm512_add_epi32(popcount32(_mm512_sllv_epi32(runs, c)),
+                         _mm512_and_si512(more, _mm512_set1_epi32(0xffff)));
+    bit = _mm512_maskz_mullo_epi32(m, _mm512_sub_epi32(n, _mm512_set1_epi32(1)), width);
+    leaf = _mm512_mask_i32gather_epi32(zero, m, _mm512_add_epi32(at, _mm512_srli_epi32(bit, 3)),
+                                       arena + WIDE_HEAD_BYTES, 1);
+    leaf = _mm512_srlv_epi32(leaf, _mm512_and_si512(bit, _mm512_set1_epi32(7)));
+    return _mm512_and_si512(
+        leaf,
+        _mm512_srlv_epi32(_mm512_set1_epi32(-1), _mm512_sub_epi32(_mm512_set1_epi32(32), width)));
+}
+
+// The next words behind skips; *depth follows.
+INLINE __m512i skip4(const uint8_t *arena, __m512i word, __m512i addr, __m512i *depth, __mmask16 m)
+{
+    __m512i at = _mm512_slli_epi32(ref4(word), 3), zero = _mm512_setzero_si512();
+    __m512i in = _mm512_mask_i32gather_epi32(zero, m, at, arena, 1);
+    __m512i out = _mm512_mask_i32gather_epi32(zero, m, at, arena + 4, 1);
+    __m512i key = _mm512_mask_i32gather_epi32(zero, m, at, arena + 12, 1);
+    __m512i bits = _mm512_srli_epi32(out, 16);
+    __m512i differ = _mm512_srlv_epi32(_mm512_xor_si512(addr, key),
+                                       _mm512_sub_epi32(_mm512_set1_epi32(32), bits));
+
+    *depth = _mm512_mask_mov_epi32(*depth, m, bits);
+    return _mm512_mask_mov_epi32(_mm512_and_si512(out, _mm512_set1_epi32(0xffff)),
+                                 _mm512_testn_epi32_mask(differ, differ), in);
+}
+
+// The words at the places that leaves of mixed blocks name.
+INLINE __m512i placed4(const uint8_t *arena, __m512i word, __m512i w1, __m512i leaf, __mmask16 m)
+{
+    __m512i at = _mm512_andnot_si512(_mm512_sllv_epi32(_mm512_set1_epi32(1), w1), leaf);
+
+    at = _mm512_add_epi32(_mm512_slli_epi32(ref4(word), 1), at);
+    return _mm512_mask_i32gather_epi32(leaf, m, at, arena, 4);
+}
+
+// Follows 16 words at these depths to their leaves.
+static __m512i finish4(const uint8_t *arena, __m512i word, __m512i addr, __m512i depth)
+{
+    for (;;) {
+        __mmask16 refs = _mm512_movepi32_mask(word), blocks, places;
+        __m512i code = code4(word), next = word, w1, c;
+        __mmask16 skips = _mm512_mask_cmpeq_epi32_mask(refs, code, _mm512_set1_epi32(CODE_SKIP));
+        __mmask16 wides = _mm512_mask_cmpeq_epi32_mask(refs, code, _mm512_set1_epi32(CODE_WIDE));
+        __mmask16 branches =
+            _mm512_mask_cmpeq_epi32_mask(refs, code, _mm512_set1_epi32(CODE_BRANCH));
+
+        if (refs == 0)
+            return word;
+        blocks = refs & ~skips & ~wides;
+        if (blocks != 0) {
+            w1 = _mm512_mask_mov_epi32(width_less_1(word), branches, _mm512_set1_epi32(31));
+            c = _mm512_srli_epi32(_mm512_sllv_epi32(addr, depth), 26);
+            next = leaf4(arena, word, w1, leaf_bit4(arena, word, w1, c, blocks), blocks);
+            places = places4(word, w1, next, blocks & ~branches);
+            if (places != 0)
+                next = placed4(arena, word, w1, next, places);
+            depth = _mm512_mask_add_epi32(depth, blocks, depth, _mm512_set1_epi32(6));
+        }
+        if (skips != 0)
+            next = _mm512_mask_mov_epi32(next, skips, skip4(arena, word, addr, &depth, skips));
+        if (wides != 0)
+            next = _mm512_mask_mov_epi32(next, wides, wide4(arena, word, addr, wides));
+        word = next;
+    }
+}
+
+// The lanes of a burst that three passes do not answer, side by side.  Where a leaf names a place
+// (it stands in value[] then), the word there is the next one.
+static __attribute__((noinline)) void deep4(const struct poptrie *t, const __m512i *word,
+                                            const __m512i *addr, const __mmask16 *deep,
+                                            const __mmask16 *plain, unsigned groups,
+                                            uint32_t *value, __m512i none)
+{
+    uint32_t words[16 * GROUPS4 + 16], addrs[16 * GROUPS4 + 16], lanes[16 * GROUPS4 + 16];
+    uint32_t depths[16 * GROUPS4 + 16];
+    const __m512i count = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    unsigned n = 0;
+
+    for (unsigned g = 0; g < groups; g++) {
+        __mmask16 m = deep[g], places = m & plain[g];
+        __m512i leaf = _mm512_maskz_loadu_epi32(places, value + 16 * g);
+        __m512i lane = _mm512_add_epi32(count, _mm512_set1_epi32(16 * g)), w, depth;
+
+        w = placed4(t->arena, word[g], width_less_1(word[g]), leaf, places);
+        w = _mm512_mask_mov_epi32(word[g], places, w);
+        depth = _mm512_mask_mov_epi32(_mm512_set1_epi32(DIR4_BITS), places,
+                                      _mm512_set1_epi32(DIR4_BITS + 6));
+        _mm512_storeu_si512(words + n, _mm512_maskz_compress_epi32(m, w));
+        _mm512_storeu_si512(addrs + n, _mm512_maskz_compress_epi32(m, addr[g]));
+        _mm512_storeu_si512(depths + n, _mm512_maskz_compress_epi32(m, depth));
+        _mm512_storeu_si512(lanes + n, _mm512_maskz_compress_epi32(m, lane));
+        n += __builtin_popcount(m);
+    }
+    for (unsigned i = 0; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? (1u << (n - i)) - 1 : 0xffff;
+        __m512i leaf = finish4(t->arena, _mm512_maskz_loadu_epi32(m, words + i),
+                               _mm512_loadu_si512(addrs + i), _mm512_loadu_si512(depths + i));
+
+        leaf = _mm512_mask_mov_epi32(leaf, _mm512_testn_epi32_mask(leaf, leaf), none);
+        _mm512_mask_i32scatter_epi32(value, m, _mm512_loadu_si512(lanes + i), leaf, 4);
+    }
+}
+
+INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
+                   unsigned groups, __mmask16 tail)
+{
+    __m512i addr[GROUPS4], word[GROUPS4], bit[GROUPS4];
+    __mmask16 deep[GROUPS4], plain[GROUPS4], any = 0;
+    __m512i none = _mm512_set1_epi32(__atomic_load_n(&t->default_value, __ATOMIC_RELAXED));
+
+#pragma GCC unroll 8
+    for (unsigned g = 0; g < groups; g++) {
+        __mmask16 m = g + 1 < groups ? 0xffff : tail;
+
+        addr[g] = load4(dst_be + 16 * g, m);
+        word[g] = _mm512_mask_i32gather_epi32(
+            _mm512_setzero_si512(), m, _mm512_srli_epi32(addr[g], 32 - DIR4_BITS), t->dir, 4);
+    }
+#pragma GCC unroll 8
+    for (unsigned g = 0; g < groups; g++) {
+        __m512i c = _mm512_srli_epi32(_mm512_slli_epi32(addr[g], DIR4_BITS), 26);
+        __mmask16 refs = _mm512_movepi32_mask(word[g]);
+
+        deep[g] = _mm512_mask_test_epi32_mask(
+            refs, _mm512_set1_epi32(1),
+            _mm512_srlv_epi32(_mm512_set1_epi32((int)CODES_SPECIAL), code4(word[g])));
+        plain[g] = refs & ~deep[g];
+        bit[g] = leaf_bit4(t->arena, word[g], width_less_1(word[g]), c, plain[g]);
+    }
+#pragma GCC unroll 8
+    for (unsigned g = 0; g < groups; g++) {
+        __m512i w1 = width_less_1(word[g]);
+        __m512i leaf = leaf4(t->arena, word[g], w1, bit[g], plain[g]);
+
+        deep[g] |= places4(word[g], w1, leaf, plain[g]);
+        any |= deep[g];
+        leaf = _mm512_mask_mov_epi32(leaf, _mm512_testn_epi32_mask(leaf, leaf), none);
+        _mm512_mask_storeu_epi32(value + 16 * g, g + 1 < groups ? 0xffff : tail, leaf);
+    }
+    if (__builtin_expect(any != 0, 0))
+        deep4(t, word, addr, deep, plain, groups, value, none);
+}
+
+static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
+{
+    for (; n >= 128; n -= 128, dst_be += 128, value += 128)
+        burst4(t, dst_be, value, 8, 0xffff);
+    if (n >= 64) {
+        burst4(t, dst_be, value, 4, 0xffff);
+        n -= 64, dst_be += 64, value += 64;
+    }
+    if (n > 48)
+        burst4(t, dst_be, value, 4, (1u << (n - 48)) - 1);
+    else if (n > 32)
+        burst4(t, dst_be, value, 3, (1u << (n - 32)) - 1);
+    else if (n > 16)
+        burst4(t, dst_be, value, 2, (1u << (n - 16)) - 1);
+    else if (n > 0)
+        burst4(t, dst_be, value, 1, (1u << n) - 1);
+}
+
+// --- IPv6 ---
+
+struct lanes6 {
+    __m512i word;  // 64-bit lanes, upper halves zero
+    __m512i half;  // the half of the address that depth is in, host order
+    __m512i depth; // 0..63
+};
+
+INLINE __m512i ref6(__m512i word)
+{
+    return _mm512_and_si512(word, _mm512_set1_epi64(WORD_OFFSET));
+}
+
+INLINE __mmask8 refs6(__m512i word)
+{
+    return _mm512_test_epi64_mask(word, _mm512_set1_epi64(WORD_REF));
+}
+
+INLINE void load6(const uint8_t (*dst)[16], __mmask16 m, __m512i *hi, __m512i *lo)
+{
+    const __m512i swap =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
+    const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    __m512i a = _mm512_maskz_loadu_epi64((__mmask8)m, dst);
+    __m512i b = _mm512_maskz_loadu_epi64((__mmask8)(m >> 8), dst + 4);
+
+    a = _mm512_shuffle_epi8(a, swap);
+    b = _mm512_shuffle_epi8(b, swap);
+    *hi = _mm512_permutex2var_epi64(a, even, b);
+    *lo = _mm512_permutex2var_epi64(a, odd, b);
+}
+
+INLINE struct lanes6 start8(const struct poptrie *t, __m512i hi, __mmask8 m)
+{
+    __mmask8 slotted =
+        _mm512_mask_cmpeq_epi64_mask(m, _mm512_srli_epi64(hi, 61), _mm512_set1_epi64(1));
+    __m512i slot =
+        _mm512_and_si512(_mm512_srli_epi64(hi, 64 - DIR6_BITS), _mm512_set1_epi64(DIR6_WORDS - 1));
+    __m256i word = _mm256_maskz_set1_epi32(m, (int)word_load(&t->outside));
+
+    word = _mm512_mask_i64gather_epi32(word, slotted, slot, t->dir, 4);
+    return (struct lanes6){_mm512_cvtepu32_epi64(word), hi,
+                           _mm512_maskz_set1_epi64(slotted, DIR6_BITS)};
+}
+
+// One level, first half: the 8 bytes each block begins with.
+INLINE __m512i head6(const uint8_t *arena, const struct lanes6 *l, __mmask8 m)
+{
+    return _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), m, ref6(l->word), arena, POOL_UNIT);
+}
+
+// Second half: leaf or key, and the next word.
+INLINE void step6(const uint8_t *arena, struct lanes6 *l, __m512i head, __m512i lo, __mmask8 m)
+{
+    __m512i w1 =
+        _mm512_and_si512(_mm512_srli_epi64(l->word, WORD_CODE_SHIFT), _mm512_set1_epi64(31));
+    __mmask8 skip = _mm512_mask_cmpeq_epi64_mask(m, w1, _mm512_set1_epi64(CODE_SKIP));
+    __m512i c = _mm512_srli_epi64(_mm512_sllv_epi64(l->half, l->depth), 58);
+    __m512i n = popcount64(_mm512_sllv_epi64(head, _mm512_xor_si512(c, _mm512_set1_epi64(63))));
+    __m512i bit = _mm512_maskz_mul_epu32(m & ~skip, _mm512_add_epi64(n, _mm512_set1_epi64(-1)),
+                                         _mm512_add_epi64(w1, _mm512_set1_epi64(1)));
+    __m512i at = _mm512_add_epi64(_mm512_slli_epi64(ref6(l->word), 3), _mm512_srli_epi64(bit, 3));
+    __m512i more = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), m, at, arena + 8, 1);
+    __m512i bits = _mm512_srli_epi64(head, 48);
+    __m512i next = _mm512_srlv_epi64(more, _mm512_and_si512(bit, _mm512_set1_epi64(7)));
+    __m512i differ = _mm512_srlv_epi64(_mm512_xor_si512(l->half, more),
+                                       _mm512_sub_epi64(_mm512_set1_epi64(64), bits));
+    __mmask8 same = _mm512_mask_testn_epi64_mask(skip, differ, differ), over;
+
+    next = _mm512_and_si512(next, _mm512_srlv_epi64(_mm512_set1_epi64(UINT32_MAX),
+                                                    _mm512_sub_epi64(_mm512_set1_epi64(31), w1)));
+    next =
+        _mm512_mask_and_epi64(next, skip, _mm512_srli_epi64(head, 32), _mm512_set1_epi64(0xffff));
+    next = _mm512_mask_and_epi64(next, same, head, _mm512_set1_epi64(UINT32_MAX));
+    l->word = _mm512_mask_mov_epi64(l->word, m, next);
+    l->depth = _mm512_add_epi64(l->depth, _mm512_set1_epi64(6));
+    l->depth = _mm512_mask_mov_epi64(l->depth, skip, bits);
+    over = _mm512_mask_cmpge_epu64_mask(m, l->depth, _mm512_set1_epi64(64));
+    l->half = _mm512_mask_mov_epi64(l->half, over, lo);
+    l->depth = _mm512_mask_mov_epi64(l->depth, over, _mm512_setzero_si512());
+}
+
+INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+                   unsigned groups, unsigned n)
+{
+    __m512i lo[GROUPS6], head[GROUPS6];
+    struct lanes6 l[GROUPS6];
+    __mmask8 refs[GROUPS6], any = 0;
+    __m256i none = _mm256_set1_epi32(__atomic_load_n(&t->default_value, __ATOMIC_RELAXED));
+
+#pragma GCC unroll 8
+    for (unsigned g = 0; g < groups; g++) {
+        unsigned left = n - 8 * g;
+        __m512i hi;
+
+        load6(dst + 8 * g, left >= 8 ? 0xffff : (1u << 2 * left) - 1, &hi, &lo[g]);
+        l[g] = start8(t, hi, left >= 8 ? 0xff : (1u << left) - 1);
+    }
+    for (;;) {
+        any = 0;
+#pragma GCC unroll 8
+        for (unsigned g = 0; g < groups; g++) {
+            refs[g] = refs6(l[g].word);
+            any |= refs[g];
+            head[g] = head6(t->arena, &l[g], refs[g]);
+        }
+        if (any == 0)
+            break;
+#pragma GCC unroll 8
+        for (unsigned g = 0; g < groups; g++)
+            step6(t->arena, &l[g], head[g], lo[g], refs[g]);
+    }
+#pragma GCC unroll 8
+    for (unsigned g = 0; g < groups; g++) {
+        unsigned left = n - 8 * g;
+        __m256i leaf = _mm512_cvtepi64_epi32(l[g].word);
+
+        leaf = _mm256_mask_mov_epi32(leaf, _mm256_testn_epi32_mask(leaf, leaf), none);
+        _mm256_mask_storeu_epi32(value + 8 * g, left >= 8 ? 0xff : (1u << left) - 1, leaf);
+    }
+}
+
+static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+{
+    for (; n >= 64; n -= 64, dst += 64, value += 64)
+        burst6(t, dst, value, 8, 64);
+    if (n >= 32) {
+        burst6(t, dst, value, 4, 32);
+        n -= 32, dst += 32, value += 32;
+    }
+    if (n > 24)
+        burst6(t, dst, value, 4, n);
+    else if (n > 16)
+        burst6(t, dst, value, 3, n);
+    else if (n > 8)
+        burst6(t, dst, value, 2, n);
+    else if (n > 0)
+        burst6(t, dst, value, 1, n);
+}
+
+#ifdef __AVX512VPOPCNTDQ__
+const struct kernel kernel_avx512_vpopcnt = {"avx512-vpopcnt", find4, find6};
+#else
+const struct kernel kernel_avx512 = {"avx512", find4, find6};
+#endif

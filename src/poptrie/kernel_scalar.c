@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kernel_scalar.c - lookups without vector instructions, for any CPU
+//
+// Bulk lookups go through the burst in two passes, first all directory words, then all blocks, so
+// that the loads of one pass overlap; and without branches on the data, which random addresses
+// would mispredict: an address that its directory word answers goes through the motions at block
+// 0.  Plain loops over arrays, which compilers can unroll for other CPUs as well.
+#include "poptrie/walk.h"
+
+#define BURST 64u
+
+uint32_t poptrie_find4(const struct poptrie *t, uint32_t dst_be)
+{
+    uint32_t dst = __builtin_bswap32(dst_be);
+    uint32_t w = word_load(&t->dir[dst >> (32 - DIR4_BITS)]);
+
+    if (word_is_ref(w) && word_code(w) < CODE_MIXED) // nearly always
+        w = block_leaf(t->arena, w, dst << DIR4_BITS >> 26);
+    else if (word_is_ref(w))
+        w = walk(t->arena, w, (uint64_t)dst << 32, 0, DIR4_BITS);
+    return leaf_answer(t, w);
+}
+
+uint32_t poptrie_find6(const struct poptrie *t, const uint8_t dst[16])
+{
+    uint64_t hi = load_be64(dst);
+    unsigned depth;
+    uint32_t w = start6(t, hi, &depth);
+
+    return leaf_answer(t, walk(t->arena, w, hi, load_be64(dst + 8), depth));
+}
+
+static void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
+{
+    uint32_t word[BURST], deep = 0;
+    uint32_t none = __atomic_load_n(&t->default_value, __ATOMIC_RELAXED);
+    const uint8_t *arena = t->arena;
+
+    for (unsigned i = 0; i < n; i++)
+        word[i] = word_load(&t->dir[__builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS)]);
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t w = word[i];
+        uint32_t used = -(uint32_t)word_is_plain(w); // all ones: the block's leaf, else the word
+        uint32_t leaf = block_leaf(arena, w & used, __builtin_bswap32(dst_be[i]) << 18 >> 26);
+
+        deep |= (word_is_ref(w) & !word_is_plain(w)) | leaf_is_place(w & used, leaf);
+        w = (leaf & used) | (w & ~used);
+        value[i] = w != 0 ? w : none;
+    }
+    for (unsigned i = 0; deep && i < n; i++)
+        if (word_is_ref(word[i]) && word_code(word[i]) >= CODE_MIXED)
+            value[i] =
+                leaf_answer(t, walk(arena, word[i], (uint64_t)__builtin_bswap32(dst_be[i]) << 32, 0,
+                                    DIR4_BITS));
+}
+
+static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
+{
+    for (unsigned i = 0; i < n; i += BURST)
+        burst4(t, dst_be + i, value + i, n - i < BURST ? n - i : BURST);
+}
+
+// Four levels or so: too branchy for passes to pay, so start the directory loads ahead instead.
+static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+{
+    uint32_t word[BURST];
+    unsigned depth[BURST];
+
+    for (unsigned from = 0; from < n; from += BURST) {
+        unsigned m = n - from < BURST ? n - from : BURST;
+
+        for (unsigned i = 0; i < m; i++) {
+            word[i] = start6(t, load_be64(dst[from + i]), &depth[i]);
+            __builtin_prefetch(t->arena + (size_t)word_ref(word[i]) * POOL_UNIT);
+        }
+        for (unsigned i = 0; i < m; i++) {
+            const uint8_t *d = dst[from + i];
+
+            value[from + i] =
+                leaf_answer(t, walk(t->arena, word[i], load_be64(d), load_be64(d + 8), depth[i]));
+        }
+    }
+}
+
+const struct kernel kernel_scalar = {"scalar", find4, find6};

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// poptrie.c - the table behind poptrie.h: its life, its updates, its garbage
+//
+// Three layers.  The *tree* (tree.c) is the writer's copy of the routes.  *Words and blocks*
+// (poptrie_priv.h) are what readers walk: a directory word answers an address outright or leads
+// to a block of 64 children, which is usually one cache line and answers it.  An *edit* (edit.c,
+// block.c) turns a change of the tree into new blocks and a few 32-bit stores; a *transaction*
+// (txn.c) does all of that or nothing.
+//
+//     IPv4   directory on bits 0..17 (1 MiB), then blocks at 18, 24 and 30
+//     IPv6   directory on bits 3..23 under 2000::/3 (8 MiB), then blocks at 24, 30 ... 124; all
+//            other addresses start at one word of their own and at depth 0
+//
+// The default route is no leaf: a leaf of 0 means "whatever the default route says", which readers
+// substitute at the end.  So changing it is one store, and /1 is the shortest route that rewrites
+// the directory.
+//
+// Concurrency.  One writer.  Readers hold no reference between calls.  A block is complete before
+// the release store that makes it reachable (word_publish, word_load) and stays as it is until
+// poptrie_reclaim() says that nobody can be inside it; the words in a branch block are the
+// exception, and are replaced one at a time like directory words.  Every reader sees, for each
+// route, its old or its new state.
+//
+// Always true (poptrie_check(); the tests call it after every step):
+//   P1  every directory slot holds what the routes over it and the tree below it say;
+//   P2  every block holds the words its node's routes and children make, in the smallest width;
+//   P3  a skip compares exactly the bits its node shares, and answers what its place inherits;
+//   P4  each block is reachable once or waits as garbage, and no other block is allocated;
+//   P5  the tree has no node without purpose, no unbuilt entry, and as many routes as counted;
+//   P6  the allocators' lists agree with their counts.
+//
+// Cost: a lookup reads two cache lines for most of a full IPv4 table; an update descends the tree
+// (three to five nodes), makes one node and one block.
+#include "poptrie/poptrie_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define DEFAULT_MAX_BYTES ((size_t)256 << 20)
+#define HUGE_BYTES ((size_t)2 << 20)
+#define WRITER_SHARE 4 // address space for the writer's nodes, in arenas; touched as needed
+
+// --- life ---
+
+static void *map_huge(void *ctx, const char *name, size_t bytes)
+{
+    uint8_t *p = mmap(NULL, bytes + HUGE_BYTES, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t head;
+
+    if (p == MAP_FAILED)
+        return NULL;
+    head = -(uintptr_t)p & (HUGE_BYTES - 1);
+    if (head > 0)
+        munmap(p, head);
+    munmap(p + head + bytes, HUGE_BYTES - head);
+    madvise(p + head, bytes, MADV_HUGEPAGE); // a wish: without it the table works as well
+    return p + head;
+}
+
+static void unmap_huge(void *ctx, void *p, size_t bytes)
+{
+    munmap(p, bytes);
+}
+
+static bool table_map(struct poptrie *t)
+{
+    void *arena, *nodes;
+
+    t->dir = t->cfg.map(t->cfg.ctx, "poptrie directory", t->dir_bytes);
+    if (t->dir == NULL)
+        return false;
+    arena = t->cfg.map(t->cfg.ctx, "poptrie blocks", t->arena_bytes + ARENA_TAIL_BYTES);
+    t->arena = arena;
+    if (arena != NULL)
+        memcpy(arena, &(uint64_t){1}, 8); // block 0, for who has nothing to read: one run of 0
+    if (arena == NULL || pool_init(&t->blocks, arena, t->arena_bytes) != 0)
+        return false;
+    nodes = map_huge(NULL, "poptrie tree", t->node_bytes);
+    return nodes != NULL && pool_init(&t->nodes, nodes, t->node_bytes) == 0 &&
+           tree_init(&t->nodes, &t->root) == 0;
+}
+
+struct poptrie *poptrie_new(const struct poptrie_config *cfg)
+{
+    size_t max = cfg->max_bytes == 0 ? DEFAULT_MAX_BYTES : cfg->max_bytes;
+    struct poptrie *t;
+
+    if ((cfg->key_bits != 32 && cfg->key_bits != 128) || max > ARENA_MAX_BYTES ||
+        (cfg->map == NULL) != (cfg->unmap == NULL)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    t = aligned_alloc(_Alignof(struct poptrie), sizeof(*t));
+    if (t == NULL)
+        return NULL;
+    *t = (struct poptrie){.cfg = *cfg, .epoch = 1};
+    if (cfg->map == NULL) {
+        t->cfg.map = map_huge;
+        t->cfg.unmap = unmap_huge;
+    }
+    t->geo.key_bits = cfg->key_bits;
+    t->geo.dir_bits = cfg->key_bits == 32 ? DIR4_BITS : DIR6_BITS;
+    t->dir_bytes = dir_words(t) * sizeof(*t->dir);
+    t->arena_bytes = (max + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK;
+    if (t->arena_bytes > ARENA_MAX_BYTES)
+        t->arena_bytes = ARENA_MAX_BYTES;
+    t->node_bytes = t->arena_bytes * WRITER_SHARE + POOL_CHUNK;
+    if (!table_map(t)) {
+        poptrie_free(t);
+        errno = ENOMEM;
+        return NULL;
+    }
+    return t;
+}
+
+void poptrie_free(struct poptrie *t)
+{
+    if (t == NULL)
+        return;
+    if (t->dir != NULL)
+        t->cfg.unmap(t->cfg.ctx, t->dir, t->dir_bytes);
+    if (t->arena != NULL)
+        t->cfg.unmap(t->cfg.ctx, (void *)t->arena, t->arena_bytes + ARENA_TAIL_BYTES);
+    if (t->nodes.base != NULL)
+        unmap_huge(NULL, t->nodes.base, t->node_bytes);
+    pool_fini(&t->blocks);
+    pool_fini(&t->nodes);
+    txn_fini(t);
+    free(t);
+}
+
+// --- updates ---
+
+static void set_default(struct poptrie *t, uint32_t value)
+{
+    __atomic_store_n(&t->default_value, value, __ATOMIC_RELEASE);
+}
+
+static int change_done(struct poptrie *t, struct tree_change *c, int rc)
+{
+    if (rc == 0) {
+        tree_settle(&t->nodes, c);
+        t->updates++;
+    } else {
+        tree_undo(&t->nodes, c);
+        t->refused++;
+    }
+    return rc;
+}
+
+int poptrie_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value)
+{
+    struct tree_change c;
+    uint64_t k[2];
+    uint16_t was;
+    int rc;
+
+    if (len > t->geo.key_bits)
+        return -EINVAL;
+    if (value == POPTRIE_NONE || value > POPTRIE_VALUE_MAX)
+        return -ERANGE;
+    if (len == 0) {
+        t->routes += t->default_value == POPTRIE_NONE;
+        set_default(t, value);
+        t->updates++;
+        return 0;
+    }
+    key_load(t, key, len, k);
+    rc = tree_set(&t->nodes, &t->root, t->geo, k, len, value, &c, &was);
+    if (rc != 0) {
+        t->refused++;
+        return rc;
+    }
+    txn_begin(t, false);
+    edit_route(t, &c, k, len, was, value);
+    rc = change_done(t, &c, txn_finish(t));
+    t->routes += rc == 0 && was == 0;
+    return rc;
+}
+
+int poptrie_del(struct poptrie *t, const uint8_t *key, unsigned len)
+{
+    struct tree_change c;
+    uint64_t k[2];
+    uint16_t was;
+    int rc;
+
+    if (len > t->geo.key_bits)
+        return -EINVAL;
+    if (len == 0) {
+        if (t->default_value == POPTRIE_NONE)
+            return -ENOENT;
+        set_default(t, POPTRIE_NONE);
+        t->routes--;
+        t->updates++;
+        return 0;
+    }
+    key_load(t, key, len, k);
+    rc = tree_del(&t->nodes, &t->root, t->geo, k, len, &c, &was);
+    if (rc != 0) {
+        t->refused += rc != -ENOENT;
+        return rc;
+    }
+    txn_begin(t, false);
+    edit_route(t, &c, k, len, was, 0);
+    rc = change_done(t, &c, txn_finish(t));
+    t->routes -= rc == 0;
+    return rc;
+}
+
+// Grows *root by the routes; the default route comes back in *def.
+static int grow_tree(struct poptrie *t, struct kid *root, const struct poptrie_route *r, size_t n,
+                     uint64_t *routes, uint32_t *def)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct tree_change c;
+        uint64_t k[2];
+        uint16_t was;
+        int rc;
+
+        if (r[i].len > t->geo.key_bits)
+            return -EINVAL;
+        if (r[i].value == POPTRIE_NONE || r[i].value > POPTRIE_VALUE_MAX)
+            return -ERANGE;
+        if (r[i].len == 0) {
+            *routes += *def == POPTRIE_NONE;
+            *def = r[i].value;
+            continue;
+        }
+        key_load(t, r[i].key, r[i].len, k);
+        rc = tree_set(&t->nodes, root, t->geo, k, r[i].len, r[i].value, &c, &was);
+        if (rc != 0)
+            return rc;
+        tree_settle(&t->nodes, &c);
+        *routes += was == 0;
+    }
+    return 0;
+}
+
+int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n)
+{
+    struct kid old = t->root, root;
+    uint32_t def = POPTRIE_NONE;
+    uint64_t routes = 0;
+    int rc = tree_init(&t->nodes, &root);
+
+    if (rc != 0) {
+        t->refused++;
+        return rc;
+    }
+    rc = grow_tree(t, &root, r, n, &routes, &def);
+    if (rc == 0) {
+        t->root = root;
+        txn_begin(t, true);
+        edit_retire_tree(t, old);
+        edit_everything(t);
+        rc = txn_finish(t);
+    }
+    if (rc != 0) {
+        t->root = old;
+        tree_free(&t->nodes, root);
+        t->refused++;
+        return rc;
+    }
+    set_default(t, def);
+    t->routes = routes;
+    tree_free(&t->nodes, old);
+    return 0;
+}
+
+uint32_t poptrie_get(const struct poptrie *t, const uint8_t *key, unsigned len)
+{
+    uint64_t k[2];
+
+    if (len > t->geo.key_bits)
+        return POPTRIE_NONE;
+    if (len == 0)
+        return t->default_value;
+    key_load(t, key, len, k);
+    return tree_get(&t->nodes, t->root, k, len);
+}
+
+// --- walk ---
+
+struct walker {
+    const struct poptrie *t;
+    int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value);
+    void *ctx;
+};
+
+static int walk_heap(const struct walker *w, const struct node *n, unsigned idx)
+{
+    int rc = 0;
+
+    if (idx > 1 && node_has_route(n, idx)) {
+        unsigned l = 31 - __builtin_clz(idx);
+        uint64_t key[2] = {n->key[0], n->key[1]};
+        uint8_t b[16];
+
+        key[n->depth >> 6] |= ((uint64_t)idx << (6 - l) & 63) << 58 >> (n->depth & 63);
+        key[0] = __builtin_bswap64(key[0]);
+        key[1] = __builtin_bswap64(key[1]);
+        memcpy(b, key, sizeof(b));
+        rc = w->fn(w->ctx, b, n->depth + l, node_values(n)[node_rank(n, idx)]);
+    }
+    if (rc != 0)
+        return rc;
+    if (idx >= 64) {
+        if (!node_has_kid(n, idx - 64))
+            return 0;
+        return walk_heap(w, node_at(&w->t->nodes, node_kid(n, idx - 64)->node), 1);
+    }
+    rc = walk_heap(w, n, 2 * idx);
+    return rc != 0 ? rc : walk_heap(w, n, 2 * idx + 1);
+}
+
+int poptrie_walk(const struct poptrie *t,
+                 int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value), void *ctx)
+{
+    static const uint8_t zero[16];
+    int rc = t->default_value != POPTRIE_NONE ? fn(ctx, zero, 0, t->default_value) : 0;
+
+    return rc != 0 ? rc
+                   : walk_heap(&(struct walker){t, fn, ctx}, node_at(&t->nodes, t->root.node), 1);
+}
+
+// --- garbage ---
+
+uint64_t poptrie_epoch(struct poptrie *t)
+{
+    return t->epoch++;
+}
+
+void poptrie_reclaim(struct poptrie *t, uint64_t epoch)
+{
+    while (t->garbage_n > 0) {
+        const struct garbage *g = &t->garbage[t->garbage_head];
+
+        if ((int32_t)((uint32_t)epoch - g->epoch) < 0)
+            break;
+        t->garbage_bytes -= pool_block_bytes(&t->blocks, g->ref);
+        pool_free(&t->blocks, g->ref);
+        t->garbage_head = (t->garbage_head + 1) % t->garbage_cap;
+        t->garbage_n--;
+    }
+}

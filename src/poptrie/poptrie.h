@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// poptrie.h - longest-prefix match for IPv4 and IPv6, written by one, read by all
+//
+// A table maps prefixes to 16-bit values (next-hop group indexes) and answers
+// "which value has the longest prefix that covers this address?".  One thread
+// writes; any number of threads read at the same time without waiting, retrying
+// or announcing themselves.  What the writer replaces stays readable until the
+// caller says that every reader has moved on:
+//
+//     writer                                  reader
+//     poptrie_add / del / load                v = poptrie_find4(t, dst)
+//     e = poptrie_epoch(t)
+//     ... a grace period passes ...           (no reader keeps anything between calls)
+//     poptrie_reclaim(t, e)
+//
+// A change is one 32-bit store per directory word it touches: a reader sees the
+// old or the new value for the changed prefix, and the right one for all others.
+// poptrie.c tells how the table is laid out; docs/adr/0004 why.
+#ifndef POPTRIE_POPTRIE_H
+#define POPTRIE_POPTRIE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define POPTRIE_NONE 0u // the answer "no route"; routes carry 1..POPTRIE_VALUE_MAX
+#define POPTRIE_VALUE_MAX 65535u
+
+struct poptrie;
+
+struct poptrie_config {
+    unsigned key_bits; // 32 (IPv4) or 128 (IPv6)
+    size_t max_bytes;  // address space reserved for nodes, at most 512 MiB; 0 = 256 MiB
+    // Memory that readers dereference: zeroed, 64-byte aligned, NULL on failure.  NULL = mmap
+    // with transparent huge pages, committed page by page as the table grows.
+    void *(*map)(void *ctx, const char *name, size_t bytes);
+    void (*unmap)(void *ctx, void *p, size_t bytes);
+    void *ctx;
+};
+
+struct poptrie_route {
+    uint8_t key[16]; // network byte order, left-aligned (IPv4: the first four bytes)
+    uint8_t len;     // prefix length in bits; key bits beyond it are ignored
+    uint32_t value;  // 1..POPTRIE_VALUE_MAX
+};
+
+struct poptrie_stats {
+    uint64_t routes;         // prefixes stored, the default route included
+    uint64_t nodes;          // nodes readers walk: leaf blocks, branch blocks, skips
+    uint64_t leaves;         // leaves in them (runs of equal values)
+    uint64_t bytes_used;     // directory + nodes in use + garbage, what readers may touch
+    uint64_t bytes_reserved; // address space held for readers
+    uint64_t garbage_bytes;  // retired, waiting for poptrie_reclaim
+    uint64_t writer_bytes;   // the writer's own copy of the routes and its books
+    uint64_t depth[32];      // stored prefixes by nodes read to reach them (0 = directory alone)
+    uint64_t updates;        // successful add/del since the table was made
+    uint64_t rebuilt;        // nodes built by them
+    uint64_t refused;        // add/del/load that failed for want of memory
+};
+
+// NULL with errno: EINVAL (key_bits, max_bytes), ENOMEM.
+struct poptrie *poptrie_new(const struct poptrie_config *cfg);
+void poptrie_free(struct poptrie *t); // no reader may be left; NULL is fine
+
+// --- writer: one thread at a time ---
+
+// Insert, or replace the value of, one prefix.  -EINVAL: len > key_bits; -ERANGE: value not in
+// 1..POPTRIE_VALUE_MAX; -ENOSPC (node space full: reclaim, or reserve more), -ENOMEM: old table
+// in force.
+int poptrie_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value);
+// 0, -EINVAL, -ENOENT; -ENOSPC, -ENOMEM: old table in force.
+int poptrie_del(struct poptrie *t, const uint8_t *key, unsigned len);
+// Replace the whole content by r[0..n), in any order; of equal prefixes the last one wins.
+// Meanwhile readers see each route old or new.  Errors as poptrie_add.
+int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n);
+// The value stored for exactly this prefix, or POPTRIE_NONE.
+uint32_t poptrie_get(const struct poptrie *t, const uint8_t *key, unsigned len);
+// Every stored prefix by address, shorter first; stops at, and returns, the first non-zero fn().
+// key has key_bits/8 bytes.
+int poptrie_walk(const struct poptrie *t,
+                 int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value), void *ctx);
+
+// Closes the current garbage epoch and returns its number.
+uint64_t poptrie_epoch(struct poptrie *t);
+// Every reader has passed a grace period since poptrie_epoch() returned `epoch`: memory retired
+// in it and before is used again.
+void poptrie_reclaim(struct poptrie *t, uint64_t epoch);
+
+// All invariants (P1.. in poptrie.c); 0, or -EINVAL with a sentence in why[0..n).
+int poptrie_check(const struct poptrie *t, char *why, size_t n);
+// Walks everything, milliseconds on a full table.
+void poptrie_stats(const struct poptrie *t, struct poptrie_stats *s);
+// The same without `leaves` and `depth` (left 0), at once.
+void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s);
+
+// --- reader: any thread, wait-free, during any writer call ---
+
+// Addresses are in network byte order, as in a packet header.  POPTRIE_NONE = no route.
+// find4 is for key_bits 32, find6 for 128.
+uint32_t poptrie_find4(const struct poptrie *t, uint32_t dst_be);
+uint32_t poptrie_find6(const struct poptrie *t, const uint8_t dst[16]);
+// n addresses at once, any n; bursts of 16..128 are the fast case.
+void poptrie_find4_bulk(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
+                        unsigned n);
+void poptrie_find6_bulk(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
+                        unsigned n);
+
+// --- kernels: chosen once for the process, before readers start ---
+
+enum poptrie_kernel {
+    POPTRIE_KERNEL_AUTO,
+    POPTRIE_KERNEL_SCALAR,
+    POPTRIE_KERNEL_AVX2,
+    POPTRIE_KERNEL_AVX512,         // AVX-512 F, BW, DQ, VL
+    POPTRIE_KERNEL_AVX512_VPOPCNT, // the same and VPOPCNTDQ
+};
+
+// max_simd_bits limits AUTO's choice and refuses wider kernels (0 = no limit; DPDK's max SIMD
+// bit width fits here).  -ENOTSUP if this CPU or the limit rules the kernel out.  Until the first
+// call the best kernel of the CPU is used.
+int poptrie_set_kernel(enum poptrie_kernel k, unsigned max_simd_bits);
+const char *poptrie_kernel_name(void);
+
+#endif

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// poptrie_priv.h - the words and blocks that readers walk; the table behind the handle
+//
+// A word is 32 bits:
+//     0 | value                    leaf: the answer, 0 = "nothing but the default route"
+//     1 | code (5) | offset (26)   block at arena + 8 * offset; the code says which kind
+//           0..15    leaf block    8-byte run vector, then leaves of code + 1 bits
+//           23..29   mixed block   the same with leaves of code - 15 bits, then 32-bit words
+//           31       branch block  8-byte run vector, then 32-bit words
+//           16       wide block    eight 8-byte heads, then leaves
+//           30       skip          { in, out (16), bits (16), key (64) }
+//
+// A leaf, mixed or branch block resolves six address bits (fewer where the address, or its first
+// half, ends).  Bit i of the run vector is set where child i differs from child i - 1, so child
+// c's leaf is number popcount(vector << (63 - c)) - 1.  The width is the smallest that holds the
+// block's largest value: no table-wide leaf size exists that could overflow.  In a mixed block,
+// which is IPv4's, a leaf with its top bit set says at which 32 bits of the block its word is;
+// IPv6, where most ways lead through several blocks, has the words in the leaves' place.
+//
+// A wide block resolves the last eight bits of an IPv4 address.  Head i is about 32 children:
+// { runs (32), leaves before them (16), width (16) }.
+//
+// Every load of a leaf may fetch four bytes, so the arena has a padded tail.
+//
+// A skip leaps over bits that all routes below share: if the first `bits` bits of the current
+// 64-bit half of the address equal `key`'s, go on with `in` (at depth `bits`), else answer `out`.
+// The half is the first one up to depth 63 and the second one from depth 64 on.
+#ifndef POPTRIE_POPTRIE_PRIV_H
+#define POPTRIE_POPTRIE_PRIV_H
+
+#include "poptrie/poptrie.h"
+#include "poptrie/pool.h"
+#include "poptrie/tree.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define WORD_REF 0x80000000u
+#define WORD_CODE_SHIFT 26
+#define WORD_OFFSET 0x03ffffffu
+#define CODE_WIDE 16u
+#define CODE_MIXED 16u // + width - 1
+#define CODE_SKIP 30u
+#define CODE_BRANCH 31u
+#define CODES_SPECIAL 0xc0010000u // bit per code: blocks without leaves of (code & 15) + 1 bits
+#define MIXED_MIN_WIDTH 8u        // the place of a word, and the top bit
+#define MIXED_MAX_WIDTH 14u
+#define WIDE_DEPTH 24u
+#define WIDE_HEAD_BYTES 64u
+#define ARENA_MAX_BYTES ((size_t)8 << 26)
+#define ARENA_TAIL_BYTES 4096u // over-read by gathers
+
+#define DIR4_BITS 18u // the directory's index: the first 18 bits
+#define DIR6_BITS 24u // ... bits 3..23 of addresses under 2000::/3
+#define DIR4_WORDS (1u << DIR4_BITS)
+#define DIR6_WORDS (1u << (DIR6_BITS - 3))
+
+struct skip {
+    uint32_t in; // first, so that a vector gather of it needs no offset
+    uint16_t out;
+    uint16_t bits; // compared, of this half of the address: 1..64
+    uint64_t key;  // host order, left-aligned
+};
+
+struct garbage {
+    uint32_t ref;
+    uint32_t epoch; // low half
+};
+
+struct store { // words to publish: loc[0..n) = word
+    uint32_t *loc;
+    uint32_t n, word;
+};
+
+struct vec {
+    void *v;
+    size_t n, cap;
+};
+
+// One change: what was made for it, what it makes useless, what to store where.  txn.c.
+struct txn {
+    struct vec undo;   // struct undo: writer memory changed on the way
+    struct vec fresh;  // uint32_t: blocks made
+    struct vec dead;   // uint32_t: blocks to retire
+    struct vec stores; // struct store
+    bool whole_tree;   // a load: the new tree is thrown away on failure, no need to undo in it
+    int error;         // the first one
+};
+
+struct poptrie {
+    // --- what readers touch: one cache line ---
+    uint32_t *dir;
+    const uint8_t *arena;
+    uint32_t default_value; // of 0.0.0.0/0 or ::/0: a leaf of 0 means this
+    uint32_t outside;       // the word of IPv6 addresses outside 2000::/3, from depth 0
+    // --- the writer's ---
+    struct kid root;
+    struct tree_geometry geo;
+    struct pool blocks; // what readers walk
+    struct pool nodes;  // what the writer remembers
+    struct poptrie_config cfg;
+    size_t dir_bytes, arena_bytes, node_bytes;
+    uint64_t routes;
+    struct txn txn;
+    struct garbage *garbage; // ring
+    size_t garbage_cap, garbage_head, garbage_n;
+    uint64_t garbage_bytes;
+    uint64_t epoch;
+    uint64_t updates, rebuilt, refused;
+} __attribute__((aligned(64)));
+
+static inline bool word_is_ref(uint32_t w)
+{
+    return (w & WORD_REF) != 0;
+}
+
+static inline uint32_t word_code(uint32_t w)
+{
+    return w >> WORD_CODE_SHIFT & 31;
+}
+
+static inline uint32_t word_width(uint32_t w) // of the leaves of a leaf or mixed block
+{
+    return (word_code(w) & 15) + 1;
+}
+
+// A leaf or mixed block: what the first steps of all kernels can do.
+static inline bool word_is_plain(uint32_t w)
+{
+    return word_is_ref(w) && (CODES_SPECIAL >> word_code(w) & 1) == 0;
+}
+
+static inline uint32_t word_ref(uint32_t w)
+{
+    return w & WORD_OFFSET;
+}
+
+static inline uint32_t word_make(uint32_t ref, uint32_t code)
+{
+    return WORD_REF | code << WORD_CODE_SHIFT | ref;
+}
+
+// Partner: word_publish.  A reader that sees the word sees the block behind it.
+static inline uint32_t word_load(const uint32_t *p)
+{
+    return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+// Partner: word_load, and the gathers of the vector kernels (x86 keeps loads in order).
+static inline void word_publish(uint32_t *p, uint32_t w)
+{
+    __atomic_store_n(p, w, __ATOMIC_RELEASE);
+}
+
+static inline uint64_t load_be64(const uint8_t *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return __builtin_bswap64(v);
+}
+
+// The key as two host-order halves, bits beyond len cleared.
+static inline void key_load(const struct poptrie *t, const uint8_t *key, unsigned len,
+                            uint64_t out[2])
+{
+    uint8_t b[16] = {0};
+
+    memcpy(b, key, t->geo.key_bits / 8);
+    out[0] = load_be64(b);
+    out[1] = load_be64(b + 8);
+    key_mask(out, len);
+}
+
+// Does the directory cover this address?
+static inline bool key_has_slot(const struct poptrie *t, const uint64_t key[2])
+{
+    return t->geo.key_bits == 32 || key[0] >> 61 == 1;
+}
+
+static inline uint32_t key_slot(const struct poptrie *t, const uint64_t key[2])
+{
+    return t->geo.key_bits == 32 ? key[0] >> (64 - DIR4_BITS)
+                                 : key[0] >> (64 - DIR6_BITS) & (DIR6_WORDS - 1);
+}
+
+static inline uint32_t dir_words(const struct poptrie *t)
+{
+    return t->geo.key_bits == 32 ? DIR4_WORDS : DIR6_WORDS;
+}
+
+// Of a node of IPv4's depth 24: children at depth 30 are part of its wide block.
+static inline bool node_is_wide(const struct poptrie *t, const struct node *n)
+{
+    return t->geo.key_bits == 32 && n->depth == WIDE_DEPTH && n->n_kids > 0;
+}
+
+// --- txn.c: a change, all or nothing ---
+
+void txn_begin(struct poptrie *t, bool whole_tree);
+void *txn_block(struct poptrie *t, size_t bytes, uint32_t code, uint32_t *word); // NULL: no room
+void txn_set(struct poptrie *t, uint32_t *loc, uint32_t v); // in the writer's memory, undoable
+void txn_stage(struct poptrie *t, uint32_t *loc, uint32_t n, uint32_t word); // loc[0..n) = word
+void txn_retire(struct poptrie *t, uint32_t w); // w's blocks down to the first that is no skip
+int txn_finish(struct poptrie *t);              // publish, 0; or undo and return the error
+void txn_fini(struct poptrie *t);
+
+// --- block.c: a node's block ---
+
+// The route being changed, for telling which inherited values change with it.
+struct target {
+    unsigned depth, idx; // node depth and heap index; idx 0 = none
+    uint16_t was;
+};
+
+// Makes the word of the node that `via` leads to, as seen from depth `site`, where it inherits
+// `new` and used to inherit `old`.  Children whose inherited value stays keep their words.
+void block_build(struct poptrie *t, struct kid *via, unsigned site, uint16_t old, uint16_t new,
+                 struct target tg);
+
+// --- edit.c: the words that follow ---
+
+// The route key/len went from value `was` to `is` (0 = absent); the tree already says so.
+void edit_route(struct poptrie *t, const struct tree_change *c, const uint64_t key[2], unsigned len,
+                uint16_t was, uint16_t is);
+void edit_everything(struct poptrie *t);                   // after a load: all words from scratch
+void edit_retire_tree(struct poptrie *t, struct kid root); // the blocks of a replaced tree
+
+// --- kernels ---
+
+struct kernel {
+    const char *name;
+    void (*find4)(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
+    void (*find6)(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
+};
+
+extern const struct kernel kernel_scalar;
+extern const struct kernel kernel_avx2;
+extern const struct kernel kernel_avx512;
+extern const struct kernel kernel_avx512_vpopcnt;
+
+#endif

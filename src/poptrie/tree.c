@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tree.c - find, insert and remove routes in the writer's tree
+//
+// Every change ends in one swapped entry, `site`: the nodes above it stay where they are, the new
+// nodes below it are in `fresh`, the ones they replace in `stale`.  Until tree_settle() the stale
+// nodes are intact, so tree_undo() is: put the entry back, free the fresh ones.
+//
+// What readers find for a node (kid.word) is built later by poptrie_edit.c.  Here we only keep
+// the books straight when an entry moves: in the directory's domain a word hangs on a directory
+// slot, whoever the parent is, and moves along; elsewhere it depends on the parent's depth and
+// dies, and the entry is marked dirty.
+#include "poptrie/tree.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint32_t node_make(struct pool *p, const uint64_t key[2], unsigned depth, unsigned n_kids,
+                          unsigned n_values, struct tree_change *c)
+{
+    size_t bytes = sizeof(struct node) + n_kids * sizeof(struct kid) + n_values * sizeof(uint16_t);
+    uint32_t ref = pool_alloc(p, bytes);
+    struct node *n;
+
+    if (ref == 0)
+        return 0;
+    n = pool_at(p, ref);
+    *n = (struct node){
+        .key = {key[0], key[1]}, .n_values = n_values, .n_kids = n_kids, .depth = depth};
+    key_mask(n->key, depth);
+    if (c != NULL)
+        c->fresh[c->n_fresh++] = ref;
+    return ref;
+}
+
+// Copies n[0..len) leaving a hole at (skip < 0) or leaving out (skip > 0) element `at`.
+#define COPY_WITH_HOLE(to, from, len, at)                                                          \
+    (memcpy((to), (from), (at) * sizeof(*(to))),                                                   \
+     memcpy((to) + (at) + 1, (from) + (at), ((len) - (at)) * sizeof(*(to))))
+#define COPY_LEAVING_OUT(to, from, len, at)                                                        \
+    (memcpy((to), (from), (at) * sizeof(*(to))),                                                   \
+     memcpy((to) + (at), (from) + (at) + 1, ((len) - (at)-1) * sizeof(*(to))))
+
+static uint32_t node_with_route(struct pool *p, const struct node *o, unsigned idx, uint16_t v,
+                                struct tree_change *c)
+{
+    bool has = node_has_route(o, idx);
+    unsigned at = node_rank(o, idx);
+    uint32_t ref = node_make(p, o->key, o->depth, o->n_kids, o->n_values + !has, c);
+    struct node *n = node_at(p, ref);
+
+    if (ref == 0)
+        return 0;
+    n->kids = o->kids;
+    memcpy(n->routes, o->routes, sizeof(n->routes));
+    n->routes[idx >> 6] |= (uint64_t)1 << (idx & 63);
+    memcpy(node_kids(n), node_kids(o), o->n_kids * sizeof(struct kid));
+    if (has)
+        memcpy(node_values(n), node_values(o), o->n_values * sizeof(uint16_t));
+    else
+        COPY_WITH_HOLE(node_values(n), node_values(o), o->n_values, at);
+    node_values(n)[at] = v;
+    return ref;
+}
+
+static uint32_t node_without_route(struct pool *p, const struct node *o, unsigned idx,
+                                   struct tree_change *c)
+{
+    unsigned at = node_rank(o, idx);
+    uint32_t ref = node_make(p, o->key, o->depth, o->n_kids, o->n_values - 1, c);
+    struct node *n = node_at(p, ref);
+
+    if (ref == 0)
+        return 0;
+    n->kids = o->kids;
+    memcpy(n->routes, o->routes, sizeof(n->routes));
+    n->routes[idx >> 6] &= ~((uint64_t)1 << (idx & 63));
+    memcpy(node_kids(n), node_kids(o), o->n_kids * sizeof(struct kid));
+    COPY_LEAVING_OUT(node_values(n), node_values(o), o->n_values, at);
+    return ref;
+}
+
+static uint32_t node_with_kid(struct pool *p, const struct node *o, unsigned b, struct kid kid,
+                              struct tree_change *c)
+{
+    unsigned at = node_kid(o, b) - node_kids(o);
+    uint32_t ref = node_make(p, o->key, o->depth, o->n_kids + 1, o->n_values, c);
+    struct node *n = node_at(p, ref);
+
+    if (ref == 0)
+        return 0;
+    n->kids = o->kids | (uint64_t)1 << b;
+    memcpy(n->routes, o->routes, sizeof(n->routes));
+    COPY_WITH_HOLE(node_kids(n), node_kids(o), o->n_kids, at);
+    node_kids(n)[at] = kid;
+    memcpy(node_values(n), node_values(o), o->n_values * sizeof(uint16_t));
+    return ref;
+}
+
+static uint32_t node_without_kid(struct pool *p, const struct node *o, unsigned b,
+                                 struct tree_change *c)
+{
+    unsigned at = node_kid(o, b) - node_kids(o);
+    uint32_t ref = node_make(p, o->key, o->depth, o->n_kids - 1, o->n_values, c);
+    struct node *n = node_at(p, ref);
+
+    if (ref == 0)
+        return 0;
+    n->kids = o->kids & ~((uint64_t)1 << b);
+    memcpy(n->routes, o->routes, sizeof(n->routes));
+    COPY_LEAVING_OUT(node_kids(n), node_kids(o), o->n_kids, at);
+    memcpy(node_values(n), node_values(o), o->n_values * sizeof(uint16_t));
+    return ref;
+}
+
+static bool in_dir(struct tree_geometry g, const uint64_t key[2], unsigned depth)
+{
+    return depth < g.dir_bits && (g.key_bits == 32 || key[0] >> 61 == 1);
+}
+
+static void swap_site(struct tree_change *c, struct kid *site, uint32_t node, uint32_t word)
+{
+    c->site = site;
+    c->site_was = *site;
+    site->node = node | (site->node & KID_DIRTY);
+    site->word = word;
+}
+
+static unsigned key_common(const uint64_t a[2], const uint64_t b[2], unsigned limit)
+{
+    unsigned n = a[0] != b[0]   ? (unsigned)__builtin_clzll(a[0] ^ b[0])
+                 : a[1] != b[1] ? 64 + (unsigned)__builtin_clzll(a[1] ^ b[1])
+                                : 128;
+
+    return n < limit ? n : limit;
+}
+
+// Follows the key to the node at or above `depth`; what lies below the last step (an entry that
+// leads elsewhere, or none) comes back in *below.
+static struct node *descend(const struct pool *p, struct kid *root, const uint64_t key[2],
+                            unsigned depth, struct tree_change *c, struct kid **below)
+{
+    struct kid *via = root;
+    uint16_t inherited = 0;
+
+    c->n = 0;
+    *below = NULL;
+    for (;;) {
+        struct node *n = node_at(p, via->node), *y;
+        unsigned b;
+
+        c->path[c->n++] = (struct tree_step){via, inherited};
+        if (n->depth >= depth)
+            return n;
+        b = key_window(key, n->depth);
+        inherited = node_value_over(n, 64 | b, inherited);
+        if (!node_has_kid(n, b)) {
+            c->cover = inherited;
+            return n;
+        }
+        via = node_kid(n, b);
+        y = node_at(p, via->node);
+        if (y->depth > depth || !key_equal(key, y->key, y->depth)) {
+            c->cover = inherited;
+            *below = via;
+            return n;
+        }
+    }
+}
+
+// A new node between an entry and the node it leads to.
+static int join(struct pool *p, struct tree_geometry g, struct kid *via, const uint64_t key[2],
+                unsigned len, uint16_t value, struct tree_change *c)
+{
+    struct node *y = node_at(p, via->node);
+    unsigned target = depth_floor(len - 1);
+    unsigned common = key_common(key, y->key, y->depth), depth, at = 0;
+    bool split;
+    struct kid old = *via, leaf = {0};
+    uint32_t ref;
+    struct node *n;
+
+    depth = depth_floor(common < target ? common : target);
+    split = depth < target; // the route goes beside y, not above it
+    if (split) {
+        ref = node_make(p, key, target, 0, 1, c);
+        if (ref == 0)
+            return -ENOMEM;
+        n = node_at(p, ref);
+        n->routes[route_index(key, len) >> 6] = (uint64_t)1 << (route_index(key, len) & 63);
+        node_values(n)[0] = value;
+        leaf.node = in_dir(g, key, target) ? ref : ref | KID_DIRTY;
+    }
+    ref = node_make(p, key, depth, 1 + split, !split, c);
+    if (ref == 0)
+        return -ENOMEM;
+    n = node_at(p, ref);
+    n->kids = (uint64_t)1 << key_window(y->key, depth);
+    if (split) {
+        n->kids |= (uint64_t)1 << key_window(key, depth);
+        at = key_window(key, depth) < key_window(y->key, depth);
+        node_kids(n)[!at] = leaf;
+    } else {
+        n->routes[route_index(key, len) >> 6] = (uint64_t)1 << (route_index(key, len) & 63);
+        node_values(n)[0] = value;
+    }
+    if (in_dir(g, key, depth)) {
+        node_kids(n)[at] = old;
+        swap_site(c, via, ref, 0);
+        via->node = ref; // nothing to build for a node above the directory's depth
+    } else {
+        node_kids(n)[at] = (struct kid){old.node | KID_DIRTY, 0};
+        swap_site(c, via, ref, old.word);
+    }
+    return 0;
+}
+
+static int attach(struct pool *p, struct tree_geometry g, struct node *n, const uint64_t key[2],
+                  unsigned len, uint16_t value, struct tree_change *c)
+{
+    unsigned target = depth_floor(len - 1), idx = route_index(key, len);
+    uint32_t ref = node_make(p, key, target, 0, 1, c);
+    struct kid leaf = {in_dir(g, key, target) ? ref : ref | KID_DIRTY, 0};
+    struct kid *via = c->path[c->n - 1].via;
+    struct node *l = node_at(p, ref);
+
+    if (ref == 0)
+        return -ENOMEM;
+    l->routes[idx >> 6] = (uint64_t)1 << (idx & 63);
+    node_values(l)[0] = value;
+    ref = node_with_kid(p, n, key_window(key, n->depth), leaf, c);
+    if (ref == 0)
+        return -ENOMEM;
+    c->stale[c->n_stale++] = via->node & ~KID_DIRTY;
+    swap_site(c, via, ref, via->word);
+    return 0;
+}
+
+int tree_set(struct pool *p, struct kid *root, struct tree_geometry g, const uint64_t key[2],
+             unsigned len, uint16_t value, struct tree_change *c, uint16_t *was)
+{
+    unsigned depth = depth_floor(len - 1), idx = route_index(key, len);
+    struct kid *below, *via;
+    struct node *n;
+    int rc = 0;
+
+    c->n_fresh = c->n_stale = c->n_dead = 0;
+    c->site = NULL;
+    n = descend(p, root, key, depth, c, &below);
+    via = c->path[c->n - 1].via;
+    *was = 0;
+    if (n->depth == depth) {
+        uint32_t ref = node_with_route(p, n, idx, value, c);
+
+        if (node_has_route(n, idx))
+            *was = node_values(n)[node_rank(n, idx)];
+        c->cover = node_value_over(n, idx >> 1, c->path[c->n - 1].inherited);
+        if (ref != 0) {
+            c->stale[c->n_stale++] = via->node & ~KID_DIRTY;
+            swap_site(c, via, ref, via->word);
+        }
+        rc = ref != 0 ? 0 : -ENOMEM;
+    } else if (below == NULL) {
+        rc = attach(p, g, n, key, len, value, c);
+    } else {
+        rc = join(p, g, below, key, len, value, c);
+        c->path[c->n++] = (struct tree_step){below, c->cover};
+    }
+    if (rc != 0)
+        tree_undo(p, c);
+    return rc;
+}
+
+// The node that `via` leads to is to have no routes and one child: leave it out.
+static void splice(struct pool *p, struct tree_geometry g, struct kid *via, struct kid rest,
+                   struct tree_change *c)
+{
+    const struct node *n = node_at(p, via->node);
+
+    c->stale[c->n_stale++] = via->node & ~KID_DIRTY;
+    if (in_dir(g, n->key, n->depth)) {
+        swap_site(c, via, rest.node & ~KID_DIRTY, rest.word);
+    } else {
+        c->dead[c->n_dead++] = rest.word;
+        swap_site(c, via, rest.node & ~KID_DIRTY, via->word);
+    }
+}
+
+// The last node of the path is to have neither routes nor children: its parent loses it.
+static int unhang(struct pool *p, struct tree_geometry g, struct tree_change *c)
+{
+    struct kid *gone = c->path[c->n - 1].via, *via = c->path[c->n - 2].via;
+    const struct node *n = node_at(p, gone->node), *parent = node_at(p, via->node);
+    unsigned b = key_window(n->key, parent->depth);
+
+    c->dead[c->n_dead++] = gone->word;
+    c->n--;
+    if (parent->n_values == 0 && parent->n_kids == 2 && c->n > 1) {
+        struct kid rest = node_kids(parent)[node_kid(parent, b) == node_kids(parent)];
+
+        c->stale[c->n_stale++] = gone->node & ~KID_DIRTY;
+        splice(p, g, via, rest, c);
+    } else {
+        uint32_t ref = node_without_kid(p, parent, b, c);
+
+        if (ref == 0)
+            return -ENOMEM;
+        c->stale[c->n_stale++] = gone->node & ~KID_DIRTY;
+        c->stale[c->n_stale++] = via->node & ~KID_DIRTY;
+        swap_site(c, via, ref, via->word);
+    }
+    return 0;
+}
+
+int tree_del(struct pool *p, struct kid *root, struct tree_geometry g, const uint64_t key[2],
+             unsigned len, struct tree_change *c, uint16_t *was)
+{
+    unsigned depth = depth_floor(len - 1), idx = route_index(key, len);
+    struct kid *below, *via;
+    struct node *n;
+    int rc = 0;
+
+    c->n_fresh = c->n_stale = c->n_dead = 0;
+    c->site = NULL;
+    n = descend(p, root, key, depth, c, &below);
+    if (n->depth != depth || !node_has_route(n, idx))
+        return -ENOENT;
+    *was = node_values(n)[node_rank(n, idx)];
+    c->cover = node_value_over(n, idx >> 1, c->path[c->n - 1].inherited);
+    via = c->path[c->n - 1].via;
+    if (n->n_values > 1 || n->n_kids > 1 || c->n == 1) {
+        uint32_t ref = node_without_route(p, n, idx, c);
+
+        if (ref == 0)
+            return -ENOMEM;
+        c->stale[c->n_stale++] = via->node & ~KID_DIRTY;
+        swap_site(c, via, ref, via->word);
+    } else if (n->n_kids == 1) {
+        splice(p, g, via, node_kids(n)[0], c);
+    } else {
+        rc = unhang(p, g, c);
+    }
+    return rc;
+}
+
+void tree_undo(struct pool *p, struct tree_change *c)
+{
+    if (c->site != NULL)
+        *c->site = c->site_was;
+    for (unsigned i = 0; i < c->n_fresh; i++)
+        pool_free(p, c->fresh[i]);
+}
+
+void tree_settle(struct pool *p, struct tree_change *c)
+{
+    for (unsigned i = 0; i < c->n_stale; i++)
+        pool_free(p, c->stale[i]);
+}
+
+uint16_t tree_get(const struct pool *p, struct kid root, const uint64_t key[2], unsigned len)
+{
+    unsigned depth = depth_floor(len - 1), idx = route_index(key, len);
+    const struct node *n = node_at(p, root.node);
+
+    while (n->depth < depth) {
+        unsigned b = key_window(key, n->depth);
+
+        if (!node_has_kid(n, b))
+            return 0;
+        n = node_at(p, node_kid(n, b)->node);
+    }
+    if (n->depth != depth || !key_equal(key, n->key, depth) || !node_has_route(n, idx))
+        return 0;
+    return node_values(n)[node_rank(n, idx)];
+}
+
+int tree_init(struct pool *p, struct kid *root)
+{
+    static const uint64_t zero[2];
+    uint32_t ref = node_make(p, zero, 0, 0, 0, NULL);
+
+    if (ref == 0)
+        return -ENOMEM;
+    *root = (struct kid){ref, 0};
+    return 0;
+}
+
+void tree_free(struct pool *p, struct kid root)
+{
+    const struct node *n = node_at(p, root.node);
+
+    for (unsigned i = 0; i < n->n_kids; i++)
+        tree_free(p, node_kids(n)[i]);
+    pool_free(p, root.node & ~KID_DIRTY);
+}

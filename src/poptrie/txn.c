@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// txn.c - one change of the table: collect, then publish all of it or undo all of it
+//
+// While edit.c and block.c work out a change, everything is collected here: blocks made, words to
+// store, words that will lead nowhere, and the former content of what was changed in the writer's
+// own memory.  If memory runs out on the way, that is put back and the new blocks are freed;
+// readers have seen nothing.  txn_finish() otherwise publishes word by word, each store leading
+// from one complete answer to another, and only then retires what the old words led to.  Room
+// for the retired is made before the first store, so that nothing can fail after it.
+#include "poptrie/poptrie_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct undo {
+    uint32_t *loc, old;
+};
+
+static bool vec_reserve(struct vec *v, size_t n, size_t size)
+{
+    size_t cap = v->cap == 0 ? 64 : v->cap;
+    void *p;
+
+    while (cap < n)
+        cap *= 2;
+    if (cap == v->cap)
+        return true;
+    p = realloc(v->v, cap * size);
+    if (p == NULL)
+        return false;
+    v->v = p;
+    v->cap = cap;
+    return true;
+}
+
+#define VEC_PUSH(t, vec, type, ...)                                                                \
+    do {                                                                                           \
+        if (vec_reserve((vec), (vec)->n + 1, sizeof(type)))                                        \
+            ((type *)(vec)->v)[(vec)->n++] = (type)__VA_ARGS__;                                    \
+        else                                                                                       \
+            (t)->txn.error = -ENOMEM;                                                              \
+    } while (0)
+
+void txn_set(struct poptrie *t, uint32_t *loc, uint32_t v)
+{
+    if (*loc == v)
+        return;
+    if (!t->txn.whole_tree) {
+        size_t n = t->txn.undo.n;
+
+        VEC_PUSH(t, &t->txn.undo, struct undo, {loc, *loc});
+        if (t->txn.undo.n == n)
+            return; // could not be undone, so it is not done
+    }
+    *loc = v;
+}
+
+void txn_stage(struct poptrie *t, uint32_t *loc, uint32_t n, uint32_t word)
+{
+    struct vec *s = &t->txn.stores;
+    struct store *last = s->n > 0 ? (struct store *)s->v + s->n - 1 : NULL;
+
+    if (n == 0)
+        return;
+    if (last != NULL && last->loc + last->n == loc && last->word == word)
+        last->n += n;
+    else
+        VEC_PUSH(t, s, struct store, {loc, n, word});
+}
+
+// What `w` leads to, down to the first real block, will not be reachable any more.
+void txn_retire(struct poptrie *t, uint32_t w)
+{
+    while (word_is_ref(w)) {
+        const struct skip *s = pool_at(&t->blocks, word_ref(w));
+
+        VEC_PUSH(t, &t->txn.dead, uint32_t, {word_ref(w)});
+        if (word_code(w) != CODE_SKIP)
+            return;
+        w = s->in;
+    }
+}
+
+void *txn_block(struct poptrie *t, size_t bytes, uint32_t code, uint32_t *word)
+{
+    size_t n = t->txn.fresh.n;
+    uint32_t ref = pool_alloc(&t->blocks, bytes);
+
+    *word = 0;
+    if (ref == 0) {
+        t->txn.error = -ENOSPC;
+        return NULL;
+    }
+    VEC_PUSH(t, &t->txn.fresh, uint32_t, {ref});
+    if (t->txn.fresh.n == n) {
+        pool_free(&t->blocks, ref);
+        return NULL;
+    }
+    *word = word_make(ref, code);
+    t->rebuilt++;
+    return pool_at(&t->blocks, ref);
+}
+
+void txn_begin(struct poptrie *t, bool whole_tree)
+{
+    t->txn.undo.n = t->txn.fresh.n = t->txn.dead.n = t->txn.stores.n = 0;
+    t->txn.whole_tree = whole_tree;
+    t->txn.error = 0;
+}
+
+static bool garbage_reserve(struct poptrie *t, size_t more)
+{
+    size_t need = t->garbage_n + more, cap = t->garbage_cap == 0 ? 1024 : t->garbage_cap;
+    struct garbage *g;
+
+    if (need <= t->garbage_cap)
+        return true;
+    while (cap < need)
+        cap *= 2;
+    g = malloc(cap * sizeof(*g));
+    if (g == NULL)
+        return false;
+    for (size_t i = 0; i < t->garbage_n; i++)
+        g[i] = t->garbage[(t->garbage_head + i) % t->garbage_cap];
+    free(t->garbage);
+    t->garbage = g;
+    t->garbage_cap = cap;
+    t->garbage_head = 0;
+    return true;
+}
+
+static void undo_all(struct poptrie *t)
+{
+    const struct undo *u = t->txn.undo.v;
+    const uint32_t *fresh = t->txn.fresh.v;
+
+    for (size_t i = t->txn.undo.n; i-- > 0;)
+        *u[i].loc = u[i].old;
+    for (size_t i = 0; i < t->txn.fresh.n; i++)
+        pool_free(&t->blocks, fresh[i]);
+}
+
+// A load leaves megabytes behind; routes need a few kilobytes.
+static void vec_trim(struct vec *v)
+{
+    if (v->cap > 65536) {
+        free(v->v);
+        *v = (struct vec){0};
+    }
+}
+
+int txn_finish(struct poptrie *t)
+{
+    const struct store *s = t->txn.stores.v;
+    const uint32_t *dead = t->txn.dead.v;
+    int error = t->txn.error;
+
+    if (error == 0 && !garbage_reserve(t, t->txn.dead.n))
+        error = -ENOMEM;
+    if (error != 0) {
+        undo_all(t);
+    } else {
+        for (size_t i = 0; i < t->txn.stores.n; i++)
+            for (uint32_t j = 0; j < s[i].n; j++)
+                if (s[i].loc[j] != s[i].word)
+                    word_publish(&s[i].loc[j], s[i].word);
+        for (size_t i = 0; i < t->txn.dead.n; i++) {
+            size_t at = (t->garbage_head + t->garbage_n++) % t->garbage_cap;
+
+            t->garbage[at] = (struct garbage){dead[i], t->epoch};
+            t->garbage_bytes += pool_block_bytes(&t->blocks, dead[i]);
+        }
+    }
+    vec_trim(&t->txn.undo);
+    vec_trim(&t->txn.fresh);
+    vec_trim(&t->txn.dead);
+    vec_trim(&t->txn.stores);
+    return error;
+}
+
+void txn_fini(struct poptrie *t)
+{
+    free(t->txn.undo.v);
+    free(t->txn.fresh.v);
+    free(t->txn.dead.v);
+    free(t->txn.stores.v);
+    free(t->garbage);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// walk.h - one address, block by block: the scalar reader, and what vector kernels leave over
+//
+// Reads only; every step is bounded because each block resolves more bits of the address.
+#ifndef POPTRIE_WALK_H
+#define POPTRIE_WALK_H
+
+#include "poptrie/poptrie_priv.h"
+
+static inline const uint8_t *block_at(const uint8_t *arena, uint32_t w)
+{
+    return arena + (size_t)word_ref(w) * POOL_UNIT;
+}
+
+// `width` bits at bit `bit` of the leaves at p; over-reads by up to three bytes.
+static inline uint32_t leaf_load(const uint8_t *p, unsigned bit, unsigned width)
+{
+    uint32_t v;
+
+    memcpy(&v, p + bit / 8, sizeof(v));
+    return v >> bit % 8 & UINT32_MAX >> (32 - width);
+}
+
+// Which leaf child c of the block with run vector at p has.
+static inline unsigned run_of(const uint8_t *p, unsigned c)
+{
+    uint64_t runs;
+
+    memcpy(&runs, p, sizeof(runs));
+    return __builtin_popcountll(runs << (63 - c)) - 1;
+}
+
+// Child c's leaf in the leaf or mixed block behind w.
+static inline uint32_t block_leaf(const uint8_t *arena, uint32_t w, unsigned c)
+{
+    const uint8_t *p = block_at(arena, w);
+
+    return leaf_load(p + 8, run_of(p, c) * word_width(w), word_width(w));
+}
+
+static inline bool leaf_is_place(uint32_t w, uint32_t leaf) // in a mixed block: of a word
+{
+    return word_code(w) > CODE_MIXED && leaf >> (word_width(w) - 1) != 0;
+}
+
+// The word that stands for child c of a mixed or branch block; NULL: a leaf does.
+static inline uint32_t *block_slot(const uint8_t *arena, uint32_t w, unsigned c)
+{
+    const uint8_t *p = block_at(arena, w);
+    uint32_t leaf;
+
+    if (word_code(w) == CODE_BRANCH)
+        return (uint32_t *)(uintptr_t)(p + 8) + run_of(p, c);
+    leaf = block_leaf(arena, w, c);
+    if (!leaf_is_place(w, leaf))
+        return NULL;
+    return (uint32_t *)(uintptr_t)p + (leaf & ~(1u << (word_width(w) - 1)));
+}
+
+static inline uint32_t wide_leaf(const uint8_t *arena, uint32_t w, unsigned c)
+{
+    const uint8_t *p = block_at(arena, w);
+    unsigned width;
+    uint64_t head;
+
+    memcpy(&head, p + c / 32 * 8, sizeof(head));
+    width = head >> 48;
+    c = __builtin_popcount((uint32_t)head << (31 - c % 32)) + (head >> 32 & 0xffff) - 1;
+    return leaf_load(p + WIDE_HEAD_BYTES, c * width, width);
+}
+
+// From word w at depth `depth` (0..63) of the address hi:lo to its leaf.
+static inline uint32_t walk(const uint8_t *arena, uint32_t w, uint64_t hi, uint64_t lo,
+                            unsigned depth)
+{
+    while (word_is_ref(w)) {
+        unsigned c = hi << depth >> 58;
+        uint32_t leaf;
+
+        switch (word_code(w)) {
+        case CODE_SKIP: {
+            const struct skip *s = (const void *)block_at(arena, w);
+
+            if ((hi ^ s->key) >> (64 - s->bits) != 0)
+                return s->out;
+            depth = s->bits;
+            w = s->in;
+            break;
+        }
+        case CODE_BRANCH:
+            // Partner: word_publish; the words in a block are replaced in place.
+            w = word_load(block_slot(arena, w, c));
+            depth += 6;
+            break;
+        case CODE_WIDE:
+            return wide_leaf(arena, w, hi << WIDE_DEPTH >> 56);
+        default:
+            leaf = block_leaf(arena, w, c);
+            if (!leaf_is_place(w, leaf))
+                return leaf;
+            w = word_load(block_slot(arena, w, c));
+            depth += 6;
+        }
+        if (depth >= 64) { // 60 + 6 ends the first half as well as a skip over all of it
+            hi = lo;
+            depth = 0;
+        }
+    }
+    return w;
+}
+
+static inline uint32_t leaf_answer(const struct poptrie *t, uint32_t leaf)
+{
+    return leaf != 0 ? leaf : __atomic_load_n(&t->default_value, __ATOMIC_RELAXED);
+}
+
+// Where an IPv6 address starts: the word and, in *depth, how many bits it has used up.
+static inline uint32_t start6(const struct poptrie *t, uint64_t hi, unsigned *depth)
+{
+    bool slotted = hi >> 61 == 1;
+
+    *depth = slotted ? DIR6_BITS : 0;
+    return word_load(slotted ? &t->dir[hi >> (64 - DIR6_BITS) & (DIR6_WORDS - 1)] : &t->outside);
+}
+
+#endif
