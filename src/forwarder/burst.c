@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// burst.c - closing the gaps that exceptions leave
+#include "forwarder/burst.h"
+
+#include "forwarder/forbidden.h"
+
+void burst_remove(struct burst *b, uint64_t gone)
+{
+    unsigned k = (unsigned)__builtin_ctzll(gone);
+
+    for (unsigned i = k; i < b->n; i++) {
+        b->pkt[k] = b->pkt[i];
+        b->ip[k] = b->ip[i];
+        b->iface[k] = b->iface[i];
+        b->len[k] = b->len[i];
+        b->word[k] = b->word[i];
+        b->why[k] = b->why[i];
+        b->nh[k] = b->nh[i];
+        if (b->family == IP4)
+            b->dst4[k] = b->dst4[i];
+        else
+            memmove(b->dst6[k], b->dst6[i], 16);
+        k += !(gone >> i & 1);
+    }
+    b->n = k;
+}

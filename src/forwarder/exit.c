@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// exit.c - packets whose next hop can not simply take them
+//
+// One packet at a time, after the common ones have been sorted out. In order:
+// ours -> punt; blackhole -> silence; TTL used up -> ICMP time exceeded; not
+// resolved -> hold; larger than the MTU -> fragments, or ICMP too big; anything
+// else -> ICMP unreachable with the code of `refusal`. What is dropped keeps its
+// own reason, whether or not the ICMP error could be sent.
+#include "forwarder/forwarder_priv.h"
+#include "forwarder/packet.h"
+#include "forwarder/ttl.h"
+#include "table/iface.h"
+#include "forwarder/forbidden.h"
+
+enum { ICMP4_UNREACHABLE = 3, ICMP4_TIME_EXCEEDED = 11 };
+enum { ICMP6_UNREACHABLE = 1, ICMP6_TOO_BIG = 2, ICMP6_TIME_EXCEEDED = 3 };
+enum { ICMP4_CODE_FRAG_NEEDED = 4 };
+
+// What the sender is told: codes of ICMP type 3 (RFC 1812 5.2.7.1) and of ICMPv6 type 1 (RFC 4443 3.1).
+static const struct refusal {
+    uint8_t code4, code6;
+    uint8_t reason4, reason6;
+} refusal[NEXTHOP_KIND_N] = {
+    [NEXTHOP_NONE] = {0 /* net */, 0 /* no route */, DROP_IP4_NO_ROUTE, DROP_IP6_NO_ROUTE},
+    [NEXTHOP_GROUP] = {0, 0, DROP_ECMP_EMPTY, DROP_ECMP_EMPTY},
+    [NEXTHOP_UNREACHABLE] = {1 /* host */, 0 /* no route */, DROP_UNREACHABLE, DROP_UNREACHABLE},
+    [NEXTHOP_PROHIBIT] = {13 /* administratively */, 1 /* same */, DROP_PROHIBIT, DROP_PROHIBIT},
+    [NEXTHOP_FAILED] = {1 /* host */, 3 /* address */, DROP_NEIGH_FAILED, DROP_NEIGH_FAILED},
+};
+
+static void refuse(struct forwarder *f, struct burst *b, unsigned i, enum nexthop_kind kind)
+{
+    const struct refusal *r = &refusal[kind];
+
+    if (b->family == IP4) {
+        icmp4_error(f, b, i, ICMP4_UNREACHABLE, r->code4, 0);
+        packet_drop(f, b->pkt[i], b->iface[i], r->reason4);
+    } else {
+        icmp6_error(f, b, i, ICMP6_UNREACHABLE, r->code6, 0);
+        packet_drop(f, b->pkt[i], b->iface[i], r->reason6);
+    }
+}
+
+static void expire(struct forwarder *f, struct burst *b, unsigned i)
+{
+    if (b->family == IP4) {
+        icmp4_error(f, b, i, ICMP4_TIME_EXCEEDED, 0, 0);
+        packet_drop(f, b->pkt[i], b->iface[i], DROP_IP4_TTL);
+    } else {
+        icmp6_error(f, b, i, ICMP6_TIME_EXCEEDED, 0, 0);
+        packet_drop(f, b->pkt[i], b->iface[i], DROP_IP6_HOP_LIMIT);
+    }
+}
+
+static void too_big(struct forwarder *f, struct burst *b, unsigned i)
+{
+    uint16_t mtu = nexthop_get(b->nh[i])->mtu;
+
+    if (b->family == IP6) { // routers do not fragment (RFC 8200 5)
+        icmp6_error(f, b, i, ICMP6_TOO_BIG, 0, mtu);
+        packet_drop(f, b->pkt[i], b->iface[i], DROP_IP6_TOO_BIG);
+    } else if (load16(b->ip[i] + 6) & RTE_BE16(0x4000)) { // DF; the MTU in the error is RFC 1191's
+        icmp4_error(f, b, i, ICMP4_UNREACHABLE, ICMP4_CODE_FRAG_NEEDED, mtu);
+        packet_drop(f, b->pkt[i], b->iface[i], DROP_IP4_TOO_BIG);
+    } else if (!fragment4(f, b, i)) {
+        packet_drop(f, b->pkt[i], b->iface[i], DROP_IP4_TOO_BIG);
+    }
+}
+
+// A packet that starts at its IP header gets the Ethernet header it would have come with.
+static void ether_restore(struct rte_mbuf *m, uint16_t iface, uint8_t family)
+{
+    // its old header lay there
+    uint8_t *frame = (uint8_t *)rte_pktmbuf_prepend(m, ETHER_HDR);
+
+    memcpy(frame, iface_get(iface)->mac, 6);
+    memcpy(frame + 6, iface_get(iface)->mac, 6);
+    store16(frame + 12, family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6);
+}
+
+static void deliver(struct forwarder *f, struct burst *b, unsigned i)
+{
+    struct rte_mbuf *m = b->pkt[i];
+
+    if (b->kind == BURST_ORIGIN) { // our error goes to ourselves: its cause had our own address as its source
+        packet_drop(f, m, b->iface[i], b->family == IP4 ? DROP_IP4_MARTIAN_SRC : DROP_IP6_MARTIAN_SRC);
+        return;
+    }
+    if (b->kind == BURST_RESUMED) // the address became ours while the packet was held
+        ether_restore(m, b->iface[i], b->family);
+    if (b->family == IP4)
+        punt_ip4(f, m, b->ip[i], b->iface[i]);
+    else
+        punt_ip6(f, m, b->ip[i], b->iface[i]);
+}
+
+void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)
+{
+    enum nexthop_kind kind = nexthop_word_kind(b->word[i]);
+    bool expired = b->kind != BURST_RESUMED && ttl_of(b->ip[i], b->family) <= 1;
+
+    switch (kind) {
+    case NEXTHOP_LOCAL:
+        deliver(f, b, i);
+        break;
+    case NEXTHOP_BLACKHOLE:
+        packet_drop(f, b->pkt[i], b->iface[i], DROP_BLACKHOLE);
+        break;
+    case NEXTHOP_HOLD:
+    case NEXTHOP_GLEAN:
+        if (expired)
+            expire(f, b, i);
+        else
+            hold(f, b, i);
+        break;
+    case NEXTHOP_ADJACENCY:
+        if (expired)
+            expire(f, b, i);
+        else
+            too_big(f, b, i);
+        break;
+    case NEXTHOP_FAILED:
+        if (expired)
+            expire(f, b, i);
+        else
+            refuse(f, b, i, kind);
+        break;
+    default: // NONE, GROUP without a member, UNREACHABLE, PROHIBIT
+        refuse(f, b, i, kind);
+        break;
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// forwarder_priv.h - what one forwarder owns, and its stages
+//
+// Everything here is written by the forwarder's own thread alone. Packets that
+// leave a stage other than forwards are collected (dead, punt, hold, tx) and
+// passed on once per burst by flush(): one ring or pool operation, not one per
+// packet.
+#ifndef FORWARDER_FORWARDER_PRIV_H
+#define FORWARDER_FORWARDER_PRIV_H
+
+#include <rte_mbuf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "forwarder/burst.h"
+#include "forwarder/forwarder.h"
+#include "table/counter.h"
+#include "table/exchange.h"
+#include "table/nexthop.h"
+#include "table/plan.h"
+
+// Room of a collecting array. A stage may add BURST_MAX packets to it without looking, so each is flushed when more than
+// COLLECT_MAX - BURST_MAX are in it.
+#define COLLECT_MAX 256u
+
+struct collect {
+    uint32_t n;
+    struct rte_mbuf *pkt[COLLECT_MAX];
+};
+
+struct forwarder {
+    unsigned index;
+    const struct plan *plan;         // of this poll, may be NULL
+    struct counter_block *counter;   // ours
+    uint8_t *used_mark;              // nexthop_used_mark[index]
+    uint8_t used_epoch;              // nexthop_used_epoch of this burst
+    uint64_t now;                    // TSC at the start of the poll
+    bool last_poll_busy;
+    uint32_t tx_queued;              // packets in all of tx_pkt[][]
+    uint64_t icmp_interval, icmp_tolerance; // TSC; interval 0 = no ICMP errors
+    uint16_t icmp_id;                // IPv4 identification of the next error
+    struct burst in4, in6;           // transit
+    struct burst local4, local6;     // may only be delivered here
+    struct burst origin4, origin6;   // ICMP errors of this burst
+    struct burst resumed;            // back from neigh_manager, one family at a time
+    struct burst fragment;           // pieces of one packet
+    struct collect dead, hold, punt[PUNT_CLASS_N];
+    uint16_t tx_n[PORT_MAX] __attribute__((aligned(64))); // packets for each port
+    struct rte_mbuf *tx_pkt[PORT_MAX][COLLECT_MAX];
+    uint64_t icmp_tat[IFACE_MAX];    // theoretical arrival time of the next error's token, see icmp_error.c
+} __attribute__((aligned(64)));
+
+// --- stages, in the order of path.c ---
+
+// Receives from one queue into f->in4.pkt; the number of packets.
+unsigned rx(struct forwarder *f, uint16_t port, uint16_t queue);
+// f->in4.pkt[0..n) of one port -> in4, in6, local4, local6, or an exit. The bytes of all n frames.
+uint64_t ether_in(struct forwarder *f, uint16_t port, unsigned n);
+void ip4_in(struct forwarder *f, struct burst *b);
+void ip6_in(struct forwarder *f, struct burst *b);
+// Next hop for each packet; survivors have an adjacency and a lowered TTL.
+void ip4_fwd(struct forwarder *f, struct burst *b);
+void ip6_fwd(struct forwarder *f, struct burst *b);
+// The same without lookup: b->nh is set (BURST_RESUMED).
+void ip4_resume(struct forwarder *f, struct burst *b);
+void ip6_resume(struct forwarder *f, struct burst *b);
+// Delivers what is ours, drops the rest (BURST_LOCAL).
+void ip4_local(struct forwarder *f, struct burst *b);
+void ip6_local(struct forwarder *f, struct burst *b);
+// Writes the new Ethernet header and puts each packet into its port's tx array.
+void ether_out(struct forwarder *f, struct burst *b);
+void tx_flush(struct forwarder *f);
+// Packets others have for us: from the kernel, from neigh_manager, from forwarders without a queue of a port.
+unsigned inject(struct forwarder *f);
+// Sends what inject() has gathered in f->resumed.
+void resume(struct forwarder *f);
+
+// --- exits: each ends the packet's way through the stages ---
+
+// Packet i of b can not use its next hop as it is (b->nh, b->word): ICMP error, hold, punt, fragments, drop.
+void fwd_exit(struct forwarder *f, struct burst *b, unsigned i);
+void dead_flush(struct forwarder *f);
+void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_class c);
+void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
+void punt_ip6(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
+void punt_flush(struct forwarder *f);
+void hold(struct forwarder *f, struct burst *b, unsigned i);
+void hold_flush(struct forwarder *f);
+// Sends packet i of b, larger than the next hop's MTU and without DF, in pieces. False: it could not.
+bool fragment4(struct forwarder *f, struct burst *b, unsigned i);
+// Copies the pieces of a packet in one segment to buffers of exchange_pool: how many, or -errno.
+int fragment4_copy(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t n_max, uint16_t mtu);
+
+// ICMP error about packet i of b to its source; says nothing when the rules or the rate forbid it. b->pkt[i] stays the caller's.
+void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint16_t mtu);
+void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t mtu);
+
+// Ends packet `m`, which came in by (or was to leave by) `iface`, 0 = none.
+static inline void packet_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface,
+                               enum drop_reason reason)
+{
+    f->counter->drop[reason]++;
+    f->counter->iface[iface].drop_packets++;
+    if (unlikely(f->dead.n == COLLECT_MAX))
+        dead_flush(f);
+    f->dead.pkt[f->dead.n++] = m;
+}
+
+#endif

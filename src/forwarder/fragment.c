@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exit fragment4: an IPv4 packet without DF that the way out is too narrow for
+//
+// DPDK's rte_ip_frag cuts it (RFC 791 3.2, RFC 1812 5.2.6) into buffers of
+// exchange_pool; the pieces take the same adjacency. One packet becomes n, so the
+// ledger's inject grows by n - 1. A packet in one segment is copied, so that
+// the pieces suit every port; a chain (a jumbo frame) is referred to.
+#include <rte_ip_frag.h>
+
+#include "base/checksum.h"
+#include "forwarder/forwarder_priv.h"
+#include "forwarder/packet.h"
+#include "forwarder/ttl.h"
+#include "forwarder/forbidden.h"
+
+static int cut(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t mtu)
+{
+    uint16_t room = (uint16_t)(rte_pktmbuf_data_room_size(exchange_pool) - RTE_PKTMBUF_HEADROOM);
+
+    if (m->nb_segs > 1)
+        return rte_ipv4_fragment_packet(m, piece, BURST_MAX, mtu, exchange_pool, exchange_pool);
+    return fragment4_copy(m, piece, BURST_MAX, RTE_MIN(mtu, room));
+}
+
+bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
+{
+    struct burst *out = &f->fragment;
+    struct rte_mbuf *m = b->pkt[i], *piece[BURST_MAX];
+    uint16_t mtu = nexthop_get(b->nh[i])->mtu;
+    uint32_t hlen = (b->ip[i][0] & 15) * 4u;
+
+    if (mtu < hlen + 8)
+        return false;
+    if (b->kind != BURST_RESUMED)
+        ttl_lower(b->ip[i], IP4, 1);
+    rte_pktmbuf_adj(m, (uint16_t)packet_l2_len(m, b->ip[i]));
+    packet_trim(m, b->len[i]);
+    int n = cut(m, piece, mtu);
+    if (n <= 0)
+        return false;
+    burst_reset(out);
+    for (int k = 0; k < n; k++) {
+        uint8_t *ip = rte_pktmbuf_mtod(piece[k], uint8_t *);
+        unsigned at = burst_add(out, piece[k], ip, b->iface[i]);
+        out->len[at] = (uint16_t)piece[k]->pkt_len;
+        out->nh[at] = b->nh[i];
+        out->word[at] = b->word[i];
+        store16(ip + 10, 0);
+        store16(ip + 10, checksum(ip, (ip[0] & 15) * 4u));
+    }
+    f->counter->inject += (unsigned)n - 1;
+    if (f->dead.n == COLLECT_MAX)
+        dead_flush(f);
+    f->dead.pkt[f->dead.n++] = m;
+    ether_out(f, out);
+    return true;
+}

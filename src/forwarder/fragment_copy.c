@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fragment_copy.c - the one call of DPDK's that is marked experimental (and has been there since 20.11)
+//
+// In a file of its own because the mark of consent also compiles DPDK's trace
+// points, which allocate, into every inline function of the file.
+#define ALLOW_EXPERIMENTAL_API
+#include <rte_ip_frag.h>
+
+#include "forwarder/forwarder_priv.h"
+#include "forwarder/forbidden.h"
+
+int fragment4_copy(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t n_max, uint16_t mtu)
+{
+    return rte_ipv4_fragment_copy_nonseg_packet(m, piece, n_max, mtu, exchange_pool);
+}

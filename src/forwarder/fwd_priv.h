@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fwd_priv.h - what ip4_fwd and ip6_fwd have in common
+//
+// Stages ip4_fwd, ip6_fwd: choose each packet's next hop.
+//
+//   in     packets checked by ip4_in / ip6_in
+//   out    survivors in the same order: nh[] names an adjacency, word[] is its state when it was looked at, the TTL
+//          is one lower
+//   exits  all of exit.c
+//
+// One bulk lookup per virtual router of the burst; then the next hops' lines are
+// prefetched together, and one pass decides for all packets whether the adjacency takes
+// them, lowering the TTL of those it takes without a branch. Packets whose next
+// hop is a group choose their member and are decided again.
+//
+// The TTL is looked at after the route, not before: a packet that reaches us
+// with TTL 1 and is addressed to us must be delivered (RFC 1812, 5.3.1).
+//
+// Included by the two stage files, which give `family` as a constant: the
+// compiler makes two loops of one text.
+#ifndef FORWARDER_FWD_PRIV_H
+#define FORWARDER_FWD_PRIV_H
+
+#include <rte_prefetch.h>
+
+#include "forwarder/flow_hash.h"
+#include "forwarder/forwarder_priv.h"
+#include "forwarder/packet.h"
+#include "forwarder/ttl.h"
+#include "table/nexthop.h"
+#include "table/vr.h"
+
+#define FWD_INLINE static inline __attribute__((always_inline))
+
+// Lookup of n destinations of one virtual router.
+FWD_INLINE void fwd_find(const struct vr *vr, const void *dst, uint32_t *nh, unsigned n, uint8_t family)
+{
+    const struct fib *fib = rcu_load(family == IP4 ? &vr->fib4 : &vr->fib6);
+
+    if (unlikely(!fib)) // a virtual router that is being made or taken apart routes nothing
+        memset(nh, 0, n * sizeof *nh);
+    else if (family == IP4)
+        fib_find4_bulk(fib, dst, nh, n);
+    else
+        fib_find6_bulk(fib, dst, nh, n);
+}
+
+// Lookup when several virtual routers have packets in the burst: chain the packets of each, in one pass, then look up
+// chain by chain. Linear in packets plus virtual routers seen.
+FWD_INLINE void fwd_find_mixed(struct burst *b, uint8_t family)
+{
+    uint8_t head_of[VR_MAX], head[BURST_MAX], next[BURST_MAX], tail[BURST_MAX], at[BURST_MAX];
+    uint16_t vr_of[BURST_MAX];
+    uint64_t seen[VR_MAX / 64] = {0};
+    unsigned n_vr = 0;
+    union {
+        ip4_t dst4[BURST_MAX];
+        uint8_t dst6[BURST_MAX][16];
+    } dst;
+    uint32_t nh[BURST_MAX];
+
+    for (unsigned i = 0; i < b->n; i++) {
+        uint16_t vr = iface_get(b->iface[i])->vr % VR_MAX;
+        next[i] = BURST_MAX;
+        if (!(seen[vr / 64] >> vr % 64 & 1)) {
+            seen[vr / 64] |= 1ull << vr % 64;
+            head_of[vr] = (uint8_t)n_vr;
+            vr_of[n_vr] = vr;
+            head[n_vr] = tail[n_vr] = (uint8_t)i;
+            n_vr++;
+        } else {
+            unsigned k = head_of[vr];
+            next[tail[k]] = (uint8_t)i;
+            tail[k] = (uint8_t)i;
+        }
+    }
+    for (unsigned k = 0; k < n_vr; k++) {
+        unsigned n = 0;
+        for (unsigned i = head[k]; i < BURST_MAX; i = next[i], n++) {
+            at[n] = (uint8_t)i;
+            if (family == IP4)
+                dst.dst4[n] = b->dst4[i];
+            else
+                memcpy(dst.dst6[n], b->dst6[i], 16);
+        }
+        fwd_find(vr_get(vr_of[k]), &dst, nh, n, family);
+        for (unsigned i = 0; i < n; i++)
+            b->nh[at[i]] = nh[i];
+    }
+}
+
+FWD_INLINE void fwd_lookup(struct burst *b, uint8_t family)
+{
+    if (likely(!b->mixed))
+        fwd_find(vr_get(b->vr), family == IP4 ? (void *)b->dst4 : (void *)b->dst6, b->nh, b->n, family);
+    else
+        fwd_find_mixed(b, family);
+}
+
+// Replaces packet i's group by the member of its flow. An empty group stays: fwd_exit tells it from "no route" by its kind.
+FWD_INLINE void fwd_choose(struct burst *b, unsigned i, uint8_t family)
+{
+    uint32_t seed = vr_get(burst_vr(b, i))->hash_seed, readable = packet_readable(b->pkt[i], b->ip[i]);
+    uint32_t hash = family == IP4 ? flow_hash4(b->ip[i], readable, b->len[i], seed)
+                                  : flow_hash6(b->ip[i], readable, b->len[i], seed);
+    uint32_t member = nexthop_member(nexthop_get(b->nh[i]), hash);
+
+    rte_prefetch0(nexthop_get(member));
+    b->nh[i] = member ? member : b->nh[i];
+}
+
+// 1 when packet i's adjacency takes it - then its TTL is one lower -, 0 when not.
+FWD_INLINE uint64_t fwd_take(struct burst *b, const struct nexthop *table, unsigned i, uint8_t family, bool resumed)
+{
+    const struct nexthop *nh = &table[b->nh[i]];
+    uint16_t word = nexthop_word(nh);
+    uint8_t *ip = b->ip[i], ttl = ttl_of(ip, family);
+    // mtu 0 means none: both sides less one, so that 0 becomes the largest
+    unsigned fits = (uint16_t)(b->len[i] - 1) <= (uint16_t)(nh->mtu - 1);
+    unsigned ok = (nexthop_word_kind(word) == NEXTHOP_ADJACENCY) & fits & (resumed | (ttl > 1));
+
+    b->word[i] = word;
+    if (!resumed)
+        ttl_lower(ip, family, ok);
+    return ok;
+}
+
+// Those of `out` whose next hop is a group get their member, and another chance. What is still out afterwards.
+FWD_INLINE uint64_t fwd_regroup(struct burst *b, uint64_t out, uint8_t family, bool resumed)
+{
+    uint64_t grouped = 0;
+
+    for (uint64_t left = out; left; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(left);
+        if (nexthop_word_kind(b->word[i]) == NEXTHOP_GROUP) {
+            fwd_choose(b, i, family);
+            grouped |= 1ull << i;
+        }
+    }
+    for (; grouped; grouped &= grouped - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(grouped);
+        out &= ~(fwd_take(b, nexthop_table, i, family, resumed) << i);
+    }
+    return out;
+}
+
+// nh[] -> survivors with an adjacency that takes them; the rest leaves by fwd_exit.
+FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family, bool resumed)
+{
+    const struct nexthop *const table = nexthop_table; // stores into packets could change the global, for all C knows
+    const unsigned n = b->n;
+    uint64_t out = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        rte_prefetch0(&table[b->nh[i]]);
+    for (unsigned i = 0; i < n; i++)
+        out = mask_next(out, fwd_take(b, table, i, family, resumed) ^ 1);
+    out = mask_end(out, n);
+    if (likely(!out))
+        return;
+    out = fwd_regroup(b, out, family, resumed);
+    for (uint64_t left = out; left; left &= left - 1)
+        fwd_exit(f, b, (unsigned)__builtin_ctzll(left));
+    if (out)
+        burst_remove(b, out);
+}
+
+// Deliver what is addressed to us, drop the rest.
+FWD_INLINE void fwd_local(struct forwarder *f, struct burst *b, uint8_t family)
+{
+    fwd_lookup(b, family);
+    for (unsigned i = 0; i < b->n; i++) {
+        uint16_t word = nexthop_word(nexthop_get(b->nh[i]));
+        if (nexthop_word_kind(word) != NEXTHOP_LOCAL)
+            packet_drop(f, b->pkt[i], b->iface[i], b->why[i]);
+        else if (family == IP4)
+            punt_ip4(f, b->pkt[i], b->ip[i], b->iface[i]);
+        else
+            punt_ip6(f, b->pkt[i], b->ip[i], b->iface[i]);
+    }
+    b->n = 0;
+}
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exit hold: the neighbour is not resolved yet, its manager keeps the packet
+//
+// The packet goes up without its Ethernet header, its TTL lowered, with what
+// neigh_manager has to know in packet_meta. It comes back by the inject ring as
+// INJECT_NEXTHOP (inject.c) when the neighbour has answered, or when it has not:
+// then the next hop is FAILED and the sender is told.
+#include "forwarder/forwarder_priv.h"
+#include "forwarder/packet.h"
+#include "forwarder/ttl.h"
+#include "forwarder/forbidden.h"
+
+void hold(struct forwarder *f, struct burst *b, unsigned i)
+{
+    struct rte_mbuf *m = b->pkt[i];
+    struct packet_meta *meta = packet_meta(m);
+
+    if (b->kind != BURST_RESUMED)
+        ttl_lower(b->ip[i], b->family, 1);
+    rte_pktmbuf_adj(m, (uint16_t)packet_l2_len(m, b->ip[i]));
+    packet_trim(m, b->len[i]);
+    *meta = (struct packet_meta){
+        .iface = b->iface[i],
+        .vr = burst_vr(b, i),
+        .kind = INJECT_NEXTHOP,
+        .family = b->family,
+        .nexthop = b->nh[i],
+    };
+    if (f->hold.n == COLLECT_MAX)
+        hold_flush(f);
+    f->hold.pkt[f->hold.n++] = m;
+}
+
+void hold_flush(struct forwarder *f)
+{
+    struct collect *c = &f->hold;
+    unsigned sent = rte_ring_enqueue_burst(exchange_hold, (void **)c->pkt, c->n, NULL);
+
+    for (unsigned i = sent; i < c->n; i++)
+        packet_drop(f, c->pkt[i], packet_meta(c->pkt[i])->iface, DROP_HOLD_RING_FULL);
+    c->n = 0;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// icmp_error.c - telling the sender why its packet ends here
+//
+// An error is built in a buffer of exchange_pool, counted as `inject`, and put
+// into f->origin4 or origin6; path.c sends that burst through the same lookup and
+// rewrite as any other, towards the source of the packet it is about. It quotes as
+// much as fits in 576 (IPv4, RFC 1812 4.3.2.3) or 1280 bytes (IPv6, RFC 4443 2.4c).
+//
+// No error is sent (RFC 1812 4.3.2.7, RFC 4443 2.4e)
+//   about an ICMP error, or what may be one; about a later fragment (IPv4)
+//   about a packet to a multicast or broadcast address, but for IPv6 packet too big
+//   to a source that is not one host: unspecified, multicast, link-local
+//   when the interface the packet came in by has no address to send it from
+//   about an error of our own (BURST_ORIGIN)
+//   faster than the interface's token bucket allows (RFC 1812 4.3.2.8, RFC 4443 2.4f)
+//
+// The bucket is the GCRA form: one time stamp per interface, the time at which
+// the bucket would be full again. A token is there while that lies at most
+// icmp_tolerance ahead; taking it moves it icmp_interval on. No division, no refill.
+#include "base/checksum.h"
+#include "forwarder/forwarder_priv.h"
+#include "forwarder/packet.h"
+#include "table/iface.h"
+#include "forwarder/forbidden.h"
+
+#define ICMP_HDR 8u
+#define IP4_ERROR_MAX 576u
+#define IP6_ERROR_MAX 1280u
+#define ERROR_TTL 65 // 64 (RFC 1700) on the wire: the forwarding path takes one
+#define ERROR_TOS 0xc0 // precedence 6, RFC 1812 4.3.2.5
+#define EXTENSIONS_MAX 8u // extension headers looked through
+
+enum { ICMP6_TOO_BIG_TYPE = 2, ICMP6_REDIRECT = 137 };
+
+static bool take_token(struct forwarder *f, uint16_t iface)
+{
+    uint64_t tat = f->icmp_tat[iface];
+
+    if (!f->icmp_interval || tat > f->now + f->icmp_tolerance)
+        return false;
+    f->icmp_tat[iface] = (tat > f->now ? tat : f->now) + f->icmp_interval;
+    return true;
+}
+
+// Only these ICMP types are known not to be errors; anything else, or what can not be read, may be one.
+static bool icmp4_is_query(uint8_t type)
+{
+    const uint32_t query = 1u << 0 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 13 | 1u << 14 | 1u << 15 |
+                           1u << 16 | 1u << 17 | 1u << 18;
+    return type < 32 && (query >> type & 1);
+}
+
+static bool may_answer4(const uint8_t *ip, uint32_t readable)
+{
+    uint32_t hlen = (ip[0] & 15) * 4u;
+
+    if (load16(ip + 6) & RTE_BE16(0x1fff)) // a later fragment
+        return false;
+    if (ip[9] == PROTO_ICMP && (readable <= hlen || !icmp4_is_query(ip[hlen])))
+        return false;
+    return ip[12] != 0 && ip[12] != 127 && ip[12] < 224 && ip[16] < 224;
+}
+
+// Looks for ICMPv6 behind the extension headers. True when the packet is, or may be, an ICMPv6 error.
+static bool may_be_error6(const uint8_t *ip, uint32_t readable)
+{
+    uint8_t proto = ip[6];
+    uint32_t at = IP6_HDR;
+
+    for (unsigned n = 0; n < EXTENSIONS_MAX; n++) {
+        if (proto == PROTO_ICMP6)
+            return readable <= at || ip[at] < 128 || ip[at] == ICMP6_REDIRECT;
+        if (proto != PROTO_HOPOPTS && proto != PROTO_ROUTING && proto != PROTO_DSTOPTS &&
+            proto != PROTO_FRAGMENT)
+            return false;
+        if (readable < at + 8)
+            return true;
+        bool later = proto == PROTO_FRAGMENT && (load16(ip + at + 2) & RTE_BE16(0xfff8));
+        uint32_t step = proto == PROTO_FRAGMENT ? 8 : 8u * (ip[at + 1] + 1u);
+        proto = ip[at];
+        at += step;
+        if (later) // what follows is the middle of something
+            return proto == PROTO_ICMP6;
+    }
+    return true;
+}
+
+static bool may_answer6(const uint8_t *ip, uint32_t readable, uint8_t type)
+{
+    const uint8_t *src = ip + 8;
+
+    if (!(load64(src) | load64(src + 8)) || src[0] == 0xff || (src[0] == 0xfe && (src[1] & 0xc0) == 0x80))
+        return false;
+    if (ip[24] == 0xff && type != ICMP6_TOO_BIG_TYPE)
+        return false;
+    return !may_be_error6(ip, readable);
+}
+
+// A buffer with `head` bytes of room for headers and up to `quote` bytes of packet i behind; NULL when there is none.
+static struct rte_mbuf *quote_packet(struct burst *b, unsigned i, uint32_t head, uint32_t quote)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(exchange_pool), *about = b->pkt[i];
+
+    if (!m)
+        return NULL;
+    uint32_t at = packet_l2_len(about, b->ip[i]), room = rte_pktmbuf_tailroom(m) - head;
+    uint32_t n = RTE_MIN(quote, (uint32_t)b->len[i]);
+    n = RTE_MIN(n, room);
+    uint8_t *to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(head + n)) + head;
+    const void *from = rte_pktmbuf_read(about, at, n, to);
+    if (from != to)
+        memcpy(to, from, n);
+    return m;
+}
+
+static void send_error(struct forwarder *f, struct burst *origin, struct rte_mbuf *m, uint16_t iface)
+{
+    unsigned i = burst_add(origin, m, rte_pktmbuf_mtod(m, uint8_t *), iface);
+
+    origin->len[i] = m->data_len;
+    if (origin->family == IP4)
+        origin->dst4[i] = load32(origin->ip[i] + 16);
+    else
+        memcpy(origin->dst6[i], origin->ip[i] + 24, 16);
+    f->counter->inject++;
+    f->counter->iface[iface].inject_packets++;
+}
+
+void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint16_t mtu)
+{
+    const uint8_t *about = b->ip[i];
+    ip4_t from = iface_get(b->iface[i])->addr4;
+
+    if (b->kind == BURST_ORIGIN || !from || f->origin4.n == BURST_MAX ||
+        !may_answer4(about, packet_readable(b->pkt[i], about)) || !take_token(f, b->iface[i]))
+        return;
+    struct rte_mbuf *m = quote_packet(b, i, IP4_HDR + ICMP_HDR, IP4_ERROR_MAX - IP4_HDR - ICMP_HDR);
+    if (!m)
+        return;
+    uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *), *icmp = ip + IP4_HDR;
+    memset(ip, 0, IP4_HDR + ICMP_HDR);
+    ip[0] = 0x45;
+    ip[1] = ERROR_TOS;
+    store16(ip + 2, rte_cpu_to_be_16(m->data_len));
+    store16(ip + 4, rte_cpu_to_be_16(f->icmp_id++));
+    ip[8] = ERROR_TTL;
+    ip[9] = PROTO_ICMP;
+    store32(ip + 12, from);
+    memcpy(ip + 16, about + 12, 4);
+    store16(ip + 10, checksum(ip, IP4_HDR));
+    icmp[0] = type;
+    icmp[1] = code;
+    store16(icmp + 6, rte_cpu_to_be_16(mtu));
+    store16(icmp + 2, checksum(icmp, m->data_len - IP4_HDR));
+    send_error(f, &f->origin4, m, b->iface[i]);
+}
+
+void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t mtu)
+{
+    const uint8_t *about = b->ip[i], *from = iface_get(b->iface[i])->addr6;
+
+    if (b->kind == BURST_ORIGIN || !(load64(from) | load64(from + 8)) || f->origin6.n == BURST_MAX ||
+        !may_answer6(about, packet_readable(b->pkt[i], about), type) || !take_token(f, b->iface[i]))
+        return;
+    struct rte_mbuf *m = quote_packet(b, i, IP6_HDR + ICMP_HDR, IP6_ERROR_MAX - IP6_HDR - ICMP_HDR);
+    if (!m)
+        return;
+    uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *), *icmp = ip + IP6_HDR;
+    uint32_t len = m->data_len - IP6_HDR;
+    memset(ip, 0, IP6_HDR + ICMP_HDR);
+    ip[0] = 0x60;
+    store16(ip + 4, rte_cpu_to_be_16((uint16_t)len));
+    ip[6] = PROTO_ICMP6;
+    ip[7] = ERROR_TTL;
+    memcpy(ip + 8, from, 16);
+    memcpy(ip + 24, about + 8, 16);
+    icmp[0] = type;
+    icmp[1] = code;
+    store32(icmp + 4, rte_cpu_to_be_32(mtu));
+    uint32_t sum = checksum_pseudo6(ip + 8, ip + 24, len, PROTO_ICMP6);
+    store16(icmp + 2, checksum_finish(checksum_add(sum, icmp, len)));
+    send_error(f, &f->origin6, m, b->iface[i]);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// inject.c - packets that others have for this forwarder
+//
+//   INJECT_FRAME    from the kernel, by tap_manager: out of its interface as it is, with the VLAN tag of the interface
+//   INJECT_NEXTHOP  held by neigh_manager, which found what the next hop is now: IP header first, TTL already lowered
+//   INJECT_TX       finished frames for a port whose transmit queue is ours
+//
+// At most one burst per poll, so that a busy kernel does not starve the ports.
+// Who puts a packet into the ring has counted it (inject), or it never left the
+// router (the other two kinds).
+#include "forwarder/forwarder_priv.h"
+#include "forwarder/packet.h"
+#include "table/iface.h"
+#include "forwarder/forbidden.h"
+
+static void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port)
+{
+    if (f->tx_queued == COLLECT_MAX)
+        tx_flush(f);
+    f->tx_pkt[port][f->tx_n[port]++] = m;
+    f->tx_queued++;
+}
+
+static void inject_frame(struct forwarder *f, struct rte_mbuf *m)
+{
+    uint16_t id = packet_meta(m)->iface;
+    const struct iface *iface = iface_get(id);
+
+    if (iface->kind == IFACE_NONE || !iface->up) {
+        packet_drop(f, m, id, DROP_IFACE_DOWN);
+        return;
+    }
+    if (m->data_len < ETHER_HDR) {
+        packet_drop(f, m, id, DROP_ETHER_TRUNCATED);
+        return;
+    }
+    if (iface->vlan) {
+        uint8_t *frame = (uint8_t *)rte_pktmbuf_prepend(m, VLAN_HDR);
+        if (!frame) {
+            packet_drop(f, m, id, DROP_INJECT_NO_BUFFER);
+            return;
+        }
+        memmove(frame, frame + VLAN_HDR, 12);
+        store16(frame + 12, ETHER_TYPE_VLAN);
+        store16(frame + 14, rte_cpu_to_be_16(iface->vlan));
+    }
+    f->counter->iface[id].tx_packets++;
+    f->counter->iface[id].tx_bytes += m->pkt_len;
+    tx_append(f, m, iface->port);
+}
+
+// Adds to the burst of held packets; `b` has one family, so a change of family ends it.
+static void inject_nexthop(struct forwarder *f, struct rte_mbuf *m)
+{
+    const struct packet_meta *meta = packet_meta(m);
+    struct burst *b = &f->resumed;
+    uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *);
+
+    if (b->n && b->family != meta->family)
+        resume(f);
+    b->family = meta->family;
+    unsigned i = burst_add(b, m, ip, meta->iface);
+    b->nh[i] = meta->nexthop;
+    b->len[i] = (uint16_t)m->pkt_len;
+}
+
+void resume(struct forwarder *f)
+{
+    struct burst *b = &f->resumed;
+
+    if (b->n && b->family == IP4)
+        ip4_resume(f, b);
+    else if (b->n)
+        ip6_resume(f, b);
+    ether_out(f, b);
+    burst_reset(b);
+}
+
+unsigned inject(struct forwarder *f)
+{
+    struct rte_mbuf *pkt[BURST_MAX];
+    unsigned n = rte_ring_dequeue_burst(exchange_inject[f->index], (void **)pkt, BURST_MAX, NULL);
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct packet_meta *meta = packet_meta(pkt[i]);
+        if (meta->kind == INJECT_NEXTHOP)
+            inject_nexthop(f, pkt[i]);
+        else if (meta->kind == INJECT_TX)
+            tx_append(f, pkt[i], meta->port);
+        else
+            inject_frame(f, pkt[i]);
+    }
+    resume(f);
+    return n;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stage ip4_fwd: choose each IPv4 packet's next hop. The stage itself is told in fwd_priv.h.
+#include "forwarder/fwd_priv.h"
+#include "forwarder/forbidden.h"
+
+void ip4_fwd(struct forwarder *f, struct burst *b)
+{
+    fwd_lookup(b, IP4);
+    fwd_decide(f, b, IP4, false);
+}
+
+void ip4_resume(struct forwarder *f, struct burst *b)
+{
+    fwd_decide(f, b, IP4, true);
+}
+
+void ip4_local(struct forwarder *f, struct burst *b)
+{
+    fwd_local(f, b, IP4);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stage ip6_fwd: choose each IPv6 packet's next hop. The stage itself is told in fwd_priv.h.
+#include "forwarder/fwd_priv.h"
+#include "forwarder/forbidden.h"
+
+void ip6_fwd(struct forwarder *f, struct burst *b)
+{
+    fwd_lookup(b, IP6);
+    fwd_decide(f, b, IP6, false);
+}
+
+void ip6_resume(struct forwarder *f, struct burst *b)
+{
+    fwd_decide(f, b, IP6, true);
+}
+
+void ip6_local(struct forwarder *f, struct burst *b)
+{
+    fwd_local(f, b, IP6);
+}

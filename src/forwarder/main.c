@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// main.c - making a forwarder, and the loop of its thread
+//
+// Setting up and taking down happens here, before the first and after the last
+// packet, so this file may allocate and log; the poll (path.c) may not.
+#include <errno.h>
+#include <rte_cycles.h>
+
+#include "base/log.h"
+#include "core/mem.h"
+#include "core/rcu.h"
+#include "forwarder/forwarder_priv.h"
+#include "forwarder/idle.h"
+
+#define ICMP_PER_S 100u
+#define ICMP_BURST 50u
+
+static void burst_init(struct burst *b, enum burst_kind kind, uint8_t family)
+{
+    b->kind = kind;
+    b->family = family;
+}
+
+struct forwarder *forwarder_new(unsigned index)
+{
+    struct forwarder *f = mem_map("forwarder", sizeof *f);
+
+    if (!f)
+        return NULL;
+    f->index = index;
+    f->counter = counter_mine();
+    f->used_mark = nexthop_used_mark[index];
+    f->now = rte_rdtsc();
+    burst_init(&f->in4, BURST_TRANSIT, IP4);
+    burst_init(&f->in6, BURST_TRANSIT, IP6);
+    burst_init(&f->local4, BURST_LOCAL, IP4);
+    burst_init(&f->local6, BURST_LOCAL, IP6);
+    burst_init(&f->origin4, BURST_ORIGIN, IP4);
+    burst_init(&f->origin6, BURST_ORIGIN, IP6);
+    burst_init(&f->resumed, BURST_RESUMED, IP4);
+    burst_init(&f->fragment, BURST_TRANSIT, IP4);
+    forwarder_set_icmp_rate(f, ICMP_PER_S, ICMP_BURST);
+    return f;
+}
+
+void forwarder_free(struct forwarder *f)
+{
+    mem_unmap(f, sizeof *f);
+}
+
+void forwarder_set_icmp_rate(struct forwarder *f, unsigned per_s, unsigned burst)
+{
+    f->icmp_interval = per_s && burst ? rte_get_tsc_hz() / per_s : 0;
+    f->icmp_tolerance = f->icmp_interval * (burst ? burst - 1 : 0);
+}
+
+void forwarder_main(void *arg)
+{
+    unsigned index = (unsigned)(uintptr_t)arg;
+    struct forwarder_slot *slot = &forwarder_slot[index];
+    struct forwarder *f = forwarder_new(index);
+    struct idle idle;
+
+    if (!f) {
+        log_error("forwarder: no memory: index=%u bytes=%zu errno=%d", index, sizeof *f, errno);
+        return;
+    }
+    idle_init(&idle);
+    while (!__atomic_load_n(&slot->stop, __ATOMIC_ACQUIRE)) { // partner: control's store of stop
+        unsigned taken = forwarder_poll(f);
+        rcu_quiescent();
+        idle_after_poll(&idle, taken);
+    }
+    forwarder_free(f);
+}

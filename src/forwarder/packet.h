@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// packet.h - bytes of a frame: unaligned loads and stores, lengths, trimming
+//
+// Headers lie at any address, so every access goes through memcpy, which
+// compiles to one move. Values are as in memory (network order) unless the name
+// says _host. Forwarders only; no state.
+#ifndef FORWARDER_PACKET_H
+#define FORWARDER_PACKET_H
+
+#include <rte_byteorder.h>
+#include <rte_mbuf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define ETHER_HDR 14u
+#define VLAN_HDR 4u
+#define ETHER_TYPE_IP4 RTE_BE16(0x0800)
+#define ETHER_TYPE_IP6 RTE_BE16(0x86dd)
+#define ETHER_TYPE_VLAN RTE_BE16(0x8100)
+
+#define IP4_HDR 20u
+#define IP6_HDR 40u
+enum { PROTO_HOPOPTS = 0, PROTO_ICMP = 1, PROTO_IGMP = 2, PROTO_TCP = 6, PROTO_UDP = 17,
+       PROTO_ROUTING = 43, PROTO_FRAGMENT = 44, PROTO_ICMP6 = 58, PROTO_DSTOPTS = 60, PROTO_OSPF = 89,
+       PROTO_PIM = 103, PROTO_VRRP = 112, PROTO_SCTP = 132, PROTO_UDPLITE = 136 };
+
+static inline uint16_t load16(const void *p)
+{
+    uint16_t v;
+    memcpy(&v, p, 2);
+    return v;
+}
+
+static inline uint32_t load32(const void *p)
+{
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return v;
+}
+
+static inline uint64_t load64(const void *p)
+{
+    uint64_t v;
+    memcpy(&v, p, 8);
+    return v;
+}
+
+static inline void store16(void *p, uint16_t v)
+{
+    memcpy(p, &v, 2);
+}
+
+static inline void store32(void *p, uint32_t v)
+{
+    memcpy(p, &v, 4);
+}
+
+static inline void store64(void *p, uint64_t v)
+{
+    memcpy(p, &v, 8);
+}
+
+static inline uint16_t load16_host(const void *p)
+{
+    return rte_be_to_cpu_16(load16(p));
+}
+
+// Bytes in front of the IP header.
+static inline uint32_t packet_l2_len(const struct rte_mbuf *m, const uint8_t *ip)
+{
+    return (uint32_t)(ip - rte_pktmbuf_mtod(m, const uint8_t *));
+}
+
+// Bytes from `ip` to the end of the first segment: what may be read without looking at the chain.
+static inline uint32_t packet_readable(const struct rte_mbuf *m, const uint8_t *ip)
+{
+    return m->data_len - packet_l2_len(m, ip);
+}
+
+// Cuts the packet to `len` bytes, whole segments included. len >= the first segment's headers.
+static inline void packet_trim(struct rte_mbuf *m, uint32_t len)
+{
+    struct rte_mbuf *s = m;
+    uint32_t left = len;
+
+    if (len >= m->pkt_len)
+        return;
+    m->pkt_len = len;
+    for (uint16_t n = 1; left > s->data_len; n++) {
+        left -= s->data_len;
+        s = s->next;
+        m->nb_segs = (uint16_t)(n + 1);
+    }
+    s->data_len = (uint16_t)left;
+    if (s == m)
+        m->nb_segs = 1;
+    rte_pktmbuf_free(s->next);
+    s->next = NULL;
+}
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stage tx: hand each port's packets to its transmit queue
+//
+//   in     f->tx_pkt[port][0..tx_n[port]) of every port
+//   out    sent (ledger: tx), or handed to the forwarder that owns the queue
+//   exits  TX_FULL, TX_NO_QUEUE, INJECT_RING_FULL
+//
+// Called at the end of each burst: a packet never waits for a later one. What a
+// port does not take is offered again TX_TRIES times - about as long as a 10 Gb/s
+// port needs for a few frames - and then dropped: waiting longer would only move
+// the loss to the receive queues, where nobody sees whose it is.
+//
+// ether_out has counted the packets as sent by their interface; those that are
+// not are taken back here, where it is known.
+#include <rte_ethdev.h>
+#include <rte_pause.h>
+
+#include "forwarder/forwarder_priv.h"
+#include "forwarder/packet.h"
+#include "table/port.h"
+#include "forwarder/forbidden.h"
+
+#define TX_TRIES 16
+
+_Static_assert(PORT_MAX % 4 == 0, "tx_flush looks at four ports at once");
+
+// The interface a finished frame leaves by: its VLAN tag tells.
+static uint16_t iface_of_frame(const struct port *port, const struct rte_mbuf *m)
+{
+    const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+
+    return load16(frame + 12) == ETHER_TYPE_VLAN ? port->vlan_iface[load16_host(frame + 14) & 0xfff]
+                                                 : port->untagged;
+}
+
+static void tx_drop(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n,
+                    enum drop_reason reason)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint16_t iface = iface_of_frame(port_get(port), pkt[i]);
+        f->counter->iface[iface].tx_packets--;
+        f->counter->iface[iface].tx_bytes -= pkt[i]->pkt_len;
+        packet_drop(f, pkt[i], iface, reason);
+    }
+}
+
+static void tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pkt, unsigned n)
+{
+    unsigned sent = rte_eth_tx_burst(port, queue, pkt, (uint16_t)n);
+
+    for (unsigned try = 0; unlikely(sent < n) && try < TX_TRIES; try++) {
+        rte_pause();
+        sent += rte_eth_tx_burst(port, queue, pkt + sent, (uint16_t)(n - sent));
+    }
+    f->counter->tx += sent;
+    if (unlikely(sent < n))
+        tx_drop(f, port, pkt + sent, n - sent, DROP_TX_FULL);
+}
+
+// The port has fewer transmit queues than there are forwarders: its queue is `owner`'s.
+static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, struct rte_mbuf **pkt, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        *packet_meta(pkt[i]) = (struct packet_meta){.port = port, .kind = INJECT_TX};
+    unsigned sent = rte_ring_enqueue_burst(exchange_inject[owner], (void **)pkt, n, NULL);
+    tx_drop(f, port, pkt + sent, n - sent, DROP_INJECT_RING_FULL);
+}
+
+static void tx_port(struct forwarder *f, uint16_t port)
+{
+    struct rte_mbuf **pkt = f->tx_pkt[port];
+    unsigned n = f->tx_n[port], owner = f->plan ? f->plan->tx_owner[port] : PLAN_TX_NONE;
+
+    if (likely(owner == f->index))
+        tx_send(f, port, f->plan->tx_queue[port], pkt, n);
+    else if (owner < FORWARDER_MAX)
+        tx_hand_over(f, port, owner, pkt, n);
+    else
+        tx_drop(f, port, pkt, n, DROP_TX_NO_QUEUE);
+    f->tx_n[port] = 0;
+}
+
+void tx_flush(struct forwarder *f)
+{
+    for (uint16_t four = 0; four < PORT_MAX; four += 4) {
+        if (!load64(&f->tx_n[four]))
+            continue;
+        for (uint16_t port = four; port < four + 4; port++)
+            if (f->tx_n[port])
+                tx_port(f, port);
+    }
+    f->tx_queued = 0;
+}
+
+void dead_flush(struct forwarder *f)
+{
+    rte_pktmbuf_free_bulk(f->dead.pkt, f->dead.n);
+    f->dead.n = 0;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// counter.c - what every thread counts, and the zero-loss ledger
+//
+// Blocks are mapped for all slots at once and committed when touched, so a
+// block never moves and needs no registration. Sums read every word once,
+// atomically but relaxed: under traffic a sum is a moment's blur, at rest it is
+// exact, which is what the ledger needs (ledger_read waits for two equal passes).
+#include "table/counter.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "table/exchange.h"
+
+#define SEVERITY_NORMAL "normal"
+#define SEVERITY_CONFIG "config"
+#define SEVERITY_LOSS "loss"
+#define SEVERITY_ATTACK "attack"
+
+// Names are stored in writable arrays, because counter_init() lowers their case.
+const struct drop_info drop_info[DROP_N] = {
+    [DROP_NONE] = {"none", SEVERITY_NORMAL, "not a drop", ""},
+#define DROP(id, level, text, reference)                                                           \
+    [DROP_##id] = {(char[]){#id}, SEVERITY_##level, text, reference},
+#include "table/drops.def"
+#undef DROP
+};
+
+static struct counter_block *blocks;
+
+int counter_init(void)
+{
+    for (unsigned i = DROP_NONE + 1; i < DROP_N; i++)
+        for (char *c = (char *)drop_info[i].name; *c; c++)
+            *c = (char)tolower((unsigned char)*c);
+    blocks = mem_map("counters", THREAD_SLOT_MAX * sizeof *blocks);
+    return blocks ? 0 : -errno;
+}
+
+void counter_fini(void)
+{
+    mem_unmap(blocks, THREAD_SLOT_MAX * sizeof *blocks);
+    blocks = NULL;
+}
+
+struct counter_block *counter_mine(void)
+{
+    return &blocks[thread_slot()];
+}
+
+const struct counter_block *counter_of_slot(unsigned slot)
+{
+    return &blocks[slot];
+}
+
+static uint64_t word(const uint64_t *p)
+{
+    return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+void counter_sum_iface(uint16_t iface, struct counter_iface *sum)
+{
+    memset(sum, 0, sizeof *sum);
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
+        const struct counter_iface *c = &blocks[s].iface[iface];
+        sum->rx_packets += word(&c->rx_packets);
+        sum->rx_bytes += word(&c->rx_bytes);
+        sum->tx_packets += word(&c->tx_packets);
+        sum->tx_bytes += word(&c->tx_bytes);
+        sum->drop_packets += word(&c->drop_packets);
+        sum->punt_packets += word(&c->punt_packets);
+        sum->inject_packets += word(&c->inject_packets);
+    }
+}
+
+uint64_t counter_sum_drop(enum drop_reason reason)
+{
+    uint64_t n = 0;
+
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
+        n += word(&blocks[s].drop[reason]);
+    return n;
+}
+
+// Nobody counts on this id now: the interface is new, or a grace period has passed since its end.
+void counter_clear_iface(uint16_t iface)
+{
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
+        memset(&blocks[s].iface[iface], 0, sizeof blocks[s].iface[iface]);
+}
+
+static void ledger_pass(struct ledger *l)
+{
+    memset(l, 0, sizeof *l);
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
+        const struct counter_block *b = &blocks[s];
+        l->rx += word(&b->rx);
+        l->inject += word(&b->inject);
+        l->tx += word(&b->tx);
+        l->punt += word(&b->punt);
+        l->held += word(&b->held);
+        for (unsigned i = DROP_NONE + 1; i < DROP_N; i++)
+            l->drops += word(&b->drop[i]);
+    }
+    l->held += exchange_held();
+    l->imbalance = (int64_t)(l->rx + l->inject - l->tx - l->punt - l->held - l->drops);
+}
+
+void ledger_read(struct ledger *l, unsigned tries)
+{
+    struct ledger again;
+
+    ledger_pass(l);
+    for (unsigned i = 0; i < tries; i++) {
+        ledger_pass(&again);
+        bool same = !memcmp(l, &again, sizeof again);
+        *l = again;
+        if (same)
+            return;
+    }
+}

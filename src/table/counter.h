@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// counter.h - what every thread counts, and the zero-loss ledger
+//
+// Each thread slot owns one struct counter_block that nobody else writes, on
+// cache lines of its own; readers sum over the slots. The ledger
+//
+//     rx + inject = tx + punt + held + sum of drops            (packets)
+//
+//   rx      taken from a port's receive queue by a forwarder
+//   inject  came to be here: read from a TAP (kernel to port), or made by us (ICMP errors)
+//   tx      taken by a port's transmit queue
+//   punt    written to a TAP
+//   held    inside the router now: rings, hold queues, unsent bursts (counted at its places, not derived)
+//   drops   ended by a reason of drops.def
+#ifndef TABLE_COUNTER_H
+#define TABLE_COUNTER_H
+
+#include <stdint.h>
+
+#include "core/thread.h"
+#include "table/limits.h"
+
+enum drop_reason {
+    DROP_NONE, // not a drop
+#define DROP(name, severity, sentence, source) DROP_##name,
+#include "table/drops.def"
+#undef DROP
+    DROP_N
+};
+
+struct drop_info {
+    const char *name;     // lower case: "ip4_no_route"
+    const char *severity; // "normal", "config", "loss", "attack"
+    const char *sentence;
+    const char *source; // RFC and section, or ""
+};
+extern const struct drop_info drop_info[DROP_N];
+
+struct counter_iface { // one cache line
+    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
+    uint64_t drop_packets, punt_packets, inject_packets, spare;
+} __attribute__((aligned(64)));
+
+struct counter_block {
+    uint64_t rx, inject, tx, punt; // ledger sums of this thread
+    uint64_t held;                 // gauge: packets this thread keeps in private queues (hold queues, unsent bursts)
+    uint64_t drop[DROP_N];
+    // forwarders only:
+    uint64_t polls, polls_idle, bursts; // calls of the poll loop, those that found nothing, bursts handled
+    uint64_t busy_cycles, idle_cycles;  // TSC
+    struct counter_iface iface[IFACE_MAX];
+} __attribute__((aligned(128)));
+
+int counter_init(void); // maps all blocks (committed when touched); 0 or -errno
+void counter_fini(void);
+
+// --- the owning thread ---
+struct counter_block *counter_mine(void); // block of thread_slot(); keep it, it never moves
+
+// --- any thread: sums, each word read atomically (relaxed) ---
+const struct counter_block *counter_of_slot(unsigned slot);
+void counter_sum_iface(uint16_t iface, struct counter_iface *sum);
+uint64_t counter_sum_drop(enum drop_reason reason);
+void counter_clear_iface(uint16_t iface); // control, when an interface id is reused after a grace period
+
+struct ledger {
+    uint64_t rx, inject, tx, punt, held, drops;
+    int64_t imbalance; // rx + inject - tx - punt - held - drops
+};
+// Reads until two passes agree or `tries` are used up: under traffic the words move, at rest it is exact.
+void ledger_read(struct ledger *l, unsigned tries);
+
+#endif

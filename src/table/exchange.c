@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// exchange.c - the rings by which packets pass between forwarders and managers
+//
+// Many producers, one consumer each. Producers use DPDK's relaxed tail
+// sync (RTS): with the plain multi-producer mode a producer that the kernel
+// preempts in mid-enqueue blocks all others, and on a machine of two cores that
+// happens.
+#include "table/exchange.h"
+
+#include <errno.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_mbuf_pool_ops.h>
+#include <stdio.h>
+
+const char *const punt_class_name[PUNT_CLASS_N] = {
+    [PUNT_ROUTING] = "routing",
+    [PUNT_NEIGH] = "neighbor",
+    [PUNT_LOCAL] = "local",
+};
+
+struct rte_ring *exchange_punt[PUNT_CLASS_N];
+struct rte_ring *exchange_hold;
+struct rte_ring *exchange_inject[FORWARDER_MAX];
+struct rte_mempool *exchange_pool;
+
+static struct rte_ring *ring_new(const char *kind, unsigned index, unsigned size)
+{
+    char name[RTE_RING_NAMESIZE];
+
+    snprintf(name, sizeof name, "%s-%u", kind, index);
+    return rte_ring_create(name, size, SOCKET_ID_ANY, RING_F_MP_RTS_ENQ | RING_F_SC_DEQ);
+}
+
+// rte_pktmbuf_pool_create() with one choice more. Without huge pages DPDK gives each buffer 4 KiB pages of its own, so that
+// a device could reach it by physical addresses. That takes nearly twice the memory, and all buffers begin
+// at the same offset of a page, that is, in the same few sets of the first-level cache, where a burst does
+// not fit any more. Where devices use virtual addresses nothing needs that, and buffers are packed.
+static int pool_fill(struct rte_mempool *pool, uint16_t data_room)
+{
+    struct rte_pktmbuf_pool_private room = {.mbuf_data_room_size = data_room,
+                                            .mbuf_priv_size = sizeof(struct packet_meta)};
+    int r = rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL);
+
+    if (r)
+        return r;
+    rte_pktmbuf_pool_init(pool, &room);
+    r = rte_mempool_populate_default(pool);
+    if (r < 0)
+        return r;
+    rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+    return 0;
+}
+
+struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache, uint16_t data_room, int socket,
+                                    bool within_pages)
+{
+    unsigned bytes = (unsigned)(sizeof(struct rte_mbuf) + sizeof(struct packet_meta)) + data_room;
+    bool packed = !within_pages && rte_eal_iova_mode() == RTE_IOVA_VA;
+    struct rte_mempool *pool =
+        rte_mempool_create_empty(name, n, bytes, cache, sizeof(struct rte_pktmbuf_pool_private), socket,
+                                 packed ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0);
+    int r = pool ? pool_fill(pool, data_room) : 0;
+
+    if (!r)
+        return pool;
+    rte_mempool_free(pool);
+    rte_errno = -r;
+    return NULL;
+}
+
+int exchange_init(unsigned n_mbufs, unsigned data_room)
+{
+    bool ok = true;
+
+    for (unsigned i = 0; i < PUNT_CLASS_N; i++)
+        ok = ok && (exchange_punt[i] = ring_new("punt", i, EXCHANGE_PUNT_SIZE));
+    for (unsigned i = 0; i < FORWARDER_MAX; i++)
+        ok = ok && (exchange_inject[i] = ring_new("inject", i, EXCHANGE_INJECT_SIZE));
+    ok = ok && (exchange_hold = ring_new("hold", 0, EXCHANGE_HOLD_SIZE));
+    ok = ok && (exchange_pool = packet_pool_new("exchange", n_mbufs, 128, (uint16_t)data_room, SOCKET_ID_ANY, false));
+    if (ok)
+        return 0;
+    int e = rte_errno ? rte_errno : ENOMEM;
+    exchange_fini();
+    return -e;
+}
+
+static void ring_free(struct rte_ring **r)
+{
+    void *m;
+
+    if (!*r)
+        return;
+    while (!rte_ring_dequeue(*r, &m))
+        rte_pktmbuf_free(m);
+    rte_ring_free(*r);
+    *r = NULL;
+}
+
+void exchange_fini(void)
+{
+    for (unsigned i = 0; i < PUNT_CLASS_N; i++)
+        ring_free(&exchange_punt[i]);
+    for (unsigned i = 0; i < FORWARDER_MAX; i++)
+        ring_free(&exchange_inject[i]);
+    ring_free(&exchange_hold);
+    rte_mempool_free(exchange_pool);
+    exchange_pool = NULL;
+}
+
+static uint64_t count(const struct rte_ring *r)
+{
+    return r ? rte_ring_count(r) : 0;
+}
+
+uint64_t exchange_held(void)
+{
+    uint64_t n = count(exchange_hold);
+
+    for (unsigned i = 0; i < PUNT_CLASS_N; i++)
+        n += count(exchange_punt[i]);
+    for (unsigned i = 0; i < FORWARDER_MAX; i++)
+        n += count(exchange_inject[i]);
+    return n;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// exchange.h - the rings by which packets pass between forwarders and managers
+//
+//     forwarder --punt[class]--> tap_manager          (to the kernel)
+//     forwarder --hold---------> rib_manager/neigh    (destination not resolved)
+//     tap_manager, neigh_manager, other forwarders --inject[f]--> forwarder f
+//
+// Rings are bounded; a full ring is a named drop of the sender. What travels
+// beside the packet is in its private area (packet_meta). Packets in
+// rings count as held in the ledger (exchange_held).
+#ifndef TABLE_EXCHANGE_H
+#define TABLE_EXCHANGE_H
+
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/thread.h"
+
+// Strict priority, first is best. Order of architecture decision 9.
+enum punt_class { PUNT_ROUTING /* BFD, BGP, OSPF, IS-IS, LACP, VRRP … */, PUNT_NEIGH /* ARP, ND */, PUNT_LOCAL /* the rest for our addresses */, PUNT_CLASS_N };
+extern const char *const punt_class_name[PUNT_CLASS_N];
+
+enum inject_kind {
+    INJECT_FRAME,   // complete Ethernet frame for `iface` (untagged; the VLAN tag is added): send as it is
+    INJECT_NEXTHOP, // IP packet, TTL already lowered, starts at its IP header: rewrite for `nexthop` and send
+    INJECT_TX,      // complete frame of another forwarder for `port`: send by our transmit queue
+};
+
+struct packet_meta { // in the mbuf's private area, 64 bytes
+    uint16_t iface;  // punt, hold: came in by; INJECT_FRAME: leaves by
+    uint16_t port;   // INJECT_TX
+    uint16_t vr;
+    uint8_t kind;    // enum inject_kind
+    uint8_t family;  // hold, INJECT_NEXTHOP: enum ip_family
+    uint32_t nexthop; // hold, INJECT_NEXTHOP
+    uint64_t since_ns; // hold: arrival at neigh_manager
+    struct rte_mbuf *next_held;
+    uint8_t spare[32];
+};
+_Static_assert(sizeof(struct packet_meta) == 64, "size of the private area");
+
+static inline struct packet_meta *packet_meta(struct rte_mbuf *m)
+{
+    return (struct packet_meta *)rte_mbuf_to_priv(m);
+}
+
+#define EXCHANGE_PUNT_SIZE 2048
+#define EXCHANGE_HOLD_SIZE 1024
+#define EXCHANGE_INJECT_SIZE 2048
+
+extern struct rte_ring *exchange_punt[PUNT_CLASS_N];
+extern struct rte_ring *exchange_hold;
+extern struct rte_ring *exchange_inject[FORWARDER_MAX]; // exists for every slot from the start
+extern struct rte_mempool *exchange_pool; // buffers for injected frames and ICMP errors; priv size = sizeof(struct packet_meta)
+
+// A pool of packet buffers with room for packet_meta: n buffers of `data_room` bytes, headroom included; `cache` of them
+// kept by each thread. `within_pages`: none crosses a page, for drivers that show buffers to the kernel (net_af_xdp).
+// NULL with rte_errno. Control.
+struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache, uint16_t data_room, int socket,
+                                    bool within_pages);
+
+int exchange_init(unsigned n_mbufs, unsigned data_room); // after eal_init; 0 or -errno
+void exchange_fini(void);                                // frees what is left in the rings
+uint64_t exchange_held(void);                            // packets in all rings now
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fib.c - where a virtual router sends each destination: the front of the engines
+//
+//     fib.c ──┬── fib_poptrie.c                      src/poptrie: the default, and the one to use
+//             └── fib_dpdk.c ──┬── fib_dir24_8.c     DPDK's rte_fib and rte_fib6
+//                              └── fib_lpm.c         DPDK's rte_lpm and rte_lpm6
+//
+// The others are there to be compared with, and for who trusts them more. They
+// live in DPDK's memory: 64 MiB for an empty table.
+#include "table/fib.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/thread.h"
+#include "poptrie/poptrie.h"
+#include "table/fib_engine.h"
+
+const char *fib_engine_name(enum fib_engine e)
+{
+    static const char *const name[FIB_ENGINES] = {"poptrie", "dir24_8", "lpm"};
+
+    return name[e];
+}
+
+struct fib *fib_new(uint8_t family, enum fib_engine engine)
+{
+    struct fib *f = engine == FIB_POPTRIE ? fib_poptrie_new(family) : fib_dpdk_new(family, engine);
+
+    if (f) {
+        f->family = family;
+        f->engine = (uint8_t)engine;
+    }
+    return f;
+}
+
+void fib_free(struct fib *f)
+{
+    if (f)
+        f->ops->free(f);
+}
+
+int fib_set(struct fib *f, const struct prefix *p, uint32_t nexthop)
+{
+    thread_must_be(ROLE_RIB_MANAGER);
+    bug_on(p->family != f->family);
+    int r = f->ops->set(f, p, nexthop);
+    f->changed |= !r;
+    return r;
+}
+
+int fib_del(struct fib *f, const struct prefix *p)
+{
+    thread_must_be(ROLE_RIB_MANAGER);
+    bug_on(p->family != f->family);
+    int r = f->ops->del(f, p);
+    f->changed |= !r;
+    return r;
+}
+
+uint32_t fib_get(const struct fib *f, const struct prefix *p)
+{
+    return f->ops->get(f, p);
+}
+
+int fib_load(struct fib *f, const struct fib_route *r, size_t n)
+{
+    struct fib_stats s;
+
+    thread_must_be(ROLE_RIB_MANAGER);
+    fib_stats(f, &s);
+    bug_on(s.routes);
+    int e = f->ops->load(f, r, n);
+    f->changed |= !e;
+    return e;
+}
+
+void fib_commit(struct fib *f)
+{
+    bool changed = f->changed;
+
+    thread_must_be(ROLE_RIB_MANAGER);
+    f->changed = false;
+    f->commits += changed;
+    f->ops->commit(f, changed);
+}
+
+void fib_stats(const struct fib *f, struct fib_stats *s)
+{
+    f->ops->stats(f, s);
+    s->engine = (enum fib_engine)f->engine;
+    s->commits = f->commits;
+}
+
+enum fib_engine fib_engine_of(const struct fib *f)
+{
+    return (enum fib_engine)f->engine;
+}
+
+int fib_check(const struct fib *f, char *why, size_t n)
+{
+    return f->ops->check(f, why, n);
+}
+
+uint32_t fib_find(const struct fib *f, const struct ip_addr *dst)
+{
+    uint32_t nexthop;
+
+    if (f->trie)
+        return f->family == IP4 ? poptrie_find4(f->trie, dst->ip4) : poptrie_find6(f->trie, dst->b);
+    if (f->family == IP4)
+        f->ops->find4_bulk(f, &dst->ip4, &nexthop, 1);
+    else
+        f->ops->find6_bulk(f, &dst->b, &nexthop, 1);
+    return nexthop;
+}
+
+void fib_find4_bulk(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+{
+    if (__builtin_expect(f->trie != NULL, true))
+        poptrie_find4_bulk(f->trie, dst, nexthop, n);
+    else
+        f->ops->find4_bulk(f, dst, nexthop, n);
+}
+
+void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
+{
+    if (__builtin_expect(f->trie != NULL, true))
+        poptrie_find6_bulk(f->trie, dst, nexthop, n);
+    else
+        f->ops->find6_bulk(f, dst, nexthop, n);
+}
+
+const char *fib_kernel_name(void)
+{
+    return poptrie_kernel_name();
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fib.h - where a virtual router sends each destination
+//
+// One FIB per virtual router and family, a Poptrie inside unless configured
+// otherwise (fib-engine). Written by rib_manager, read by every forwarder,
+// touched by nobody else. Leaves are next-hop ids (table/nexthop.h), 0 = no route.
+//
+//     rib_manager                        forwarder
+//     fib_set(fib, prefix, nh) x N       fib_find4_bulk(fib, dst, nh, n)   once per burst and vr
+//     fib_commit(fib)                    sees old or new for each changed prefix, never a third thing
+//
+// Always true (fib_check; unit tests call it after every step):
+//   F1  a leaf holds the id of a live next hop, or 0;
+//   F2  an id is released only after no prefix names it and a grace period has passed;
+//   F3  memory unlinked by a change is reused only a grace period after fib_commit.
+#ifndef TABLE_FIB_H
+#define TABLE_FIB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+
+struct fib;
+
+enum fib_engine { FIB_POPTRIE, FIB_DIR24_8, FIB_LPM, FIB_ENGINES }; // src/poptrie; DPDK's librte_fib, librte_lpm
+
+struct fib_stats {
+    enum fib_engine engine;
+    uint64_t routes, nodes, leaves;
+    uint64_t bytes_used, bytes_reserved, garbage_bytes; // of what forwarders read
+    uint64_t control_bytes;                             // of what only the writer reads
+    uint64_t updates, commits;
+    uint64_t engine_faults;   // changes that DPDK's structure refused or answered wrongly: healed, and logged
+    uint64_t engine_rebuilds; // tables made anew, to heal or to grow
+};
+
+// --- any thread ---
+const char *fib_engine_name(enum fib_engine e); // as in the configuration
+enum fib_engine fib_engine_of(const struct fib *f);
+unsigned fib_engine_mib(enum fib_engine e, uint8_t family, size_t routes); // of DPDK memory, about; 0 = none
+
+// --- control or rib_manager ---
+struct fib *fib_new(uint8_t family, enum fib_engine e); // NULL with errno; ENOMEM: DPDK's memory, fib_engine_mib
+void fib_free(struct fib *f); // after a grace period in which no forwarder could find it
+
+// --- writer: rib_manager ---
+int fib_set(struct fib *f, const struct prefix *p, uint32_t nexthop); // insert or replace; 0 or -errno, old state kept
+int fib_del(struct fib *f, const struct prefix *p);                   // 0 or -ENOENT
+uint32_t fib_get(const struct fib *f, const struct prefix *p);        // exact prefix, 0 = absent
+struct fib_route {
+    struct prefix prefix;
+    uint32_t nexthop;
+};
+int fib_load(struct fib *f, const struct fib_route *r, size_t n); // empty FIB only: bulk build
+void fib_commit(struct fib *f); // end of a batch: what was unlinked is retired
+void fib_stats(const struct fib *f, struct fib_stats *s);
+int fib_check(const struct fib *f, char *why, size_t n);
+
+// --- any thread ---
+const char *fib_kernel_name(void); // of the lookup code chosen for this CPU: "scalar", "avx2", …
+
+// --- reader: forwarder inside a burst; or any thread that is an online RCU reader ---
+uint32_t fib_find(const struct fib *f, const struct ip_addr *dst);
+void fib_find4_bulk(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n);
+void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fib_dir24_8.c - DPDK's librte_fib: DIR-24-8 for IPv4, its trie for IPv6
+//
+// Words of 4 bytes, because those of 2 hold 32,767 next hops only. The lookup
+// function is the one that DPDK picks for the CPU and its max-simd-bitwidth.
+// What DPDK 22.11 gets wrong under readers and under churn, and what is done
+// about it, is told in fib_dpdk.c.
+#include <arpa/inet.h>
+#include <rte_fib.h>
+#include <rte_fib6.h>
+#include <rte_memory.h>
+
+#include "table/fib_dpdk.h"
+
+static void *create4(const char *name, const struct fib_capacity *c)
+{
+    struct rte_fib_conf conf = {
+        .type = RTE_FIB_DIR24_8,
+        .max_routes = (int)c->routes,
+        .dir24_8 = {.nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = c->tbl8},
+    };
+
+    return rte_fib_create(name, SOCKET_ID_ANY, &conf);
+}
+
+static void destroy4(void *table)
+{
+    rte_fib_free(table);
+}
+
+static int add4(void *table, const struct prefix *p, uint32_t nexthop)
+{
+    return rte_fib_add(table, ntohl(p->ip4), p->len, nexthop);
+}
+
+static int del4(void *table, const struct prefix *p)
+{
+    return rte_fib_delete(table, ntohl(p->ip4), p->len);
+}
+
+static void find4(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+{
+    uint32_t host[FIB_DPDK_BURST];
+    uint64_t found[FIB_DPDK_BURST];
+
+    for (unsigned i = 0; i < n; i++)
+        host[i] = ntohl(dst[i]);
+    rte_fib_lookup_bulk(table, host, found, (int)n);
+    for (unsigned i = 0; i < n; i++)
+        nexthop[i] = (uint32_t)found[i];
+}
+
+static void *create6(const char *name, const struct fib_capacity *c)
+{
+    struct rte_fib6_conf conf = {
+        .type = RTE_FIB6_TRIE,
+        .max_routes = (int)c->routes,
+        .trie = {.nh_sz = RTE_FIB6_TRIE_4B, .num_tbl8 = c->tbl8},
+    };
+
+    return rte_fib6_create(name, SOCKET_ID_ANY, &conf);
+}
+
+static void destroy6(void *table)
+{
+    rte_fib6_free(table);
+}
+
+static int add6(void *table, const struct prefix *p, uint32_t nexthop)
+{
+    return rte_fib6_add(table, p->b, p->len, nexthop);
+}
+
+static int del6(void *table, const struct prefix *p)
+{
+    return rte_fib6_delete(table, p->b, p->len);
+}
+
+static void find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
+{
+    uint64_t found[FIB_DPDK_BURST];
+
+    // DPDK's parameter lacks a const; it writes nothing there.
+    rte_fib6_lookup_bulk(table, (uint8_t(*)[16])dst, found, (int)n);
+    for (unsigned i = 0; i < n; i++)
+        nexthop[i] = (uint32_t)found[i];
+}
+
+const struct fib_dpdk_kind fib_dir24_8_kind4 = {
+    .create = create4, .destroy = destroy4, .add = add4, .del = del4, .find4 = find4, .any_change_moves = true,
+    .route_bytes = 256};
+
+const struct fib_dpdk_kind fib_dir24_8_kind6 = {
+    .create = create6, .destroy = destroy6, .add = add6, .del = del6, .find6 = find6, .any_change_moves = true,
+    .route_bytes = 256};

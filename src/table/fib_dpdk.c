@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fib_dpdk.c - FIBs on DPDK's lookup structures: what these lack, added
+//
+//     rib      a poptrie that the writer alone sees: all routes, and the right answer to any lookup
+//     table    DPDK's structure, which readers walk; made anew from `rib` when it has to be
+//
+// Growing. DPDK's structures have a fixed size. One that is full is not the end:
+// a larger one is filled aside from `rib`, published, and the old one is freed
+// after a grace period. Only DPDK's own memory ends it: then the change is
+// refused, the log says how much memory to set, and nothing is tried for
+// RETRY_NS, because a try costs as much as a load.
+//
+// Distrust. In DPDK 22.11 rte_fib6 counts its tbl8 groups wrongly under churn,
+// until it refuses routes there is room for, and answers some addresses with a
+// covering route or none. So after each change the addresses at both ends of the
+// prefix and one within are looked up and compared with `rib`, and each commit
+// does the same for some prefixes changed lately. A refusal without need and a
+// wrong answer are counted (engine_faults), logged with the remedy, and healed
+// by a table made anew. fib_check() compares at the borders of all routes.
+//
+// Readers. None of the four knows of grace periods (rte_lpm knows DPDK's, we use
+// liburcu's): a group that a withdrawn route gave back is used again by the next
+// route that wants one, while a reader may be on its way into it. So the first
+// new route behind 24 bits after a withdrawal waits for a grace period here; in
+// rte_fib and rte_fib6, where any change may give back and take, every change does.
+// What cannot be helped from outside: rte_fib and rte_fib6 zero a group, and
+// rte_lpm its first word, while they give it back, so that one lookup of an
+// address in the same group at that very moment may find no route. poptrie and
+// rte_lpm6 have no such moment.
+#include <errno.h>
+#include <rte_errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "core/eal.h"
+#include "core/rcu.h"
+#include "poptrie/poptrie.h"
+#include "table/fib_dpdk.h"
+#include "table/fib_engine.h"
+#include "table/grace.h"
+
+#define FIRST_BITS 24     // that the first word of all four stands for
+#define MIN_ROUTES 16384
+#define MIN_TBL8 4096     // 1 KiB each
+#define MAX_TBL8 (1u << 22)
+#define RETRY_NS (10 * NS_PER_S)
+#define RECENT 256        // prefixes changed lately, COMMIT_SAMPLES of which a commit looks at
+#define COMMIT_SAMPLES 4
+
+struct fib_dpdk {
+    struct fib fib;
+    // readers
+    void *table; // RCU
+    uint32_t default_nexthop; // of 0.0.0.0/0 or ::/0, which rte_lpm cannot hold
+    // writer
+    const struct fib_dpdk_kind *kind;
+    struct poptrie *rib;
+    struct fib_capacity capacity;
+    void *retired; // the table before, until `ticket` is over
+    uint64_t ticket;
+    bool gave_back; // groups may have been given back, and no grace period since
+    uint64_t retry_ns, faults, rebuilds, random;
+    unsigned n_recent;
+    struct prefix recent[RECENT];
+};
+
+static const struct fib_dpdk_kind *kind_of(enum fib_engine e, uint8_t family)
+{
+    if (e == FIB_DIR24_8)
+        return family == IP4 ? &fib_dir24_8_kind4 : &fib_dir24_8_kind6;
+    return family == IP4 ? &fib_lpm_kind4 : &fib_lpm_kind6;
+}
+
+static struct fib_dpdk *of(const struct fib *f)
+{
+    return (struct fib_dpdk *)f;
+}
+
+static const char *name_of(const struct fib_dpdk *f)
+{
+    return fib_engine_name((enum fib_engine)f->fib.engine);
+}
+
+// --- size ---
+
+static uint64_t words_bytes(const struct fib_capacity *c)
+{
+    return ((1ull << FIRST_BITS) + 256ull * c->tbl8) * 4;
+}
+
+static unsigned mib_of(const struct fib_dpdk_kind *k, const struct fib_capacity *c)
+{
+    return (unsigned)((words_bytes(c) + (uint64_t)c->routes * k->route_bytes) >> 20) + 1;
+}
+
+static uint32_t with_room(uint64_t n, uint32_t least)
+{
+    n += n / 2;
+    return n < least ? least : n > INT32_MAX ? INT32_MAX : (uint32_t)n;
+}
+
+unsigned fib_engine_mib(enum fib_engine e, uint8_t family, size_t routes)
+{
+    // As many groups as there are in tables of the Internet: few in IPv4, one for three routes in IPv6.
+    struct fib_capacity c = {.routes = with_room(routes, MIN_ROUTES),
+                             .tbl8 = with_room(family == IP4 ? routes / 16 : routes / 3, MIN_TBL8)};
+
+    return e == FIB_POPTRIE ? 0 : mib_of(kind_of(e, family), &c);
+}
+
+struct counting { // the groups that all routes together need
+    uint64_t n;
+    bool any[16];
+    uint8_t last[16][16]; // by number of leading bytes
+};
+
+// In poptrie_walk's order, what shares leading bytes comes together.
+static int count_groups(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
+{
+    struct counting *c = ctx;
+
+    for (unsigned b = FIRST_BITS / 8; len > FIRST_BITS && b <= (len - 1) / 8; b++) {
+        if (c->any[b] && !memcmp(c->last[b], key, b))
+            continue;
+        c->any[b] = true;
+        memcpy(c->last[b], key, b);
+        c->n++;
+    }
+    return 0;
+}
+
+static struct fib_capacity needed(const struct fib_dpdk *f)
+{
+    struct counting c = {0};
+    struct poptrie_stats s;
+
+    poptrie_usage(f->rib, &s);
+    poptrie_walk(f->rib, count_groups, &c);
+    return (struct fib_capacity){.routes = (uint32_t)s.routes, .tbl8 = (uint32_t)c.n};
+}
+
+// --- making a table ---
+
+static void *create(const struct fib_dpdk *f, const struct fib_capacity *c)
+{
+    static _Atomic unsigned number; // DPDK wants names
+    char name[16];
+    unsigned mib = mib_of(f->kind, c);
+
+    snprintf(name, sizeof name, "fib%u", atomic_fetch_add(&number, 1));
+    void *table = f->kind->create(name, c);
+    if (!table)
+        log_error("fib: no DPDK memory for a table: engine=%s family=ipv%u routes=%u groups=%u needs_mib=%u "
+                  "remedy=\"set memory %u, then start kamueed again; or set fib-engine poptrie\"",
+                  name_of(f), f->fib.family, c->routes, c->tbl8, mib, eal_memory_mib() + mib);
+    return table;
+}
+
+struct filling {
+    const struct fib_dpdk *f;
+    void *table;
+};
+
+static int fill_one(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
+{
+    const struct filling *g = ctx;
+    struct prefix p = {.family = g->f->fib.family, .len = (uint8_t)len};
+
+    if (!len)
+        return 0;
+    memcpy(p.b, key, ip_bits(p.family) / 8);
+    return g->f->kind->add(g->table, &p, value);
+}
+
+static void publish(struct fib_dpdk *f, void *table)
+{
+    void *old = f->table;
+
+    rcu_publish(&f->table, table);
+    if (f->retired) { // two in a row: rare
+        grace_wait();
+        f->kind->destroy(f->retired);
+    }
+    f->retired = old;
+    f->ticket = grace_ticket();
+}
+
+// Groups to ask for. After a fault twice as many as before, within reason: what leaks lasts longer.
+static uint32_t groups(const struct fib_dpdk *f, uint32_t need, bool after_fault)
+{
+    uint32_t n = with_room(need, MIN_TBL8), most = with_room(8ull * need, 8 * MIN_TBL8);
+
+    if (!after_fault || n >= f->capacity.tbl8 * 2)
+        return n;
+    return f->capacity.tbl8 * 2 < most ? f->capacity.tbl8 * 2 : most;
+}
+
+// A table made anew from `rib`, large enough; readers go over to it.
+static int rebuild(struct fib_dpdk *f, const char *why, bool after_fault)
+{
+    struct fib_capacity need = needed(f),
+                        c = {with_room(need.routes, MIN_ROUTES), groups(f, need.tbl8, after_fault)};
+    uint64_t begin = clock_now_ns();
+
+    for (;; c.tbl8 *= 2) { // rte_fib6 wants more groups than it uses
+        void *table = create(f, &c);
+        int r = table ? poptrie_walk(f->rib, fill_one, &(struct filling){f, table}) : -ENOMEM;
+
+        if (!r) {
+            publish(f, table);
+            break;
+        }
+        if (table)
+            f->kind->destroy(table);
+        if (!table || r != -ENOSPC || c.tbl8 > MAX_TBL8) {
+            f->retry_ns = clock_now_ns() + RETRY_NS;
+            return r;
+        }
+    }
+    f->capacity = c;
+    f->rebuilds++;
+    f->gave_back = false;
+    log_info("fib: table made anew: engine=%s family=ipv%u why=\"%s\" routes=%u groups=%u ms=%llu", name_of(f),
+             f->fib.family, why, need.routes, need.tbl8, (unsigned long long)((clock_now_ns() - begin) / NS_PER_MS));
+    return 0;
+}
+
+// --- distrust ---
+
+static uint32_t answer(const struct fib_dpdk *f, const struct ip_addr *a)
+{
+    uint32_t found = 0;
+
+    if (f->fib.family == IP4)
+        f->kind->find4(f->table, &a->ip4, &found, 1);
+    else
+        f->kind->find6(f->table, &a->b, &found, 1);
+    return found ? found : f->default_nexthop;
+}
+
+static uint32_t right_answer(const struct fib_dpdk *f, const struct ip_addr *a)
+{
+    return f->fib.family == IP4 ? poptrie_find4(f->rib, a->ip4) : poptrie_find6(f->rib, a->b);
+}
+
+static bool is_right(const struct fib_dpdk *f, const struct ip_addr *a)
+{
+    return answer(f, a) == right_answer(f, a);
+}
+
+// The host bits of p := those of pattern[16].
+static struct ip_addr address_in(const struct prefix *p, const uint8_t *pattern)
+{
+    struct ip_addr a = {.family = p->family};
+
+    memcpy(a.b, p->b, sizeof a.b);
+    for (unsigned i = p->len / 8; i < ip_bits(p->family) / 8; i++) {
+        uint8_t host = i == p->len / 8u ? (uint8_t)(0xff >> p->len % 8) : 0xff;
+
+        a.b[i] |= host & pattern[i];
+    }
+    return a;
+}
+
+static bool prefix_is_right(struct fib_dpdk *f, const struct prefix *p)
+{
+    static const uint8_t zeroes[16], ones[16] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                                 255, 255, 255, 255, 255, 255, 255, 255};
+    uint64_t within[2] = {hash_mix64(++f->random), hash_mix64(++f->random)};
+    struct ip_addr first = address_in(p, zeroes), last = address_in(p, ones),
+                   some = address_in(p, (const uint8_t *)within);
+
+    return is_right(f, &first) && is_right(f, &last) && is_right(f, &some);
+}
+
+static void fault(struct fib_dpdk *f, const struct prefix *p, const char *what, int error)
+{
+    char text[PREFIX_TEXT_MAX];
+
+    f->faults++;
+    log_warning("fib: DPDK's table %s, making it anew: engine=%s family=ipv%u prefix=%s error=%d faults=%llu "
+                "remedy=\"set fib-engine poptrie\"", what, name_of(f), f->fib.family, prefix_format(p, text), error,
+                (unsigned long long)f->faults);
+}
+
+// --- one change ---
+
+// The table := what `rib` says about p now.
+static int follow(struct fib_dpdk *f, const struct prefix *p, uint32_t nexthop)
+{
+    poptrie_reclaim(f->rib, poptrie_epoch(f->rib)); // nobody else reads it
+    if (!p->len) {
+        __atomic_store_n(&f->default_nexthop, nexthop, __ATOMIC_RELAXED); // a word of its own: nothing to order
+        return 0;
+    }
+    bool groups_move = p->len > FIRST_BITS;
+    if (groups_move && (nexthop || f->kind->any_change_moves) && f->gave_back) {
+        grace_wait();
+        f->gave_back = false;
+    }
+    int r = nexthop ? f->kind->add(f->table, p, nexthop) : f->kind->del(f->table, p);
+    f->gave_back |= groups_move && (!nexthop || f->kind->any_change_moves);
+    f->recent[f->n_recent++ % RECENT] = *p;
+    if (!r && prefix_is_right(f, p))
+        return 0;
+    if (clock_now_ns() < f->retry_ns) // no memory a moment ago
+        return r ? r : -EIO;
+    struct fib_capacity need = needed(f);
+    bool full = r && (need.routes > f->capacity.routes || need.tbl8 > f->capacity.tbl8);
+    if (!full)
+        fault(f, p, r ? "refuses a change it has room for" : "answers wrongly", r);
+    r = rebuild(f, full ? "full" : "fault", !full);
+    return r ? r : prefix_is_right(f, p) ? 0 : -EIO;
+}
+
+// Back to what was: a change that failed leaves no trace.
+static void undo(struct fib_dpdk *f, const struct prefix *p, uint32_t was)
+{
+    if (was) {
+        poptrie_add(f->rib, p->b, p->len, was);
+        f->kind->add(f->table, p, was);
+    } else {
+        poptrie_del(f->rib, p->b, p->len);
+        f->kind->del(f->table, p);
+    }
+}
+
+static bool too_many(const struct fib_dpdk *f, uint64_t routes)
+{
+    return f->kind->max_routes && routes > f->kind->max_routes;
+}
+
+static int set(struct fib *fib, const struct prefix *p, uint32_t nexthop)
+{
+    struct fib_dpdk *f = of(fib);
+    struct poptrie_stats s;
+    uint32_t was = poptrie_get(f->rib, p->b, p->len);
+
+    poptrie_usage(f->rib, &s);
+    if (!was && too_many(f, s.routes + 1))
+        return -E2BIG;
+    int r = poptrie_add(f->rib, p->b, p->len, nexthop);
+    if (r)
+        return r;
+    r = follow(f, p, nexthop);
+    if (r)
+        undo(f, p, was);
+    return r;
+}
+
+static int del(struct fib *fib, const struct prefix *p)
+{
+    struct fib_dpdk *f = of(fib);
+    uint32_t was = poptrie_get(f->rib, p->b, p->len);
+    int r = poptrie_del(f->rib, p->b, p->len);
+
+    if (r)
+        return r;
+    r = follow(f, p, 0);
+    if (r)
+        undo(f, p, was);
+    return r;
+}
+
+static uint32_t get(const struct fib *fib, const struct prefix *p)
+{
+    return poptrie_get(of(fib)->rib, p->b, p->len);
+}
+
+static int load(struct fib *fib, const struct fib_route *r, size_t n)
+{
+    struct fib_dpdk *f = of(fib);
+    struct poptrie_route *route = fib_poptrie_routes(r, n);
+    const struct prefix all = {.family = f->fib.family};
+    int e = !route ? -ENOMEM : too_many(f, n) ? -E2BIG : poptrie_load(f->rib, route, n);
+
+    free(route);
+    if (!e && n)
+        e = rebuild(f, "load", false);
+    if (e)
+        poptrie_load(f->rib, NULL, 0);
+    else
+        __atomic_store_n(&f->default_nexthop, poptrie_get(f->rib, all.b, 0), __ATOMIC_RELAXED);
+    return e;
+}
+
+static void commit(struct fib *fib, bool changed)
+{
+    struct fib_dpdk *f = of(fib);
+    unsigned known = f->n_recent < RECENT ? f->n_recent : RECENT;
+
+    if (f->retired && grace_over(f->ticket)) {
+        f->kind->destroy(f->retired);
+        f->retired = NULL;
+    }
+    for (unsigned i = 0; changed && known && i < COMMIT_SAMPLES; i++) {
+        const struct prefix *p = &f->recent[hash_mix64(++f->random) % known];
+
+        if (prefix_is_right(f, p))
+            continue;
+        fault(f, p, "answers wrongly", 0);
+        rebuild(f, "fault", true);
+        return;
+    }
+}
+
+// --- showing, checking ---
+
+static void stats(const struct fib *fib, struct fib_stats *s)
+{
+    const struct fib_dpdk *f = of(fib);
+    struct poptrie_stats p;
+
+    poptrie_usage(f->rib, &p);
+    *s = (struct fib_stats){
+        .routes = p.routes,
+        .bytes_used = words_bytes(&f->capacity),
+        .bytes_reserved = words_bytes(&f->capacity),
+        .garbage_bytes = f->retired ? words_bytes(&f->capacity) : 0,
+        .control_bytes = p.bytes_used + p.writer_bytes + (uint64_t)f->capacity.routes * f->kind->route_bytes,
+        .updates = p.updates,
+        .engine_faults = f->faults,
+        .engine_rebuilds = f->rebuilds,
+    };
+}
+
+struct checking {
+    struct fib_dpdk *f;
+    char *why;
+    size_t n;
+};
+
+static int check_one(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
+{
+    const struct checking *c = ctx;
+    struct prefix p = {.family = c->f->fib.family, .len = (uint8_t)len};
+    char text[PREFIX_TEXT_MAX];
+
+    memcpy(p.b, key, ip_bits(p.family) / 8);
+    if (prefix_is_right(c->f, &p))
+        return 0;
+    snprintf(c->why, c->n, "engine %s answers wrongly within %s: set fib-engine poptrie, or start kamueed again",
+             name_of(c->f), prefix_format(&p, text));
+    return -EINVAL;
+}
+
+static int check(const struct fib *fib, char *why, size_t n)
+{
+    struct fib_dpdk *f = of(fib);
+    int r = poptrie_check(f->rib, why, n);
+
+    return r ? r : poptrie_walk(f->rib, check_one, &(struct checking){f, why, n});
+}
+
+// --- reader ---
+
+static inline void fill_default(const struct fib_dpdk *f, uint32_t *nexthop, unsigned n)
+{
+    uint32_t other = __atomic_load_n(&f->default_nexthop, __ATOMIC_RELAXED);
+
+    for (unsigned i = 0; i < n; i++)
+        nexthop[i] = nexthop[i] ? nexthop[i] : other;
+}
+
+static void find4_bulk(const struct fib *fib, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+{
+    const struct fib_dpdk *f = of(fib);
+    void *table = rcu_load(&f->table);
+
+    for (unsigned k; n; dst += k, nexthop += k, n -= k) {
+        k = n < FIB_DPDK_BURST ? n : FIB_DPDK_BURST;
+        f->kind->find4(table, dst, nexthop, k);
+        fill_default(f, nexthop, k);
+    }
+}
+
+static void find6_bulk(const struct fib *fib, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
+{
+    const struct fib_dpdk *f = of(fib);
+    void *table = rcu_load(&f->table);
+
+    for (unsigned k; n; dst += k, nexthop += k, n -= k) {
+        k = n < FIB_DPDK_BURST ? n : FIB_DPDK_BURST;
+        f->kind->find6(table, dst, nexthop, k);
+        fill_default(f, nexthop, k);
+    }
+}
+
+// --- life ---
+
+static void free_fib(struct fib *fib)
+{
+    struct fib_dpdk *f = of(fib);
+
+    if (f->retired)
+        f->kind->destroy(f->retired);
+    if (f->table)
+        f->kind->destroy(f->table);
+    poptrie_free(f->rib);
+    free(f);
+}
+
+static const struct fib_ops ops = {
+    .free = free_fib, .set = set, .del = del, .get = get, .load = load, .commit = commit,
+    .stats = stats, .check = check, .find4_bulk = find4_bulk, .find6_bulk = find6_bulk,
+};
+
+struct fib *fib_dpdk_new(uint8_t family, enum fib_engine engine)
+{
+    struct poptrie_config cfg = {.key_bits = ip_bits(family)};
+    struct fib_dpdk *f = calloc(1, sizeof *f);
+
+    if (!f)
+        return NULL;
+    f->fib.ops = &ops;
+    f->kind = kind_of(engine, family);
+    f->fib.family = family;
+    f->fib.engine = (uint8_t)engine;
+    f->capacity = (struct fib_capacity){MIN_ROUTES, MIN_TBL8};
+    f->rib = poptrie_new(&cfg);
+    f->table = f->rib ? create(f, &f->capacity) : NULL;
+    if (!f->table) {
+        free_fib(&f->fib);
+        errno = ENOMEM;
+        return NULL;
+    }
+    return &f->fib;
+}

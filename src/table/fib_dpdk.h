@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fib_dpdk.h - what fib_dpdk.c has to know of one of DPDK's lookup structures
+//
+// All four are alike: 2^24 words for the first 24 bits, and behind them groups
+// of 256 words ("tbl8") for each further eight bits, as many as were asked for
+// when it was made. The default route never comes here.
+#ifndef TABLE_FIB_DPDK_H
+#define TABLE_FIB_DPDK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+
+#define FIB_DPDK_BURST 64
+
+struct fib_capacity {
+    uint32_t routes, tbl8;
+};
+
+struct fib_dpdk_kind {
+    void *(*create)(const char *name, const struct fib_capacity *c); // NULL with rte_errno
+    void (*destroy)(void *table);
+    int (*add)(void *table, const struct prefix *p, uint32_t nexthop); // insert or replace
+    int (*del)(void *table, const struct prefix *p);
+    // n <= FIB_DPDK_BURST; 0 = no route; NULL for the other family
+    void (*find4)(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n);
+    void (*find6)(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
+    bool any_change_moves; // insertions give groups back too, withdrawals take some too
+    uint32_t max_routes;  // more are refused with -E2BIG; 0 = as many as memory holds
+    unsigned route_bytes; // DPDK memory for each route it has room for, beside the words
+};
+
+extern const struct fib_dpdk_kind fib_dir24_8_kind4, fib_dir24_8_kind6; // fib_dir24_8.c
+extern const struct fib_dpdk_kind fib_lpm_kind4, fib_lpm_kind6;         // fib_lpm.c
+
+#endif

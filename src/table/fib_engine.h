@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fib_engine.h - what is behind struct fib: private to fib.c and the engines
+//
+// An engine is one table of functions, chosen when a FIB is made and never
+// after. Each engine's own structure begins with struct fib. fib.c has checked
+// thread and family before it calls one of these. Where `trie` is set, fib.c
+// asks it without going through the table: the default engine pays one
+// predictable branch for there being others.
+#ifndef TABLE_FIB_ENGINE_H
+#define TABLE_FIB_ENGINE_H
+
+#include <stdbool.h>
+
+#include "table/fib.h"
+
+struct poptrie;
+
+struct fib_ops {
+    void (*free)(struct fib *f);
+    // writer; errors leave what readers see as it was
+    int (*set)(struct fib *f, const struct prefix *p, uint32_t nexthop);
+    int (*del)(struct fib *f, const struct prefix *p);
+    uint32_t (*get)(const struct fib *f, const struct prefix *p);
+    int (*load)(struct fib *f, const struct fib_route *r, size_t n); // of an empty one
+    void (*commit)(struct fib *f, bool changed);
+    void (*stats)(const struct fib *f, struct fib_stats *s);
+    int (*check)(const struct fib *f, char *why, size_t n);
+    // reader; NULL for the family that this one is not of
+    void (*find4_bulk)(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n);
+    void (*find6_bulk)(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
+};
+
+struct fib {
+    const struct fib_ops *ops;
+    struct poptrie *trie; // engine poptrie: what readers walk; else NULL
+    uint8_t family, engine;
+    bool changed; // since the last commit
+    uint64_t commits;
+};
+
+struct fib *fib_poptrie_new(uint8_t family);                      // fib_poptrie.c
+struct fib *fib_dpdk_new(uint8_t family, enum fib_engine engine); // fib_dpdk.c
+
+// fib_load's array in poptrie's form; NULL without memory. free() it.
+struct poptrie_route *fib_poptrie_routes(const struct fib_route *r, size_t n);
+
+#endif

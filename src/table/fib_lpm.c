@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fib_lpm.c - DPDK's librte_lpm: rte_lpm for IPv4, rte_lpm6 for IPv6
+//
+// A next hop has 24 bits in the one and 21 in the other, which hold any id of
+// ours. rte_lpm keeps its rules in one array for each prefix length and searches
+// it from end to end at every change: the full table of the Internet takes minutes
+// to load, in which rib_manager would do nothing else. So it takes MAX_ROUTES4.
+#include <arpa/inet.h>
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wvla" // in one of its inline functions
+#include <rte_lpm.h>
+#pragma GCC diagnostic pop
+#include <rte_lpm6.h>
+#include <rte_memory.h>
+#include <rte_vect.h>
+
+#include "table/fib_dpdk.h"
+#include "table/limits.h"
+
+#define MAX_ROUTES4 150000 // loaded within seconds, whatever their lengths
+
+_Static_assert(NEXTHOP_MAX <= 1u << 21, "rte_lpm6 has room for any next-hop id");
+
+static void *create4(const char *name, const struct fib_capacity *c)
+{
+    struct rte_lpm_config conf = {.max_rules = c->routes, .number_tbl8s = c->tbl8};
+
+    return rte_lpm_create(name, SOCKET_ID_ANY, &conf);
+}
+
+static void destroy4(void *table)
+{
+    rte_lpm_free(table);
+}
+
+static int add4(void *table, const struct prefix *p, uint32_t nexthop)
+{
+    return rte_lpm_add(table, ntohl(p->ip4), p->len, nexthop);
+}
+
+static int del4(void *table, const struct prefix *p)
+{
+    return rte_lpm_delete(table, ntohl(p->ip4), p->len);
+}
+
+static void find4(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+{
+    unsigned i = 0;
+
+    for (; i + 4 <= n; i += 4) {
+        uint32_t host[4] __attribute__((aligned(16))) = {ntohl(dst[i]), ntohl(dst[i + 1]),
+                                                         ntohl(dst[i + 2]), ntohl(dst[i + 3])};
+        rte_lpm_lookupx4(table, *(const xmm_t *)host, nexthop + i, 0);
+    }
+    for (; i < n; i++)
+        if (rte_lpm_lookup(table, ntohl(dst[i]), &nexthop[i]))
+            nexthop[i] = 0;
+}
+
+static void *create6(const char *name, const struct fib_capacity *c)
+{
+    struct rte_lpm6_config conf = {.max_rules = c->routes, .number_tbl8s = c->tbl8};
+
+    return rte_lpm6_create(name, SOCKET_ID_ANY, &conf);
+}
+
+static void destroy6(void *table)
+{
+    rte_lpm6_free(table);
+}
+
+static int add6(void *table, const struct prefix *p, uint32_t nexthop)
+{
+    return rte_lpm6_add(table, p->b, p->len, nexthop);
+}
+
+static int del6(void *table, const struct prefix *p)
+{
+    return rte_lpm6_delete(table, p->b, p->len);
+}
+
+static void find6(void *table, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
+{
+    int32_t found[FIB_DPDK_BURST];
+
+    // DPDK's parameter lacks a const; it writes nothing there.
+    rte_lpm6_lookup_bulk_func(table, (uint8_t(*)[16])dst, found, n);
+    for (unsigned i = 0; i < n; i++)
+        nexthop[i] = found[i] < 0 ? 0 : (uint32_t)found[i];
+}
+
+const struct fib_dpdk_kind fib_lpm_kind4 = {
+    .create = create4, .destroy = destroy4, .add = add4, .del = del4, .find4 = find4, .max_routes = MAX_ROUTES4,
+    .route_bytes = 8};
+
+const struct fib_dpdk_kind fib_lpm_kind6 = {
+    .create = create6, .destroy = destroy6, .add = add6, .del = del6, .find6 = find6, .route_bytes = 128};

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// grace.h - numbering grace periods
+//
+// A writer that unlinked something takes a ticket; once the ticket's grace
+// period is over, what it unlinked may be used again. The writer asks on its
+// next call instead of being called back, so that every table keeps one writer:
+//
+//     unlink(x); ticket = grace_ticket();
+//     ... later ...
+//     if (grace_over(ticket)) reuse(x);
+//
+// Tickets grow; all older tickets are over when a newer one is. Any manager.
+#ifndef TABLE_GRACE_H
+#define TABLE_GRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+uint64_t grace_ticket(void); // of a grace period that starts now or later
+bool grace_over(uint64_t ticket);
+void grace_wait(void); // all tickets so far are over when it returns: milliseconds
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// iface.c - the table of interfaces
+//
+// Ids are handed out lowest first, so that searches stop at the highest id ever
+// used. A freed id keeps its content, which a burst may still be reading, but
+// its kind says NONE; the id is free again when its grace ticket is over.
+#include "table/iface.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "core/mem.h"
+#include "core/thread.h"
+#include "table/counter.h"
+#include "table/grace.h"
+
+struct iface *iface_table;
+
+enum state { FREE, USED, WAITING };
+
+static struct slot {
+    uint8_t state; // enum state
+    uint64_t ticket;
+} *slots;
+static unsigned n_ids; // highest id ever used + 1
+
+int iface_table_init(void)
+{
+    iface_table = mem_map("interfaces", IFACE_MAX * sizeof *iface_table);
+    slots = calloc(IFACE_MAX, sizeof *slots);
+    n_ids = 1;
+    if (iface_table && slots)
+        return 0;
+    iface_table_fini();
+    return -ENOMEM;
+}
+
+void iface_table_fini(void)
+{
+    mem_unmap(iface_table, IFACE_MAX * sizeof *iface_table);
+    iface_table = NULL;
+    free(slots);
+    slots = NULL;
+}
+
+static struct iface *find(bool (*match)(const struct iface *i, const void *key), const void *key)
+{
+    unsigned n = __atomic_load_n(&n_ids, __ATOMIC_ACQUIRE); // partner: release in iface_new
+
+    for (unsigned id = 1; id < n; id++)
+        if (__atomic_load_n(&slots[id].state, __ATOMIC_ACQUIRE) == USED &&
+            match(&iface_table[id], key))
+            return &iface_table[id];
+    return NULL;
+}
+
+static bool has_name(const struct iface *i, const void *key)
+{
+    return !strcmp(i->name, key);
+}
+
+struct iface *iface_find_name(const char *name)
+{
+    return find(has_name, name);
+}
+
+struct index_key {
+    uint16_t vr;
+    int ifindex;
+};
+
+static bool has_index(const struct iface *i, const void *key)
+{
+    const struct index_key *k = key;
+
+    return i->vr == k->vr && __atomic_load_n(&i->ifindex, __ATOMIC_RELAXED) == k->ifindex;
+}
+
+struct iface *iface_find_ifindex(uint16_t vr, int ifindex)
+{
+    struct index_key key = {vr, ifindex};
+
+    return ifindex > 0 ? find(has_index, &key) : NULL;
+}
+
+static bool is_reusable(struct slot *s)
+{
+    return s->state == FREE || (s->state == WAITING && grace_over(s->ticket));
+}
+
+struct iface *iface_new(const char *name)
+{
+    unsigned id = 1;
+
+    thread_must_be(ROLE_CONTROL);
+    while (id < IFACE_MAX && !is_reusable(&slots[id]))
+        id++;
+    if (id == IFACE_MAX)
+        return NULL;
+    struct iface *i = &iface_table[id];
+    memset(i, 0, sizeof *i);
+    i->id = (uint16_t)id;
+    snprintf(i->name, sizeof i->name, "%s", name);
+    counter_clear_iface(i->id);
+    __atomic_store_n(&slots[id].state, USED, __ATOMIC_RELEASE); // after the name; partner: find()
+    if (id >= n_ids)
+        __atomic_store_n(&n_ids, id + 1, __ATOMIC_RELEASE);
+    return i;
+}
+
+void iface_free(struct iface *i)
+{
+    thread_must_be(ROLE_CONTROL);
+    bug_on(slots[i->id].state != USED);
+    __atomic_store_n(&i->up, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&i->kind, IFACE_NONE, __ATOMIC_RELAXED);
+    __atomic_store_n(&slots[i->id].state, WAITING, __ATOMIC_RELEASE);
+    slots[i->id].ticket = grace_ticket();
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// limits.h - how many of each thing there can be
+//
+// Tables that forwarders index are arrays of these sizes, mapped at start and
+// committed when touched. Index 0 always means "none".
+#ifndef TABLE_LIMITS_H
+#define TABLE_LIMITS_H
+
+#define PORT_MAX 64         // = RTE_MAX_ETHPORTS or fewer; port index 0 is a real port (DPDK's id)
+#define PORT_NONE 0xffff
+#define QUEUE_MAX 32        // queues of a port
+#define IFACE_MAX 8192      // ports and sub-interfaces; id 0 = none
+#define VR_MAX 256          // virtual routers; id 0 = default
+#define NEXTHOP_MAX 65536   // next hops, groups and adjacencies; id 0 = no route
+#define NEXTHOP_BUCKET_MAX (1u << 20)
+#define BURST_MAX 64
+
+#endif

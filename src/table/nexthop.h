@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// nexthop.h - where a FIB entry leads
+//
+// The FIB's leaf is a next-hop id; this table says what to do there. One cache
+// line each. Prefix-independent convergence: a MAC that changes, a gateway
+// that gets resolved, a group member that fails change an entry here and touch
+// no prefix. A group is a next hop of kind GROUP whose buckets name others.
+//
+// Written by rib_manager, read by every forwarder.
+//
+//     forwarder                           rib_manager
+//     nh = nexthop_get(fib leaf)          nexthop_set_adjacency(id, ...)
+//     if kind == GROUP: member by hash    nexthop_set_kind(id, NEXTHOP_HOLD)
+//     if kind == ADJACENCY: rewrite[cur]  nexthop_free(id)   --- RCU ---> id reusable
+//
+// Always true (nexthop_check):
+//   N1  a bucket of a live group names a live next hop that is not a group;
+//   N2  an id is reused only a grace period after no FIB and no group names it;
+//   N3  rewrite[cur] is complete when `word` says ADJACENCY (release store of `word`, partner: acquire in nexthop_word).
+#ifndef TABLE_NEXTHOP_H
+#define TABLE_NEXTHOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "table/limits.h"
+
+enum nexthop_kind {
+    NEXTHOP_NONE,        // id 0: no route
+    NEXTHOP_ADJACENCY,   // resolved: rewrite and send
+    NEXTHOP_GROUP,       // choose a member by flow hash
+    NEXTHOP_HOLD,        // gateway not resolved yet: give the packet to neigh_manager
+    NEXTHOP_GLEAN,       // destination is on the link: give the packet to neigh_manager, which resolves it
+    NEXTHOP_LOCAL,       // ours: to the TAP
+    NEXTHOP_BLACKHOLE,   // drop silently
+    NEXTHOP_UNREACHABLE, // ICMP host unreachable
+    NEXTHOP_PROHIBIT,    // ICMP administratively prohibited
+    NEXTHOP_FAILED,      // neighbour did not answer: ICMP host unreachable, until tried again
+    NEXTHOP_KIND_N
+};
+
+struct nexthop {
+    uint16_t word;   // kind in bits 0-7, current rewrite copy in bit 8: one atomic word
+    uint16_t iface;  // way out, 0 = none
+    uint16_t port;
+    uint16_t mtu;    // bytes of layer 3, 0 = none
+    uint8_t rewrite_len; // 12 untagged, 16 with a VLAN tag: bytes before the EtherType
+    uint8_t spare[7];
+    union {
+        uint8_t rewrite[2][16]; // dst MAC, src MAC [, 0x8100, TCI]
+        struct {
+            uint64_t word; // low half: first index in nexthop_bucket[]; high half: number of buckets - 1 (power of two)
+        } group;
+    };
+    uint8_t pad[16];
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct nexthop) == 64, "one cache line");
+
+int nexthop_table_init(void);
+void nexthop_table_fini(void);
+extern struct nexthop *nexthop_table;    // [NEXTHOP_MAX]
+extern uint16_t *nexthop_bucket;         // [NEXTHOP_BUCKET_MAX]
+
+// --- reader: forwarder, inside a burst ---
+static inline const struct nexthop *nexthop_get(uint32_t id)
+{
+    return &nexthop_table[id];
+}
+static inline uint16_t nexthop_word(const struct nexthop *nh)
+{
+    return __atomic_load_n(&nh->word, __ATOMIC_ACQUIRE);
+}
+static inline enum nexthop_kind nexthop_word_kind(uint16_t word)
+{
+    return (enum nexthop_kind)(word & 0xff);
+}
+static inline const uint8_t *nexthop_rewrite(const struct nexthop *nh, uint16_t word)
+{
+    return nh->rewrite[word >> 8 & 1];
+}
+static inline uint32_t nexthop_member(const struct nexthop *group, uint32_t hash)
+{
+    // Bucket and mask in one load: a group that grows changes both by one store.
+    uint64_t word = __atomic_load_n(&group->group.word, __ATOMIC_ACQUIRE);
+    uint32_t bucket = (uint32_t)word, mask = (uint32_t)(word >> 32);
+
+    return __atomic_load_n(&nexthop_bucket[bucket + (hash & mask)], __ATOMIC_RELAXED);
+}
+
+// --- writer: rib_manager ---
+uint32_t nexthop_new(enum nexthop_kind kind, uint16_t iface); // id, or 0 when the table is full
+void nexthop_set_kind(uint32_t id, enum nexthop_kind kind);
+// Complete rewrite towards `dst_mac` out of `iface` (source MAC, VLAN, port and MTU taken from the iface table); then kind = ADJACENCY.
+// Two changes within one grace period wait for it (rcu_synchronize).
+void nexthop_set_adjacency(uint32_t id, uint16_t iface, const uint8_t dst_mac[6]);
+void nexthop_refresh_iface(uint16_t iface); // MTU, MAC or VLAN of the interface changed: rewrite all adjacencies out of it
+// A new group of n members with weights (>= 1); id, or 0 when full. Resilient: a later nexthop_group_set moves only the
+// buckets it has to. n == 0 is allowed (all buckets 0 = DROP_ECMP_EMPTY); n <= NEXTHOP_MEMBER_MAX; a member
+// named twice gets the sum of its weights. nexthop_group_set: 0, -ENOSPC, -E2BIG, and nothing changed then.
+#define NEXTHOP_MEMBER_MAX 1024
+uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsigned n);
+int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weight, unsigned n);
+void nexthop_free(uint32_t id); // caller has removed it from every FIB and group; reusable after a grace period
+unsigned nexthop_used(void);
+const char *nexthop_kind_name(enum nexthop_kind kind); // "adjacency", "group", …
+
+// Marks "used lately" kept by forwarders: one byte per id and thread, written only when it differs, so that
+// neigh_manager refreshes what is in use. Epoch moves every few seconds.
+extern uint8_t *nexthop_used_mark[];     // [forwarder] -> [NEXTHOP_MAX]
+extern uint8_t nexthop_used_epoch;       // rib_manager moves it, forwarders read it once per burst
+bool nexthop_used_since(uint32_t id, unsigned epochs); // any forwarder marked it within the last `epochs` (1..8) epochs
+
+int nexthop_check(char *why, unsigned n); // 0 or -EINVAL with a sentence
+
+#endif

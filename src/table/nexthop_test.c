@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// nexthop_test.c - adjacencies never torn, groups resilient, ids not reused too early
+#include "table/nexthop.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "core/rcu.h"
+#include "core/thread.h"
+#include "table/counter.h"
+#include "table/iface.h"
+
+static struct iface *plain, *tagged;
+
+static int open_tables(void **state)
+{
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    if (counter_init() || iface_table_init() || nexthop_table_init())
+        return -1;
+    plain = iface_new("p0");
+    tagged = iface_new("p1.7");
+    memcpy(plain->mac, "\2\0\0\0\0\1", 6);
+    memcpy(tagged->mac, "\2\0\0\0\0\2", 6);
+    plain->port = 3;
+    tagged->port = 4;
+    tagged->vlan = 0x123;
+    plain->mtu = tagged->mtu = 1500;
+    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
+    return 0;
+}
+
+static int close_tables(void **state)
+{
+    rcu_barrier();
+    nexthop_table_fini();
+    iface_table_fini();
+    counter_fini();
+    return 0;
+}
+
+static void check(void)
+{
+    char why[120] = "";
+
+    if (nexthop_check(why, sizeof why))
+        fail_msg("%s", why);
+}
+
+static enum nexthop_kind kind_of(uint32_t id)
+{
+    return nexthop_word_kind(nexthop_word(nexthop_get(id)));
+}
+
+static void adjacency_holds_the_complete_rewrite(void **state)
+{
+    uint32_t id = nexthop_new(NEXTHOP_HOLD, plain->id);
+    const struct nexthop *nh = nexthop_get(id);
+
+    assert_int_equal(nh->port, 3);
+    nexthop_set_adjacency(id, plain->id, (const uint8_t *)"\6\6\6\6\6\6");
+    assert_int_equal(kind_of(id), NEXTHOP_ADJACENCY);
+    assert_int_equal(nh->rewrite_len, 12);
+    assert_memory_equal(nexthop_rewrite(nh, nexthop_word(nh)), "\6\6\6\6\6\6\2\0\0\0\0\1", 12);
+    assert_int_equal(nh->mtu, 1500);
+    nexthop_set_adjacency(id, tagged->id, (const uint8_t *)"\7\7\7\7\7\7");
+    assert_int_equal(nh->rewrite_len, 16);
+    assert_memory_equal(nexthop_rewrite(nh, nexthop_word(nh)),
+                        "\7\7\7\7\7\7\2\0\0\0\0\2\x81\0\1\x23", 16);
+    assert_int_equal(nh->port, 4);
+    check();
+}
+
+static void refresh_follows_mac_and_mtu_of_the_interface(void **state)
+{
+    uint32_t id = nexthop_new(NEXTHOP_HOLD, plain->id), glean = nexthop_new(NEXTHOP_GLEAN, plain->id);
+    const struct nexthop *nh = nexthop_get(id);
+
+    nexthop_set_adjacency(id, plain->id, (const uint8_t *)"\6\6\6\6\6\6");
+    memcpy(plain->mac, "\2\0\0\0\0\x9", 6);
+    plain->mtu = 9000;
+    nexthop_refresh_iface(plain->id);
+    assert_memory_equal(nexthop_rewrite(nh, nexthop_word(nh)), "\6\6\6\6\6\6\2\0\0\0\0\x9", 12);
+    assert_int_equal(nh->mtu, 9000);
+    assert_int_equal(nexthop_get(glean)->mtu, 9000);
+    check();
+}
+
+enum { FLOWS = 4096 };
+
+static void place_flows(uint32_t group, uint32_t *member)
+{
+    for (uint32_t f = 0; f < FLOWS; f++)
+        member[f] = nexthop_member(nexthop_get(group), f * 2654435761u >> 8);
+}
+
+static unsigned n_moved(const uint32_t *before, const uint32_t *after, uint32_t from)
+{
+    unsigned n = 0;
+
+    for (unsigned f = 0; f < FLOWS; f++)
+        n += before[f] != after[f] && (!from || before[f] == from);
+    return n;
+}
+
+static void losing_a_member_moves_only_its_own_flows(void **state)
+{
+    uint32_t m[4], w[4] = {1, 1, 1, 1}, before[FLOWS], after[FLOWS];
+
+    for (unsigned i = 0; i < 4; i++)
+        m[i] = nexthop_new(NEXTHOP_HOLD, plain->id);
+    uint32_t g = nexthop_group_new(m, w, 4);
+    place_flows(g, before);
+    assert_int_equal(nexthop_group_set(g, (uint32_t[]){m[0], m[1], m[3]}, w, 3), 0);
+    place_flows(g, after);
+    assert_true(n_moved(before, after, m[2]) > FLOWS / 5);
+    assert_int_equal(n_moved(before, after, 0), n_moved(before, after, m[2]));
+    check();
+    // And when it comes back, only about a quarter moves: what it is entitled to.
+    memcpy(before, after, sizeof before);
+    assert_int_equal(nexthop_group_set(g, m, w, 4), 0);
+    place_flows(g, after);
+    assert_in_range(n_moved(before, after, 0), FLOWS / 5, FLOWS * 3 / 10);
+    check();
+}
+
+static void growing_group_keeps_flows_of_members_that_stay(void **state)
+{
+    uint32_t m[64], w[64], before[FLOWS], after[FLOWS];
+
+    for (unsigned i = 0; i < 64; i++) {
+        m[i] = nexthop_new(NEXTHOP_HOLD, plain->id);
+        w[i] = 1;
+    }
+    uint32_t g = nexthop_group_new(m, w, 2);
+    place_flows(g, before);
+    assert_int_equal(nexthop_group_set(g, m, w, 64), 0);
+    place_flows(g, after);
+    unsigned stayed = FLOWS - n_moved(before, after, 0);
+    assert_in_range(stayed, FLOWS / 64, FLOWS / 16); // two of 64 members' shares
+    check();
+}
+
+static void shares_follow_the_weights(void **state)
+{
+    uint32_t m[3], w[3] = {1, 2, 5}, placed[FLOWS];
+    unsigned n[3] = {0};
+
+    for (unsigned i = 0; i < 3; i++)
+        m[i] = nexthop_new(NEXTHOP_HOLD, plain->id);
+    uint32_t g = nexthop_group_new(m, w, 3);
+    place_flows(g, placed);
+    for (unsigned f = 0; f < FLOWS; f++)
+        for (unsigned i = 0; i < 3; i++)
+            n[i] += placed[f] == m[i];
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned due = FLOWS * w[i] / 8;
+        assert_in_range(n[i], due * 9 / 10, due * 11 / 10);
+    }
+    check();
+}
+
+static void tiny_weight_still_gets_a_bucket(void **state)
+{
+    uint32_t m[2], w[2] = {1, 1000000}, placed[FLOWS];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < 2; i++)
+        m[i] = nexthop_new(NEXTHOP_HOLD, plain->id);
+    place_flows(nexthop_group_new(m, w, 2), placed);
+    for (unsigned f = 0; f < FLOWS; f++)
+        n += placed[f] == m[0];
+    assert_in_range(n, 1, FLOWS / 32);
+    check();
+}
+
+static void empty_group_has_no_member(void **state)
+{
+    uint32_t m = nexthop_new(NEXTHOP_HOLD, plain->id), w = 1, g = nexthop_group_new(&m, &w, 1);
+
+    assert_int_equal(nexthop_member(nexthop_get(g), 12345), m);
+    assert_int_equal(nexthop_group_set(g, NULL, NULL, 0), 0);
+    for (uint32_t h = 0; h < 1000; h++)
+        assert_int_equal(nexthop_member(nexthop_get(g), h), 0);
+    check();
+    assert_int_equal(nexthop_group_set(g, &m, &w, NEXTHOP_MEMBER_MAX + 1), -E2BIG);
+}
+
+static _Atomic bool stop, hold_now, held_long;
+
+static void hold_grace(void *arg)
+{
+    rcu_online();
+    held_long = true;
+    while (hold_now)
+        usleep(100);
+    rcu_offline();
+}
+
+static void id_is_not_reused_before_a_grace_period(void **state)
+{
+    struct thread *reader;
+    uint32_t id = nexthop_new(NEXTHOP_HOLD, plain->id);
+
+    hold_now = true;
+    held_long = false;
+    assert_int_equal(thread_start(&reader, ROLE_TAP_MANAGER, 2, "reader", -1, hold_grace, NULL), 0);
+    while (!held_long)
+        usleep(100);
+    nexthop_free(id);
+    usleep(50000);
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_not_equal(nexthop_new(NEXTHOP_HOLD, plain->id), id);
+    hold_now = false;
+    thread_join(reader);
+    rcu_barrier();
+    assert_int_equal(nexthop_new(NEXTHOP_HOLD, plain->id), id);
+    check();
+}
+
+static void full_table_refuses_and_recovers(void **state)
+{
+    uint32_t id, last = 0, n = 0;
+
+    while ((id = nexthop_new(NEXTHOP_LOCAL, 0))) {
+        last = id;
+        n++;
+    }
+    assert_int_equal(n, NEXTHOP_MAX - 1);
+    assert_int_equal(nexthop_used(), n);
+    nexthop_free(last);
+    rcu_barrier();
+    assert_int_equal(nexthop_new(NEXTHOP_LOCAL, 0), last);
+}
+
+static void marks_of_forwarders_say_what_is_in_use(void **state)
+{
+    uint32_t id = nexthop_new(NEXTHOP_HOLD, plain->id);
+
+    assert_false(nexthop_used_since(id, 8));
+    nexthop_used_mark[2][id] = nexthop_used_epoch;
+    assert_true(nexthop_used_since(id, 1));
+    nexthop_used_epoch += 3;
+    assert_false(nexthop_used_since(id, 3));
+    assert_true(nexthop_used_since(id, 4));
+    nexthop_free(id);
+    rcu_barrier();
+    assert_int_equal(nexthop_new(NEXTHOP_HOLD, plain->id), id);
+    assert_false(nexthop_used_since(id, 8));
+}
+
+// Random operations; the invariants hold after each.
+enum { IDS = 300, GROUPS = 40, STEPS = 6000 };
+
+static uint32_t leaf[IDS], group[GROUPS];
+static uint32_t members[GROUPS][8];
+static unsigned n_members[GROUPS];
+
+static bool leaf_is_used(uint32_t id)
+{
+    for (unsigned g = 0; g < GROUPS; g++)
+        for (unsigned i = 0; group[g] && i < n_members[g]; i++)
+            if (members[g][i] == id)
+                return true;
+    return false;
+}
+
+static void change_group(unsigned g)
+{
+    uint32_t w[8];
+
+    n_members[g] = 0;
+    for (unsigned i = 0; i < (unsigned)random() % 9; i++) {
+        uint32_t id = leaf[random() % IDS];
+        if (id) {
+            w[n_members[g]] = 1 + (uint32_t)random() % 5;
+            members[g][n_members[g]++] = id;
+        }
+    }
+    if (group[g])
+        assert_int_equal(nexthop_group_set(group[g], members[g], w, n_members[g]), 0);
+    else
+        group[g] = nexthop_group_new(members[g], w, n_members[g]);
+    assert_int_not_equal(group[g], 0);
+}
+
+static void change_leaf(unsigned i)
+{
+    uint8_t mac[6] = {2, (uint8_t)random()};
+
+    if (!leaf[i])
+        leaf[i] = nexthop_new(random() % 2 ? NEXTHOP_HOLD : NEXTHOP_GLEAN, plain->id);
+    else if (random() % 3)
+        nexthop_set_kind(leaf[i], random() % 2 ? NEXTHOP_HOLD : NEXTHOP_FAILED);
+    else
+        nexthop_set_adjacency(leaf[i], random() % 2 ? plain->id : tagged->id, mac);
+}
+
+static void random_operations_keep_the_invariants(void **state)
+{
+    srandom(1);
+    for (unsigned step = 0; step < STEPS; step++) {
+        unsigned i = (unsigned)random() % IDS, g = (unsigned)random() % GROUPS;
+        switch (random() % 8) {
+        case 0:
+            if (leaf[i] && !leaf_is_used(leaf[i])) {
+                nexthop_free(leaf[i]);
+                leaf[i] = 0;
+            }
+            break;
+        case 1:
+            if (group[g]) {
+                nexthop_free(group[g]);
+                group[g] = 0;
+            }
+            break;
+        case 2:
+        case 3:
+            change_group(g);
+            break;
+        default:
+            change_leaf(i);
+        }
+        check();
+    }
+}
+
+static uint32_t torn_id;
+static _Atomic unsigned n_torn, n_read;
+
+static void read_rewrites(void *arg)
+{
+    const struct nexthop *nh = nexthop_get(torn_id);
+
+    rcu_online();
+    while (!stop) {
+        uint16_t word = nexthop_word(nh);
+        const uint8_t *r = nexthop_rewrite(nh, word);
+        for (unsigned k = 1; k < 6; k++) // the writer's MACs have six equal bytes
+            n_torn += __atomic_load_n(&r[k], __ATOMIC_RELAXED) !=
+                      __atomic_load_n(&r[0], __ATOMIC_RELAXED);
+        n_read++;
+        rcu_quiescent();
+    }
+    rcu_offline();
+}
+
+static void rewrite_is_never_seen_half_changed(void **state)
+{
+    struct thread *reader;
+    uint8_t mac[6];
+
+    torn_id = nexthop_new(NEXTHOP_HOLD, plain->id);
+    memset(mac, 1, sizeof mac);
+    nexthop_set_adjacency(torn_id, plain->id, mac);
+    stop = false;
+    assert_int_equal(thread_start(&reader, ROLE_TAP_MANAGER, 2, "reader", -1, read_rewrites, NULL),
+                     0);
+    for (unsigned i = 0; i < 2000 || n_read < 1000; i++) {
+        memset(mac, (int)(i & 0x7f), sizeof mac);
+        nexthop_set_adjacency(torn_id, plain->id, mac);
+    }
+    stop = true;
+    thread_join(reader);
+    assert_int_equal(n_torn, 0);
+    check();
+}
+
+#define test_with_tables(f) cmocka_unit_test_setup_teardown(f, open_tables, close_tables)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test_with_tables(adjacency_holds_the_complete_rewrite),
+        test_with_tables(refresh_follows_mac_and_mtu_of_the_interface),
+        test_with_tables(losing_a_member_moves_only_its_own_flows),
+        test_with_tables(growing_group_keeps_flows_of_members_that_stay),
+        test_with_tables(shares_follow_the_weights),
+        test_with_tables(tiny_weight_still_gets_a_bucket),
+        test_with_tables(empty_group_has_no_member),
+        test_with_tables(id_is_not_reused_before_a_grace_period),
+        test_with_tables(full_table_refuses_and_recovers),
+        test_with_tables(marks_of_forwarders_say_what_is_in_use),
+        test_with_tables(random_operations_keep_the_invariants),
+        test_with_tables(rewrite_is_never_seen_half_changed),
+    };
+    rcu_init();
+    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    rcu_fini();
+    return r;
+}

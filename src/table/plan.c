@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// plan.c - the slots of the forwarders: one fixed array, mapped at start
+#include "table/plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/mem.h"
+
+struct forwarder_slot *forwarder_slot;
+uint8_t plan_idle_mode = IDLE_BALANCED;
+uint8_t plan_port_home[PORT_MAX];
+
+int plan_init(void)
+{
+    forwarder_slot = mem_map("forwarders", FORWARDER_MAX * sizeof *forwarder_slot);
+    memset(plan_port_home, PLAN_TX_NONE, sizeof plan_port_home);
+    return forwarder_slot ? 0 : -errno;
+}
+
+void plan_fini(void)
+{
+    mem_unmap(forwarder_slot, FORWARDER_MAX * sizeof *forwarder_slot);
+    forwarder_slot = NULL;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// plan.h - which forwarder polls which receive queue and sends by which transmit queue
+//
+// A forwarder's plan is immutable and replaced whole by RCU, so that queues
+// move between running forwarders without a lock: take the queue out of the
+// old plan, wait a grace period, put it into the new one. Written by control
+// (thread_manager), read by its forwarder once per poll.
+#ifndef TABLE_PLAN_H
+#define TABLE_PLAN_H
+
+#include <stdint.h>
+
+#include "core/rcu.h"
+#include "core/thread.h"
+#include "table/limits.h"
+
+#define PLAN_TX_NONE 0xff // in tx_owner: the port is stopped: drop TX_NO_QUEUE
+#define PLAN_RX_MAX 128
+
+struct plan {
+    struct rcu_retired retired;
+    uint16_t n_rx;
+    struct plan_rx {
+        uint16_t port, queue;
+    } rx[PLAN_RX_MAX];
+    // For each port: who owns the transmit queue this forwarder's packets leave by. Own index: send by
+    // tx_queue[port]; another's: hand over through that forwarder's inject ring (ports with fewer queues than forwarders).
+    uint8_t tx_owner[PORT_MAX];
+    uint16_t tx_queue[PORT_MAX];
+};
+
+struct plan_rx_stats { // written by the forwarder, one per entry of its plan's rx[], same order
+    uint64_t packets, bytes;
+};
+
+struct forwarder_slot {
+    struct plan *plan;    // rcu_load by the forwarder once per poll; NULL = nothing to do
+    uint8_t stop;         // control sets, forwarder leaves its loop
+    uint8_t running;      // forwarder thread exists
+    int cpu;
+    // per (port, queue) receive counters of this forwarder: only it writes
+    struct plan_rx_stats rx_stats[PORT_MAX][QUEUE_MAX];
+} __attribute__((aligned(128)));
+
+extern struct forwarder_slot *forwarder_slot; // [FORWARDER_MAX]
+int plan_init(void);
+void plan_fini(void);
+
+// For managers that have a packet for a port: the forwarder whose inject ring takes it, or PLAN_TX_NONE
+// (drop INJECT_NO_FORWARDER). It owns a transmit queue of the port. Written by control, read by any manager per packet.
+extern uint8_t plan_port_home[PORT_MAX];
+static inline uint8_t plan_home(uint16_t port)
+{
+    return port < PORT_MAX ? __atomic_load_n(&plan_port_home[port], __ATOMIC_RELAXED) : PLAN_TX_NONE;
+}
+
+enum idle_mode { IDLE_PERFORMANCE /* spin */, IDLE_BALANCED /* spin, then sleep <= 100 us */, IDLE_POWERSAVE /* sleep early, <= 1 ms */ };
+extern uint8_t plan_idle_mode; // enum idle_mode; control writes, forwarders read once per poll
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// vr.c - the table of virtual routers
+//
+// Each has its two FIBs from the start, empty: an unknown destination has no
+// route rather than no table. The ECMP seed differs between routers and between
+// runs, so that two hops of one path do not choose alike (polarisation).
+#include "table/vr.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "core/mem.h"
+#include "core/rcu.h"
+#include "core/thread.h"
+
+struct vr *vr_table;
+
+int vr_table_init(void)
+{
+    vr_table = mem_map("virtual routers", VR_MAX * sizeof *vr_table);
+    return vr_table ? 0 : -errno;
+}
+
+void vr_table_fini(void)
+{
+    for (unsigned i = 0; vr_table && i < VR_MAX; i++)
+        if (vr_table[i].used)
+            vr_free(&vr_table[i]);
+    mem_unmap(vr_table, VR_MAX * sizeof *vr_table);
+    vr_table = NULL;
+}
+
+struct vr *vr_find(const char *name)
+{
+    for (unsigned i = 0; i < VR_MAX; i++)
+        if (vr_table[i].used && !strcmp(vr_table[i].name, name))
+            return &vr_table[i];
+    return NULL;
+}
+
+struct vr *vr_new(const char *name)
+{
+    unsigned id = 0;
+
+    thread_must_be(ROLE_CONTROL);
+    while (id < VR_MAX && vr_table[id].used)
+        id++;
+    if (id == VR_MAX) {
+        errno = ENOSPC;
+        return NULL;
+    }
+    struct fib *fib4 = fib_new(IP4, FIB_POPTRIE);
+    struct fib *fib6 = fib4 ? fib_new(IP6, FIB_POPTRIE) : NULL;
+    if (!fib6) {
+        int e = errno;
+        fib_free(fib4);
+        errno = e;
+        return NULL;
+    }
+    struct vr *v = &vr_table[id];
+    memset(v, 0, sizeof *v);
+    v->id = (uint16_t)id;
+    v->table = 254;
+    v->hash_seed = (uint32_t)hash_mix64(clock_now_ns() ^ ((uint64_t)getpid() << 32) ^ id);
+    snprintf(v->name, sizeof v->name, "%s", name);
+    rcu_publish(&v->fib4, fib4);
+    rcu_publish(&v->fib6, fib6);
+    v->used = true;
+    return v;
+}
+
+void vr_free(struct vr *v)
+{
+    struct fib *fib4 = v->fib4, *fib6 = v->fib6;
+
+    thread_must_be(ROLE_CONTROL);
+    v->used = false;
+    rcu_publish(&v->fib4, NULL);
+    rcu_publish(&v->fib6, NULL);
+    rcu_synchronize(); // no burst holds a FIB of it any more
+    fib_free(fib4);
+    fib_free(fib6);
+}
