@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// instance.c - one kamueed per run directory, and what the machine must offer
+//
+// The lock is flock() on RUN_DIR/kamueed.lock: the kernel gives it back when its
+// owner ends, however it ends, so a lock file left by a killed kamueed is no
+// obstacle. A killed one takes a moment to end - its sockets have much to free -
+// and whoever starts the next one at once should not be refused: so the lock is waited
+// for as long as its owner is ending. The pid in the file tells who that is.
+#include "main/instance.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define LOCK_WAIT_MS 200
+#define LOCK_WAIT_ENDING_MS 15000
+#define LOCK_STEP_MS 20
+
+static int lock_fd = -1;
+static char lock_path[PATH_MAX];
+
+static int make_run_dir(const char *dir, char *err, size_t err_size)
+{
+    struct stat st;
+
+    if (mkdir(dir, 0755) && errno != EEXIST) {
+        int e = errno;
+        snprintf(err, err_size, "run directory %s: %s: make it, or name another by --run-dir", dir,
+                 strerror(e));
+        return -e;
+    }
+    if (stat(dir, &st) || !S_ISDIR(st.st_mode)) {
+        snprintf(err, err_size, "run directory %s: not a directory: name another by --run-dir", dir);
+        return -ENOTDIR;
+    }
+    return 0;
+}
+
+static int owner_of(int fd)
+{
+    char text[24] = "";
+
+    return pread(fd, text, sizeof text - 1, 0) > 0 ? atoi(text) : 0;
+}
+
+// A process that has ended, or is about to: its first thread is a zombie while others still clean up.
+static bool is_ending(int pid)
+{
+    char path[32], state = 'Z';
+
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+        state = 'Z';
+    if (f)
+        fclose(f);
+    return state == 'Z' || state == 'X';
+}
+
+static bool lock_take(int fd)
+{
+    for (unsigned ms = 0; flock(fd, LOCK_EX | LOCK_NB); ms += LOCK_STEP_MS) {
+        if (errno != EWOULDBLOCK || ms >= (is_ending(owner_of(fd)) ? LOCK_WAIT_ENDING_MS : LOCK_WAIT_MS))
+            return false;
+        usleep(LOCK_STEP_MS * 1000);
+    }
+    return true;
+}
+
+int instance_lock(const char *run_dir, char *err, size_t err_size)
+{
+    char pid[24];
+    int r = make_run_dir(run_dir, err, err_size);
+
+    if (r)
+        return r;
+    snprintf(lock_path, sizeof lock_path, "%s/kamueed.lock", run_dir);
+    int fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        r = -errno;
+        snprintf(err, err_size, "%s: %s: may this user write there? (--run-dir)", lock_path,
+                 strerror(-r));
+        return r;
+    }
+    if (!lock_take(fd)) {
+        snprintf(err, err_size,
+                 "another kamueed runs here (pid %d): stop it, or give this one its own --run-dir (now %s)",
+                 owner_of(fd), run_dir);
+        close(fd);
+        return -EBUSY;
+    }
+    int n = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
+    if (ftruncate(fd, 0) || pwrite(fd, pid, (size_t)n, 0) != n)
+        log_warning("main: lock file: path=%s error=%m", lock_path);
+    lock_fd = fd;
+    return 0;
+}
+
+void instance_unlock(void)
+{
+    if (lock_fd < 0)
+        return;
+    unlink(lock_path);
+    close(lock_fd);
+    lock_fd = -1;
+}
+
+static uint64_t capabilities(void)
+{
+    char line[128];
+    unsigned long long caps = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "CapEff: %llx", &caps) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return caps;
+}
+
+int instance_check_machine(char *err, size_t err_size)
+{
+    static const struct {
+        unsigned bit;
+        const char *name;
+    } needed[] = {{CAP_NET_ADMIN, "CAP_NET_ADMIN"}, {CAP_NET_RAW, "CAP_NET_RAW"}};
+    uint64_t have = capabilities();
+
+    for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!(have >> needed[i].bit & 1)) {
+            snprintf(err, err_size, "no permission (%s is missing): start as root, or by the "
+                                    "systemd unit, which gives what is needed",
+                     needed[i].name);
+            return -EPERM;
+        }
+    int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        int e = errno;
+        snprintf(err, err_size, "/dev/net/tun: %s: %s", strerror(e),
+                 e == ENOENT || e == ENODEV ? "load the kernel module (modprobe tun), or pass the "
+                                              "device into the container"
+                                            : "allow this user, or the container, to use it");
+        return -e;
+    }
+    close(fd);
+    return 0;
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// life.c - signals, and what systemd is told
+//
+// The watchdog is fed only while everybody lives: rib_manager and tap_manager
+// have answered a call in their mailbox since the last time, and each running
+// forwarder has polled. A part that hangs so ends in a restart by systemd
+// rather than in a router that only looks alive.
+#include "main/life.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <systemd/sd-daemon.h>
+
+#include "base/log.h"
+#include "core/mailbox.h"
+#include "mgmt/mgmt.h"
+#include "table/counter.h"
+#include "table/plan.h"
+
+static struct event_base *base;
+static struct event *signals[3], *watchdog;
+static _Atomic bool answered[ROLE_FORWARDER];
+static uint64_t polls[FORWARDER_MAX];
+
+static void end(evutil_socket_t sig, short what, void *arg)
+{
+    log_notice("main: stopping: signal=%s", sig == SIGTERM ? "TERM" : "INT");
+    event_base_loopbreak(base);
+}
+
+static void reload(evutil_socket_t sig, short what, void *arg)
+{
+    char err[512] = "";
+
+    sd_notify(0, "RELOADING=1");
+    if (mgmt_reload(err, sizeof err))
+        log_error("main: configuration not reloaded, the old one stays: %s", err);
+    else
+        log_notice("main: configuration reloaded");
+    sd_notify(0, "READY=1");
+}
+
+static void answer(void *arg)
+{
+    atomic_store((_Atomic bool *)arg, true);
+}
+
+static bool manager_lives(enum thread_role role)
+{
+    bool lives = atomic_exchange(&answered[role], false);
+
+    if (mailbox_post(role, answer, &answered[role]))
+        lives = false;
+    return lives;
+}
+
+static bool forwarder_lives(unsigned i)
+{
+    if (!__atomic_load_n(&forwarder_slot[i].running, __ATOMIC_RELAXED))
+        return true;
+    uint64_t now = __atomic_load_n(&counter_of_slot(THREAD_SLOT_FORWARDER + i)->polls, __ATOMIC_RELAXED);
+    bool lives = now != polls[i];
+    polls[i] = now;
+    return lives;
+}
+
+static void feed_watchdog(evutil_socket_t fd, short what, void *arg)
+{
+    bool all = manager_lives(ROLE_RIB_MANAGER) & manager_lives(ROLE_TAP_MANAGER);
+
+    for (unsigned i = 0; i < FORWARDER_MAX; i++)
+        all &= forwarder_lives(i);
+    if (all)
+        sd_notify(0, "WATCHDOG=1");
+    else
+        log_warning("main: a thread does not answer; the watchdog is not fed");
+}
+
+static struct event *on_signal(int sig, event_callback_fn fn)
+{
+    struct event *e = evsignal_new(base, sig, fn, NULL);
+
+    if (e && event_add(e, NULL)) {
+        event_free(e);
+        e = NULL;
+    }
+    return e;
+}
+
+int life_start(struct event_base *loop)
+{
+    base = loop;
+    signal(SIGPIPE, SIG_IGN);
+    signals[0] = on_signal(SIGTERM, end);
+    signals[1] = on_signal(SIGINT, end);
+    signals[2] = on_signal(SIGHUP, reload);
+    return signals[0] && signals[1] && signals[2] ? 0 : -ENOMEM;
+}
+
+static void start_watchdog(void)
+{
+    uint64_t us;
+
+    if (sd_watchdog_enabled(0, &us) <= 0)
+        return;
+    us /= 3; // three chances within systemd's limit
+    struct timeval every = {.tv_sec = (time_t)(us / 1000000), .tv_usec = (long)(us % 1000000)};
+    watchdog = event_new(base, -1, EV_PERSIST, feed_watchdog, NULL);
+    if (!watchdog || event_add(watchdog, &every)) {
+        log_error("main: no memory for the watchdog's timer");
+        return;
+    }
+    for (unsigned r = 0; r < ROLE_FORWARDER; r++)
+        atomic_store(&answered[r], true);
+    sd_notify(0, "WATCHDOG=1");
+}
+
+void life_ready(void)
+{
+    sd_notify(0, "READY=1");
+    start_watchdog();
+}
+
+void life_stopping(void)
+{
+    sd_notify(0, "STOPPING=1");
+}
+
+void life_stop(void)
+{
+    for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (signals[i])
+            event_free(signals[i]);
+    if (watchdog)
+        event_free(watchdog);
+    watchdog = NULL;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// main.c - kamueed: the router's data plane
+//
+// The main thread becomes `control`: it reads the configuration, starts the
+// modules (modules.c), and then runs the event loop until it is told to stop.
+// Every failure of the start is one line on stderr that says what to do, and an
+// exit code (options.h).
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/thread.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/thread.h"
+#include "main/instance.h"
+#include "main/life.h"
+#include "main/modules.h"
+#include "main/options.h"
+#include "mgmt/mgmt.h"
+
+static int fail(int code, const char *err)
+{
+    fprintf(stderr, "kamueed: %s\n", err);
+    return code;
+}
+
+// From here on the modules run until the loop ends.
+static int run(const struct options *o, const struct mgmt_start *cfg, char *err, size_t err_size)
+{
+    uint64_t since = clock_now_ns();
+    struct event_base *loop = event_base_new();
+    struct start start = {
+        .loop = loop,
+        .run_dir = o->run_dir,
+        .no_huge = o->no_huge || cfg->no_huge,
+        .memory_mib = o->memory_mib ? o->memory_mib : cfg->memory_mib,
+    };
+    int r = loop ? life_start(loop) : -ENOMEM;
+
+    if (r)
+        snprintf(err, err_size, "no memory for the event loop");
+    else
+        r = modules_start(&start, err, err_size);
+    if (!r) {
+        log_notice("main: ready: version=%s ms=%u", KAMUEE_VERSION,
+                   (unsigned)((clock_now_ns() - since) / NS_PER_MS));
+        life_ready();
+        event_base_loop(loop, EVLOOP_NO_EXIT_ON_EMPTY);
+        life_stopping();
+        since = clock_now_ns();
+        modules_stop();
+        log_notice("main: stopped: ms=%u", (unsigned)((clock_now_ns() - since) / NS_PER_MS));
+    }
+    life_stop();
+    if (loop)
+        event_base_free(loop);
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o;
+    struct mgmt_start cfg = {.log_level = LOG_LEVEL_INFO};
+    char err[4096] = ""; // room for each error of a configuration
+    int code;
+
+    if (!options_parse(argc, argv, &o, &code))
+        return code;
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    if (o.log_level >= 0)
+        log_set_level((enum log_level)o.log_level);
+    if (mgmt_load(o.config_path, !o.config_given, &cfg, err, sizeof err))
+        return fail(EXIT_CONFIG, err);
+    if (o.check) {
+        printf("%s: the configuration is valid\n", o.config_path);
+        return EXIT_OK;
+    }
+    if (o.log_level < 0)
+        log_set_level((enum log_level)cfg.log_level);
+    if (instance_check_machine(err, sizeof err))
+        return fail(EXIT_MACHINE, err);
+    int r = instance_lock(o.run_dir, err, sizeof err);
+    if (r)
+        return fail(r == -EBUSY ? EXIT_RUNNING : EXIT_MACHINE, err);
+    evthread_use_pthreads();
+    if (run(&o, &cfg, err, sizeof err))
+        code = fail(EXIT_START, err);
+    instance_unlock();
+    libevent_global_shutdown();
+    return code;
+}

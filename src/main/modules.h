@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// modules.h - what kamueed is made of, in the order of starting
+//
+//     modules_start(...)   each init in order; at the first failure those started are stopped again
+//     modules_stop()       each fini in reverse
+#ifndef MAIN_MODULES_H
+#define MAIN_MODULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct event_base;
+
+struct start { // what modules may need to know
+    struct event_base *loop;
+    const char *run_dir;
+    bool no_huge;
+    unsigned memory_mib; // 0 = chosen from the machine
+};
+
+// 0 or -errno with "module: sentence".
+int modules_start(const struct start *s, char *err, size_t err_size);
+void modules_stop(void);
+
+#endif

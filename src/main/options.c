@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// options.c - the command line of kamueed
+#include "main/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+
+static const char help[] =
+    "kamueed " KAMUEE_VERSION " - the router's data plane\n"
+    "\n"
+    "usage: kamueed [options]\n"
+    "  --config FILE      configuration, lines of 'set ...' (/etc/kamuee/kamuee.conf)\n"
+    "  --run-dir DIR      lock file and API socket (/run/kamuee)\n"
+    "  --memory MIB       DPDK memory, overrides 'set memory'\n"
+    "  --no-huge          use no huge pages, overrides 'set huge-pages'\n"
+    "  --log-level LEVEL  error, warning, notice, info or debug, overrides 'set log-level'\n"
+    "  --check            validate the configuration and exit\n"
+    "  --version          print the version and exit\n"
+    "  --help             print this and exit\n"
+    "\n"
+    "signals: TERM, INT stop cleanly; HUP reads the configuration again\n"
+    "exit codes: 0 stopped cleanly, 1 a part did not start, 2 wrong command line,\n"
+    "  3 wrong configuration, 4 already running, 5 the machine lacks something\n";
+
+static int level_parse(const char *s)
+{
+    static const struct {
+        const char *name;
+        int level;
+    } levels[] = {{"error", LOG_LEVEL_ERROR},
+                  {"warning", LOG_LEVEL_WARNING},
+                  {"notice", LOG_LEVEL_NOTICE},
+                  {"info", LOG_LEVEL_INFO},
+                  {"debug", LOG_LEVEL_DEBUG}};
+
+    for (unsigned i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (!strcmp(s, levels[i].name))
+            return levels[i].level;
+    return -1;
+}
+
+static bool wrong(int *code, const char *option, const char *value, const char *expected)
+{
+    fprintf(stderr, "kamueed: %s %s: expected %s\n", option, value, expected);
+    *code = EXIT_USAGE;
+    return false;
+}
+
+bool options_parse(int argc, char **argv, struct options *o, int *code)
+{
+    static const struct option longopts[] = {
+        {"config", required_argument, NULL, 'c'},    {"run-dir", required_argument, NULL, 'r'},
+        {"memory", required_argument, NULL, 'm'},    {"no-huge", no_argument, NULL, 'n'},
+        {"log-level", required_argument, NULL, 'l'}, {"check", no_argument, NULL, 'k'},
+        {"version", no_argument, NULL, 'v'},         {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    uint64_t mib;
+
+    *o = (struct options){.config_path = "/etc/kamuee/kamuee.conf",
+                          .run_dir = "/run/kamuee",
+                          .log_level = -1};
+    *code = EXIT_OK;
+    for (int c; (c = getopt_long(argc, argv, "", longopts, NULL)) != -1;)
+        switch (c) {
+        case 'c':
+            o->config_path = optarg;
+            o->config_given = true;
+            break;
+        case 'r':
+            o->run_dir = optarg;
+            break;
+        case 'm':
+            if (text_parse_u64(optarg, 64, 1048576, &mib))
+                return wrong(code, "--memory", optarg, "64 to 1048576 MiB");
+            o->memory_mib = (unsigned)mib;
+            break;
+        case 'n':
+            o->no_huge = true;
+            break;
+        case 'l':
+            o->log_level = level_parse(optarg);
+            if (o->log_level < 0)
+                return wrong(code, "--log-level", optarg, "error, warning, notice, info or debug");
+            break;
+        case 'k':
+            o->check = true;
+            break;
+        case 'v':
+            puts("kamueed " KAMUEE_VERSION);
+            return false;
+        case 'h':
+            fputs(help, stdout);
+            return false;
+        default:
+            fputs("try: kamueed --help\n", stderr);
+            *code = EXIT_USAGE;
+            return false;
+        }
+    if (optind < argc)
+        return wrong(code, "argument", argv[optind], "only options; try: kamueed --help");
+    return true;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// options.h - the command line of kamueed
+#ifndef MAIN_OPTIONS_H
+#define MAIN_OPTIONS_H
+
+#include <stdbool.h>
+
+// Exit codes; the manual page tells them to users.
+enum exit_code {
+    EXIT_OK = 0,
+    EXIT_START = 1,    // a part did not start; the last line says which and what to do
+    EXIT_USAGE = 2,    // wrong command line
+    EXIT_CONFIG = 3,   // the configuration is wrong
+    EXIT_RUNNING = 4,  // another kamueed has this run directory
+    EXIT_MACHINE = 5,  // the machine lacks something: permission, /dev/net/tun
+};
+
+struct options {
+    const char *config_path;
+    bool config_given; // then the file must exist
+    const char *run_dir;
+    bool no_huge;
+    unsigned memory_mib; // 0 = as configured
+    int log_level;       // enum log_level, -1 = as configured
+    bool check;
+};
+
+// True: go on. False: end with *code (help, version, or a wrong line, which has been explained).
+bool options_parse(int argc, char **argv, struct options *o, int *code);
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// options_test.c - the command line, and one kamueed per run directory
+#include "main/options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "main/instance.h"
+
+static struct options o;
+static int code;
+
+static bool parse(char *arg1, char *arg2)
+{
+    char *argv[] = {"kamueed", arg1, arg2, NULL};
+
+    optind = 1;
+    return options_parse(arg2 ? 3 : arg1 ? 2 : 1, argv, &o, &code);
+}
+
+static void no_options_mean_the_usual_places(void **state)
+{
+    assert_true(parse(NULL, NULL));
+    assert_string_equal(o.config_path, "/etc/kamuee/kamuee.conf");
+    assert_string_equal(o.run_dir, "/run/kamuee");
+    assert_false(o.config_given || o.no_huge || o.check);
+    assert_int_equal(o.memory_mib, 0);
+    assert_int_equal(o.log_level, -1);
+}
+
+static void values_are_taken_and_checked(void **state)
+{
+    assert_true(parse("--memory", "256"));
+    assert_int_equal(o.memory_mib, 256);
+    assert_true(parse("--log-level", "warning"));
+    assert_int_equal(o.log_level, LOG_LEVEL_WARNING);
+    assert_true(parse("--config", "x.conf"));
+    assert_true(o.config_given);
+    assert_false(parse("--memory", "63"));
+    assert_int_equal(code, EXIT_USAGE);
+    assert_false(parse("--memory", "12x"));
+    assert_int_equal(code, EXIT_USAGE);
+    assert_false(parse("--log-level", "loud"));
+    assert_int_equal(code, EXIT_USAGE);
+    assert_false(parse("--no-such-option", NULL));
+    assert_int_equal(code, EXIT_USAGE);
+    assert_false(parse("stray", NULL));
+    assert_int_equal(code, EXIT_USAGE);
+}
+
+static void version_and_help_end_well(void **state)
+{
+    assert_false(parse("--version", NULL));
+    assert_int_equal(code, EXIT_OK);
+    assert_false(parse("--help", NULL));
+    assert_int_equal(code, EXIT_OK);
+}
+
+static void second_instance_is_refused_and_told_the_first_ones_pid(void **state)
+{
+    char dir[] = "/tmp/kamuee-instance-XXXXXX", err[300] = "", pid[24];
+
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(instance_lock(dir, err, sizeof err), 0);
+    snprintf(pid, sizeof pid, "pid %d)", (int)getpid());
+    pid_t child = fork(); // flock is by open file: another open, also of ours, is refused
+    if (!child) {
+        int r = instance_lock(dir, err, sizeof err);
+        _exit(r == -EBUSY && strstr(err, pid) && strstr(err, "--run-dir") ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    instance_unlock();
+    assert_int_equal(rmdir(dir), 0); // the lock file is gone
+}
+
+static void lock_of_a_killed_instance_is_taken_over(void **state)
+{
+    char dir[] = "/tmp/kamuee-instance-XXXXXX", path[64], err[300] = "", text[24] = "";
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/kamueed.lock", dir);
+    int fd = open(path, O_RDWR | O_CREAT, 0644);
+    assert_int_equal(write(fd, "999999\n", 7), 7);
+    close(fd);
+    assert_int_equal(instance_lock(dir, err, sizeof err), 0);
+    fd = open(path, O_RDONLY);
+    assert_true(read(fd, text, sizeof text - 1) > 0);
+    close(fd);
+    assert_int_equal(atoi(text), getpid());
+    instance_unlock();
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void impossible_run_directory_is_explained(void **state)
+{
+    char err[300] = "";
+
+    assert_true(instance_lock("/proc/nowhere/else", err, sizeof err) < 0);
+    assert_non_null(strstr(err, "--run-dir"));
+    assert_true(instance_lock("/dev/null", err, sizeof err) < 0);
+    assert_non_null(strstr(err, "not a directory"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_options_mean_the_usual_places),
+        cmocka_unit_test(values_are_taken_and_checked),
+        cmocka_unit_test(version_and_help_end_well),
+        cmocka_unit_test(second_instance_is_refused_and_told_the_first_ones_pid),
+        cmocka_unit_test(lock_of_a_killed_instance_is_taken_over),
+        cmocka_unit_test(impossible_run_directory_is_explained),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_neigh_test.c - neighbours and held packets: real kernel, real ARP and ND, the test plays the forwarder
+//
+// The test puts packets on the hold ring as a forwarder would and reads what
+// comes to its inject ring. The peers in the second namespace answer. Every
+// test ends with each packet accounted for.
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "core/eal.h"
+#include "core/rcu.h"
+#include "manager/rib_kit.h"
+#include "table/counter.h"
+#include "table/exchange.h"
+#include "table/iface.h"
+#include "table/nexthop.h"
+#include "table/plan.h"
+#include "table/vr.h"
+
+static uint64_t sent, received;
+static uint64_t returned; // of those received: nobody answered, their senders are to be told
+static uint64_t drops_before[DROP_N];
+
+static uint64_t drops(enum drop_reason reason)
+{
+    return counter_sum_drop(reason) - drops_before[reason];
+}
+
+static uint64_t all_drops(void)
+{
+    uint64_t n = 0;
+
+    for (int i = 1; i < DROP_N; i++)
+        n += drops((enum drop_reason)i);
+    return n;
+}
+
+static uint64_t held(void)
+{
+    return __atomic_load_n(&counter_of_slot(THREAD_SLOT_RIB_MANAGER)->held, __ATOMIC_RELAXED);
+}
+
+static int open_all(void **state)
+{
+    for (int i = 0; i < DROP_N; i++)
+        drops_before[i] = counter_sum_drop((enum drop_reason)i);
+    sent = received = returned = 0;
+    kit_open();
+    plan_port_home[1] = plan_port_home[2] = 0; // forwarder 0 serves both ports
+    return 0;
+}
+
+// As a forwarder does: the id from the FIB, its kind says whether the packet has to wait.
+static bool send_to(const char *text)
+{
+    struct ip_addr dst;
+    struct rte_mbuf *m;
+    uint32_t id;
+    enum nexthop_kind kind;
+
+    assert_int_equal(ip_parse(text, &dst), 0);
+    rcu_online();
+    id = fib_find(dst.family == IP4 ? vr_get(0)->fib4 : vr_get(0)->fib6, &dst);
+    kind = nexthop_word_kind(nexthop_word(nexthop_get(id)));
+    rcu_offline();
+    if (kind != NEXTHOP_HOLD && kind != NEXTHOP_GLEAN)
+        return false;
+    while (rte_ring_full(exchange_hold))
+        kit_run(1);
+    m = rte_pktmbuf_alloc(exchange_pool);
+    assert_non_null(m);
+    memset(rte_pktmbuf_append(m, 40), 0, 40);
+    if (dst.family == IP4)
+        memcpy(rte_pktmbuf_mtod_offset(m, char *, 16), dst.b, 4);
+    else
+        memcpy(rte_pktmbuf_mtod_offset(m, char *, 24), dst.b, 16);
+    *packet_meta(m) = (struct packet_meta){.vr = 0, .iface = kit_iface[2], .family = dst.family, .nexthop = id};
+    assert_int_equal(rte_ring_enqueue(exchange_hold, m), 0);
+    sent++;
+    return true;
+}
+
+// A packet that came to our inject ring within three seconds; its next hop must be resolved, or failed.
+static bool receive(uint32_t *nexthop)
+{
+    struct rte_mbuf *m = NULL;
+    enum nexthop_kind kind;
+
+    for (int i = 0; i < 600 && rte_ring_dequeue(exchange_inject[0], (void **)&m); i++)
+        kit_run(5);
+    if (!m)
+        return false;
+    received++;
+    assert_int_equal(packet_meta(m)->kind, INJECT_NEXTHOP);
+    *nexthop = packet_meta(m)->nexthop;
+    kind = nexthop_word_kind(nexthop_word(nexthop_get(*nexthop)));
+    if (kind == NEXTHOP_FAILED || kind == NEXTHOP_UNREACHABLE) // the latter when read seconds later only
+        returned++;
+    else
+        assert_int_equal(kind, NEXTHOP_ADJACENCY);
+    rte_pktmbuf_free(m);
+    return true;
+}
+
+static void eventually_none_held(unsigned ms)
+{
+    for (unsigned t = 0; t < ms && (held() || rte_ring_count(exchange_hold)); t += 10)
+        kit_run(10);
+    assert_int_equal(held(), 0);
+}
+
+static int close_all(void **state)
+{
+    uint32_t nexthop;
+
+    while (rte_ring_count(exchange_inject[0]))
+        receive(&nexthop);
+    kit_close();
+    assert_int_equal(held(), 0);
+    assert_int_equal(sent, received + all_drops());
+    assert_int_equal(rte_mempool_in_use_count(exchange_pool), 0);
+    return 0;
+}
+
+static char *peer_adjacency(int i)
+{
+    static char text[64];
+    char mac[32] = "";
+    FILE *f;
+
+    snprintf(text, sizeof text, "nsenter -t %d -n ip -br link show p%d", kit_peer_pid(), i);
+    f = popen(text, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%*s %*s %17s", mac), 1);
+    pclose(f);
+    snprintf(text, sizeof text, "adjacency e%d %s", i, mac);
+    return text;
+}
+
+static void a_host_is_gleaned_and_its_packets_follow(void **state)
+{
+    uint32_t nexthop;
+
+    assert_string_equal(kit_fib("10.0.1.2"), "glean e1");
+    for (int i = 0; i < 5; i++)
+        assert_true(send_to("10.0.1.2"));
+    for (int i = 0; i < 5; i++)
+        assert_true(receive(&nexthop));
+    assert_int_equal(nexthop_get(nexthop)->iface, kit_iface[1]);
+    kit_expect("10.0.1.2", peer_adjacency(1));
+    assert_false(send_to("10.0.1.2"));
+    assert_string_equal(kit_fib("10.0.1.3"), "glean e1");
+}
+
+static void an_ipv6_host_is_gleaned(void **state)
+{
+    uint32_t nexthop;
+
+    assert_true(send_to("fd02::2"));
+    assert_true(receive(&nexthop));
+    kit_expect("fd02::2", peer_adjacency(2));
+}
+
+static void a_gateway_is_kept_resolved_without_traffic(void **state)
+{
+    struct neigh_row row[16];
+    unsigned n, gateways = 0;
+
+    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2; ip -6 route add 2001:db8::/32 via fd02::2");
+    kit_expect("1.1.1.1", peer_adjacency(1));
+    kit_expect("2001:db8::1", peer_adjacency(2));
+    kit_do("ip neigh show 10.0.1.2 | grep -q managed");
+    n = kit_neighbors(row, 16);
+    for (unsigned i = 0; i < n; i++)
+        gateways += row[i].gateway && row[i].nexthop;
+    assert_int_equal(gateways, 2);
+    kit_do("ip neigh flush dev e1"); // whatever happens to the entry, it is asked for again
+    kit_expect("1.1.1.1", peer_adjacency(1));
+    kit_do("ip route del 1.1.1.0/24");
+    kit_expect("1.1.1.1", "none");
+    for (int i = 0; i < 40 && !kit_try("ip neigh show 10.0.1.2 | grep -q managed"); i++)
+        kit_run(100);
+    assert_int_not_equal(kit_try("ip neigh show 10.0.1.2 | grep -q managed"), 0);
+}
+
+static void packets_for_a_gateway_wait_until_it_answers(void **state)
+{
+    uint32_t nexthop;
+
+    kit_peer("ip link set p1 arp off");
+    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2");
+    kit_expect("1.1.1.1", "hold e1");
+    assert_true(send_to("1.1.1.1"));
+    assert_true(send_to("1.1.1.200"));
+    kit_run(300);
+    assert_int_equal(rte_ring_count(exchange_inject[0]), 0);
+    kit_peer("ip link set p1 arp on");
+    assert_true(receive(&nexthop));
+    assert_true(receive(&nexthop));
+    kit_expect("1.1.1.1", peer_adjacency(1));
+}
+
+static void silence_is_told_to_the_senders_and_remembered(void **state)
+{
+    uint32_t nexthop;
+
+    for (int i = 0; i < 40; i++)
+        assert_true(send_to("10.0.1.77"));
+    kit_run(100);
+    assert_int_equal(drops(DROP_HOLD_FULL), 8);
+    assert_int_equal(held(), 32);
+    kit_expect_within("10.0.1.77", "failed e1", 5000);
+    assert_string_equal(kit_fib("10.0.1.77"), "failed e1");
+    eventually_none_held(100);
+    for (int i = 0; i < 32; i++)
+        assert_true(receive(&nexthop));
+    assert_int_equal(returned, 32);
+    assert_int_equal(drops(DROP_HOLD_TIMEOUT), 0);
+    assert_string_equal(kit_fib("10.0.1.78"), "glean e1");
+    assert_true(kit_expect_within("10.0.1.77", "glean e1", 6000)); // and may be tried again
+    assert_true(send_to("10.0.1.77"));
+    kit_run(50);
+    assert_int_equal(held(), 1);
+}
+
+static void an_address_scan_is_bounded_and_hurts_nobody(void **state)
+{
+    char text[32];
+
+    kit_do("ip addr add 10.3.0.1/16 dev e1; ip route add 1.1.1.0/24 via 10.0.2.2");
+    kit_expect("10.3.9.9", "glean e1");
+    for (unsigned i = 0; i < 6000; i++) {
+        snprintf(text, sizeof text, "10.3.%u.%u", 1 + i / 250, 1 + i % 250);
+        send_to(text);
+    }
+    kit_run(20);
+    assert_true(held() <= 1024);
+    assert_true(drops(DROP_HOLD_LIMIT) > 4000);
+    kit_expect("1.1.1.1", peer_adjacency(2)); // a gateway is resolved all the same
+    for (int i = 0; i < 20 && strncmp(kit_fib("fd02::2"), "adj", 3); i++) { // tokens come back
+        send_to("fd02::2");
+        kit_run(100);
+    }
+    kit_expect("fd02::2", peer_adjacency(2)); // and so is a host elsewhere
+    eventually_none_held(8000);
+    assert_true(kit_expect_within("10.3.1.1", "glean e1", 8000));
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void used_hosts_do_not_go_stale(void **state)
+{
+    uint32_t nexthop;
+    bool fresh = false;
+
+    send_to("10.0.1.2");
+    send_to("10.0.2.2");
+    assert_true(receive(&nexthop));
+    assert_true(receive(&nexthop));
+    kit_expect("10.0.1.2", peer_adjacency(1));
+    kit_expect("10.0.2.2", peer_adjacency(2));
+    kit_do("ip neigh change 10.0.1.2 dev e1 lladdr $(ip neigh show 10.0.1.2 | sed 's/.*lladdr //;s/ .*//') nud stale");
+    kit_do("ip neigh change 10.0.2.2 dev e2 lladdr $(ip neigh show 10.0.2.2 | sed 's/.*lladdr //;s/ .*//') nud stale");
+    rcu_online();
+    nexthop = fib_find(vr_get(0)->fib4, &(struct ip_addr){.family = IP4, .ip4 = RTE_BE32(0x0a000102)});
+    rcu_offline();
+    for (int i = 0; i < 30 && !fresh; i++) { // forwarders mark what they use
+        nexthop_used_mark[0][nexthop] = nexthop_used_epoch;
+        kit_run(100);
+        fresh = !kit_try("ip neigh show 10.0.1.2 | grep -Eq 'DELAY|PROBE|REACHABLE'");
+    }
+    assert_true(fresh);
+    kit_do("ip neigh show 10.0.2.2 | grep -q STALE"); // nobody uses this one
+}
+
+static void packets_of_a_deleted_interface_are_counted(void **state)
+{
+    kit_peer("ip link set p1 arp off");
+    assert_true(send_to("10.0.1.2"));
+    kit_run(50);
+    assert_int_equal(held(), 1);
+    assert_int_equal(rib_manager_iface_del(kit_iface[1]), 0);
+    assert_int_equal(held(), 0);
+    assert_int_equal(drops(DROP_HOLD_GONE), 1);
+}
+
+static void without_a_forwarder_packets_are_counted(void **state)
+{
+    plan_port_home[1] = PLAN_TX_NONE;
+    assert_true(send_to("10.0.1.2"));
+    kit_expect("10.0.1.2", peer_adjacency(1));
+    eventually_none_held(1000);
+    assert_int_equal(drops(DROP_INJECT_NO_FORWARDER), 1);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
+    const struct CMUnitTest tests[] = {
+        T(a_host_is_gleaned_and_its_packets_follow),
+        T(an_ipv6_host_is_gleaned),
+        T(a_gateway_is_kept_resolved_without_traffic),
+        T(packets_for_a_gateway_wait_until_it_answers),
+        T(silence_is_told_to_the_senders_and_remembered),
+        T(an_address_scan_is_bounded_and_hurts_nobody),
+        T(used_hosts_do_not_go_stale),
+        T(packets_of_a_deleted_interface_are_counted),
+        T(without_a_forwarder_packets_are_counted),
+    };
+    char name[32], err[200];
+    int failed;
+
+    kit_init();
+    snprintf(name, sizeof name, "rib-neigh-test-%d", getpid());
+    if (eal_init(&(struct eal_config){.name = name, .memory_mib = 64, .no_huge = true}, err, sizeof err)) {
+        fprintf(stderr, "%s\n", err);
+        return 1;
+    }
+    if (exchange_init(2047, 256))
+        return 1;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    exchange_fini();
+    eal_fini();
+    kit_fini();
+    return failed;
+}

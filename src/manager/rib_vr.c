@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_vr.c - a virtual router's life in rib_manager: sockets, turns, end
+//
+// A turn reads events for at most TURN_NS, looks at some of the prefixes whose
+// path changed, lets a dump take its next step, and commits: what one turn read
+// is one FIB commit. Then the loop goes round: mailbox, held packets and the
+// other routers get their turn however long the queue is.
+#include <errno.h>
+#include <linux/netlink.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "manager/neigh_manager.h"
+#include "manager/rib.h"
+
+#define TURN_NS (4 * NS_PER_MS)
+#define TURN_PREFIXES 4096 // second looks per turn
+
+static struct rib_vr *list[VR_MAX];
+size_t rib_receive_bytes = NETLINK_RECEIVE_DEFAULT;
+
+struct rib_vr *rib_vr_find(uint16_t id)
+{
+    return id < VR_MAX ? list[id] : NULL;
+}
+
+struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
+{
+    struct rib_vr *v = calloc(1, sizeof *v);
+    int err;
+
+    if (!v) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    v->id = id;
+    v->table = table ? table : RIB_TABLE_MAIN;
+    v->sync.stage = -1;
+    err = netlink_open(&v->events, netns_fd, rib_receive_bytes, true);
+    if (err)
+        goto fail;
+    err = netlink_open(&v->requests, netns_fd, 0, false);
+    if (err)
+        goto fail_events;
+    rib_init(&v->rib[0], IP4);
+    rib_init(&v->rib[1], IP6);
+    list[id] = v;
+    rib_sync_want(v, RIB_STAGES_ALL, 0);
+    return v;
+fail_events:
+    netlink_close(&v->events);
+fail:
+    free(v);
+    errno = -err;
+    return NULL;
+}
+
+// The prefixes stay in the router's two FIBs, which control frees next, after a grace period: only the next hops let go.
+static void release_nodes(struct rib *r)
+{
+    for (uint32_t id = rib_trie_first(&r->trie); id; id = rib_trie_next(&r->trie, id)) {
+        nexthop_put(rib_trie_at(&r->trie, id)->nexthop);
+        rib_trie_at(&r->trie, id)->nexthop = 0;
+    }
+}
+
+void rib_vr_free(struct rib_vr *v)
+{
+    struct rib_link *l;
+
+    list[v->id] = NULL;
+    netlink_close(&v->events);
+    netlink_close(&v->requests);
+    v->rib[0].deferred = v->rib[1].deferred = true; // nothing more goes to the FIB
+    rib_path_fini(v);
+    nexthop_object_fini(v);
+    neigh_vr_gone(v);
+    map_each(&v->link, l) nexthop_put(l->glean);
+    rib_link_free_unused(v, true);
+    map_fini(&v->link);
+    for (int i = 0; i < 2; i++) {
+        release_nodes(&v->rib[i]);
+        rib_fini(&v->rib[i]);
+    }
+    for (size_t i = 0; i < v->sync.audit.n; i++)
+        v->sync.audit.item[i].done(v->sync.audit.item[i].ctx, -ENOTCONN, 0, 0);
+    vec_free(&v->sync.audit);
+    map_fini(&v->sync.touched);
+    map_fini(&v->sync.diverged);
+    nexthop_free_unused();
+    free(v);
+}
+
+static void message(void *ctx, const struct nlmsghdr *h)
+{
+    rib_sync_message(ctx, h);
+}
+
+bool rib_vr_turn(struct rib_vr *v)
+{
+    uint64_t until = clock_now_ns() + TURN_NS;
+    int got;
+
+    do {
+        got = netlink_receive(&v->events, message, v);
+        if (got < 0) {
+            if (got != -ENOBUFS)
+                log_error("rib: netlink socket: vr=%u error=%d", v->id, got);
+            rib_sync_overrun(v);
+        }
+        v->batches += got > 0;
+    } while (got && clock_now_ns() < until);
+    rib_path_work(v, TURN_PREFIXES);
+    rib_sync_step(v, got == 0);
+    rib_commit(v);
+    return got || v->dirty.n || v->sync.sweep || v->sync.ending;
+}
+
+static void answer(void *ctx, const struct nlmsghdr *h)
+{
+    struct rib_vr *v = ctx;
+    int error;
+
+    if (h->nlmsg_type != NLMSG_ERROR || h->nlmsg_len < NLMSG_LENGTH(sizeof(struct nlmsgerr)))
+        return;
+    memcpy(&error, NLMSG_DATA(h), sizeof error);
+    if (error)
+        neigh_refused(v, error);
+}
+
+void rib_vr_read_answers(struct rib_vr *v)
+{
+    while (netlink_receive(&v->requests, answer, v) > 0)
+        ;
+}

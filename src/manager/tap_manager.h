@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tap_manager.h - the thread between the TAPs and the forwarders
+//
+// Takes punted packets from the rings in class order and writes them to the
+// TAP of their interface; reads what the kernel sends and gives it to the
+// forwarder of the port. Everything else about a TAP (its making, MAC, MTU,
+// carrier) is iface_manager's.
+#ifndef MANAGER_TAP_MANAGER_H
+#define MANAGER_TAP_MANAGER_H
+
+#include <stdint.h>
+
+int tap_manager_start(void); // control; starts the thread
+void tap_manager_stop(void);
+
+// --- control: hands over or takes back a TAP; waits for the thread's answer ---
+int tap_manager_add(uint16_t iface, int fd); // the fd is tap_manager's from now on
+int tap_manager_del(uint16_t iface);         // closes the fd
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// apply.h - from one model to another through the managers: all or nothing
+//
+// Control role.
+#ifndef MGMT_APPLY_H
+#define MGMT_APPLY_H
+
+#include "mgmt/errors.h"
+#include "mgmt/model.h"
+
+// Carries out what differs. 0; or -errno with the manager's sentence and its line added to `e`, and
+// what had been done undone. Things whose change waits for the next start add a sentence to `notes`
+// (may be NULL) each.
+int apply_change(const struct model *from, const struct model *to, struct errors *e,
+                 struct errors *notes);
+
+#endif

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// apply_test.c - the order of changes, and that a refused change leaves no trace
+//
+// The fake managers abort on anything out of order: a vport on a port that is
+// not there, a virtual router deleted under an interface, an MTU above the
+// port's. Each pair of configurations is tried with every single call failing.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <libyang/libyang.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/thread.h"
+#include "mgmt/apply.h"
+#include "mgmt/config.h"
+#include "mgmt/config_tree.h"
+#include "mgmt/fake_managers.h"
+#include "mgmt/yang.h"
+
+static struct model *model_of(const char *text)
+{
+    struct lyd_node *tree = NULL;
+    struct errors e = {0};
+    struct text why = {0};
+
+    config_read_text(&tree, text, &e);
+    struct model *m = config_model_of(&tree, &e);
+    errors_text(&e, NULL, &why);
+    assert_string_equal(text_str(&why), "");
+    text_free(&why);
+    lyd_free_all(tree);
+    return m;
+}
+
+static char *state_of_managers(void)
+{
+    struct text t = {0};
+
+    fake_state(&t);
+    return t.s ? t.s : strdup("");
+}
+
+static void apply(const struct model *from, const struct model *to)
+{
+    struct errors e = {0};
+
+    assert_int_equal(apply_change(from, to, &e, NULL), 0);
+    assert_int_equal(e.n, 0);
+}
+
+// From `a` to `b` with the n-th call failing: nothing has changed. False when there are not n
+// calls.
+static bool fails_cleanly_at(int n, const struct model *empty, const struct model *a,
+                             const struct model *b)
+{
+    struct errors e = {0};
+
+    fake_reset();
+    apply(empty, a);
+    char *before = state_of_managers();
+    fake_fail_at = n;
+    int r = apply_change(a, b, &e, NULL);
+    bool failed = !fake_fail_at;
+    fake_fail_at = 0;
+    char *after = state_of_managers();
+    if (failed) {
+        assert_int_not_equal(r, 0);
+        assert_int_equal(e.n, 1);
+        assert_string_equal(after, before);
+    } else {
+        assert_int_equal(r, 0);
+    }
+    free(before);
+    free(after);
+    errors_free(&e);
+    return failed;
+}
+
+// Returns the number of calls that the change took.
+static int try_pair(const char *from, const char *to)
+{
+    struct model *empty = model_of(""), *a = model_of(from), *b = model_of(to);
+    int n = 1;
+
+    fake_reset();
+    apply(empty, b);
+    char *wanted = state_of_managers();
+    fake_reset();
+    apply(empty, a);
+    apply(a, b);
+    char *got = state_of_managers();
+    assert_string_equal(got, wanted);
+    while (fails_cleanly_at(n, empty, a, b))
+        n++;
+    free(wanted);
+    free(got);
+    model_free(empty);
+    model_free(a);
+    model_free(b);
+    return n - 1;
+}
+
+static const char rich[] =
+    "set port p0 devargs net_null0 mtu 9000\nset port p1 devargs net_null1\n"
+    "set vr red namespace red\nset vr blue table 7\n"
+    "set vport v1 port p0 vlan 1\nset vport v2 port p0 vlan 2 mtu 1500\nset vport v3 port p1 vlan "
+    "1\n"
+    "set interface p1 vr red\nset interface v1 vr red\nset interface v2 vr blue\n"
+    "set thread 1 forwarder port p0 rx-queue 0\nset thread 2 forwarder port p0 rx-queue 1\nset "
+    "thread 2 forwarder port p1 rx-queue 0\n";
+
+static void everything_comes_and_goes(void **state)
+{
+    assert_int_equal(try_pair("", rich),
+                     2 + 2 + 1 + 3 + 1); // vrs, ports, p1 into red, vports, threads
+    assert_true(try_pair(rich, "") > 8);
+    assert_int_equal(try_pair(rich, rich), 0);
+}
+
+static void engine_of_a_router_follows_its_own_line_before_the_global_one(void **state)
+{
+    struct model *empty = model_of(""), *both = model_of("set fib-engine lpm\nset vr red table 7\n"),
+                 *own = model_of("set fib-engine lpm\nset vr red table 7 fib-engine dir24_8\n");
+
+    fake_reset();
+    apply(empty, both);
+    assert_string_equal(text_str(&fake_calls), "set-engine default\nadd-vr red\n");
+    text_clear(&fake_calls);
+    apply(both, own);
+    assert_string_equal(text_str(&fake_calls), "set-engine red\n");
+    model_free(empty);
+    model_free(both);
+    model_free(own);
+    assert_int_equal(try_pair("set vr red table 7\n", "set vr red table 7\nset fib-engine dir24_8\n"), 2);
+    assert_int_equal(try_pair("set vr red table 7 fib-engine lpm\n", "set vr red table 7\n"), 1);
+}
+
+static void calls_come_in_the_safe_order(void **state)
+{
+    struct model *empty = model_of(""), *m = model_of(rich);
+
+    fake_reset();
+    apply(empty, m);
+    assert_string_equal(text_str(&fake_calls),
+                        "add-vr blue\nadd-vr red\nattach p0\nattach p1\nset-vr p1\nadd-vport "
+                        "v1\nadd-vport v2\nadd-vport v3\nassign queues\n");
+    text_clear(&fake_calls);
+    apply(m, empty);
+    assert_string_equal(text_str(&fake_calls),
+                        "del-vport v1\ndel-vport v2\ndel-vport v3\ndetach p0\nset-vr p1\ndetach "
+                        "p1\ndel-vr blue\ndel-vr red\nassign default\n");
+    model_free(empty);
+    model_free(m);
+}
+
+static void another_device_is_a_change_of_the_port(void **state)
+{
+    assert_int_equal(try_pair("set port p0 devargs a\nset vport v port p0 vlan 1\n",
+                              "set port p0 devargs b\nset vport v port p0 vlan 1\n"),
+                     1);
+    // unless another port has it still: a chain frees it first, a ring has to go and come
+    assert_int_equal(try_pair("set port p0 devargs a\nset port p1 devargs b\n",
+                              "set port p0 devargs b\nset port p1 devargs c\n"),
+                     3);
+    assert_int_equal(
+        try_pair("set port p0 devargs a\nset port p1 devargs b\nset vport v port p0 vlan 1\n",
+                 "set port p0 devargs b\nset port p1 devargs a\nset vport v port p0 vlan 1\n"),
+        6);
+}
+
+static void what_cannot_change_in_place_goes_and_comes(void **state)
+{
+    // another VLAN; another namespace behind a virtual router, whose interfaces wait in the default
+    // one
+    assert_int_equal(try_pair("set port p0 devargs a\nset vport v port p0 vlan 1\n",
+                              "set port p0 devargs a\nset vport v port p0 vlan 2\n"),
+                     2);
+    assert_int_equal(
+        try_pair("set port p0 devargs a\nset vr red namespace red\nset interface p0 vr red\n",
+                 "set port p0 devargs a\nset vr red namespace red2\nset interface p0 vr red\n"),
+        4);
+    try_pair(rich, "set port p0 devargs net_null0 mtu 9000\nset port p1 devargs net_null1\nset vr "
+                   "red namespace red2\nset vr blue namespace red\n"
+                   "set vport v1 port p0 vlan 1\nset vport v2 port p0 vlan 2 mtu 1500\nset vport "
+                   "v3 port p1 vlan 9\nset interface p1 vr red\nset interface v1 vr blue\n");
+}
+
+static void mtus_shrink_before_and_grow_after_the_port(void **state)
+{
+    static const char small[] = "set port p0 devargs x mtu 1500\nset vport v port p0 vlan 1\n",
+                      large[] = "set port p0 devargs x mtu 9000\nset vport v port p0 vlan 1\n";
+
+    assert_int_equal(try_pair(small, large), 2);
+    assert_int_equal(try_pair(large, small), 2);
+}
+
+static void a_changed_port_is_changed_not_replaced(void **state)
+{
+    struct model *empty = model_of(""), *a = model_of("set port p0 devargs x\n"),
+                 *b = model_of(
+                     "set port p0 devargs x rx-queues 2 promiscuous false mac 02:00:00:00:00:07\n");
+
+    fake_reset();
+    apply(empty, a);
+    text_clear(&fake_calls);
+    apply(a, b);
+    assert_string_equal(text_str(&fake_calls), "change p0\n");
+    model_free(empty);
+    model_free(a);
+    model_free(b);
+}
+
+static void queues_that_go_leave_their_thread_first(void **state)
+{
+    struct model
+        *empty = model_of(""),
+        *a = model_of("set port p0 devargs x rx-queues 2\nset thread 1 forwarder port p0 rx-queue "
+                      "0\nset thread 2 forwarder port p0 rx-queue 1\n"),
+        *b = model_of(
+            "set port p0 devargs x rx-queues 1\nset thread 1 forwarder port p0 rx-queue 0\n");
+
+    fake_reset();
+    apply(empty, a);
+    text_clear(&fake_calls);
+    apply(a, b);
+    assert_string_equal(text_str(&fake_calls), "assign queues\nchange p0\n");
+    text_clear(&fake_calls);
+    apply(b, a);
+    assert_string_equal(text_str(&fake_calls), "change p0\nassign queues\n");
+    model_free(empty);
+    model_free(a);
+    model_free(b);
+}
+
+static void settings_reach_their_owners_and_come_back(void **state)
+{
+    struct model *a = model_of(""),
+                 *b = model_of("set log-level debug\nset forwarding idle performance\nset netlink "
+                               "receive-buffer 5000\nset port p0 devargs x\n");
+    struct errors e = {0};
+
+    fake_reset();
+    fake_fail_at = 1;
+    assert_int_not_equal(apply_change(a, b, &e, NULL), 0);
+    assert_string_equal(
+        text_str(&fake_calls),
+        "idle 0\nreceive-buffer 5000\nattach p0\nidle 1\nreceive-buffer 268435456\n");
+    assert_int_equal(log_get_level(), LOG_LEVEL_INFO);
+    assert_int_equal(e.item[0].line, 4);
+    assert_string_equal(e.item[0].sentence, "port p0: the device p0 refuses to attach");
+    errors_free(&e);
+    model_free(a);
+    model_free(b);
+}
+
+static void memory_is_noted_for_the_next_start(void **state)
+{
+    struct model *a = model_of(""), *b = model_of("set memory 512\nset huge-pages never\n");
+    struct errors e = {0}, notes = {0};
+
+    fake_reset();
+    assert_int_equal(apply_change(a, b, &e, &notes), 0);
+    assert_int_equal(notes.n, 2);
+    assert_string_equal(text_str(&fake_calls), "");
+    errors_free(&notes);
+    model_free(a);
+    model_free(b);
+}
+
+// A valid configuration of a few ports, vports, virtual routers and threads.
+static void random_config(struct text *t)
+{
+    int n_ports = rand() % 4, n_vrs = rand() % 3, shift = rand() % 5;
+    static const char *const vr[] = {"default", "red", "blue"};
+
+    text_clear(t);
+    for (int i = 0; i < n_vrs; i++)
+        text_printf(t, "set vr %s table %d%s\n", vr[i + 1], 10 + i + 10 * (rand() % 3),
+                    rand() % 2 ? " fib-engine lpm" : "");
+    for (int i = 0; i < n_ports; i++) {
+        text_printf(t, "set port p%d devargs net_null%d mtu %d rx-queues 4%s\n", i, (shift + i) % 5,
+                    2000 + rand() % 3 * 1000, rand() % 3 ? "" : " enabled false");
+        if (rand() % 2)
+            text_printf(t, "set interface p%d vr %s\n", i, vr[rand() % (n_vrs + 1)]);
+        for (int v = rand() % 3; v > 0; v--) {
+            text_printf(t, "set vport v%d%d port p%d vlan %d%s\n", i, v, i, v + 10 * (rand() % 2),
+                        rand() % 2 ? " mtu 1400" : "");
+            if (rand() % 2)
+                text_printf(t, "set interface v%d%d vr %s\n", i, v, vr[rand() % (n_vrs + 1)]);
+        }
+        for (int q = rand() % 3; q > 0; q--)
+            text_printf(t, "set thread %d forwarder port p%d rx-queue %d\n", 1 + rand() % 3, i, q);
+    }
+}
+
+static void random_changes_with_every_call_failing_once(void **state)
+{
+    struct text a = {0}, b = {0};
+    int calls = 0;
+
+    srand(11);
+    random_config(&a);
+    for (int i = 0; i < 150; i++) {
+        random_config(&b);
+        calls += try_pair(text_str(&a), text_str(&b));
+        struct text swap = a;
+        a = b;
+        b = swap;
+    }
+    print_message("150 random changes, %d calls, each failed once\n", calls);
+    assert_true(calls > 300);
+    text_free(&a);
+    text_free(&b);
+}
+
+static int set_up(void **state)
+{
+    char err[256];
+
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    return yang_load(err, sizeof err);
+}
+
+static int tear_down(void **state)
+{
+    yang_unload();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_comes_and_goes),
+        cmocka_unit_test(engine_of_a_router_follows_its_own_line_before_the_global_one),
+        cmocka_unit_test(calls_come_in_the_safe_order),
+        cmocka_unit_test(another_device_is_a_change_of_the_port),
+        cmocka_unit_test(what_cannot_change_in_place_goes_and_comes),
+        cmocka_unit_test(mtus_shrink_before_and_grow_after_the_port),
+        cmocka_unit_test(a_changed_port_is_changed_not_replaced),
+        cmocka_unit_test(queues_that_go_leave_their_thread_first),
+        cmocka_unit_test(settings_reach_their_owners_and_come_back),
+        cmocka_unit_test(memory_is_noted_for_the_next_start),
+        cmocka_unit_test(random_changes_with_every_call_failing_once),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

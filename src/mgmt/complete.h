@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// complete.h - what may stand at the end of a set/delete line; control role
+#ifndef MGMT_COMPLETE_H
+#define MGMT_COMPLETE_H
+
+#include "base/text.h"
+#include "mgmt/jwrite.h"
+
+// Writes the members of the output of the operation `complete`: "candidate": [{word, help}], and
+// "expect" where a value is due.
+void complete_line(const char *line, struct jwrite *out);
+
+#endif

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fake_managers.c - managers that record calls and fail on demand, for unit tests of mgmt
+#include "mgmt/fake_managers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "manager/iface_manager.h"
+#include "manager/port_manager.h"
+#include "manager/rib_manager.h"
+#include "manager/thread_manager.h"
+#include "manager/vr_manager.h"
+
+struct text fake_calls;
+int fake_fail_at;
+
+static struct port_config ports[64];
+static unsigned n_ports;
+static struct fake_iface {
+    char name[16], port[16], vr[16];
+    uint16_t vlan, mtu;
+} ifaces[256];
+static unsigned n_ifaces;
+static struct fake_vr {
+    char name[16], netns[64];
+    uint32_t table;
+    enum fib_engine engine;
+} vrs[16];
+static enum fib_engine default_engine;
+static unsigned n_vrs;
+static struct text assignments;
+
+void fake_reset(void)
+{
+    text_clear(&fake_calls);
+    text_clear(&assignments);
+    n_ports = n_ifaces = n_vrs = 0;
+    default_engine = FIB_POPTRIE;
+    fake_fail_at = 0;
+}
+
+static int called(char *err, size_t n, const char *what, const char *name)
+{
+    text_printf(&fake_calls, "%s %s\n", what, name);
+    if (!fake_fail_at || --fake_fail_at)
+        return 0;
+    snprintf(err, n, "the device %s refuses to %s", name, what);
+    return -EIO;
+}
+
+static int full(char *err, size_t n)
+{
+    snprintf(err, n, "no room for another one");
+    return -ENOSPC;
+}
+
+static struct fake_iface *find_iface(const char *name)
+{
+    for (unsigned i = 0; i < n_ifaces; i++)
+        if (!strcmp(ifaces[i].name, name))
+            return &ifaces[i];
+    return NULL;
+}
+
+static struct port_config *find_port(const char *name)
+{
+    for (unsigned i = 0; i < n_ports; i++)
+        if (!strcmp(ports[i].name, name))
+            return &ports[i];
+    return NULL;
+}
+
+// Only one port may hold a device.
+static bool device_taken(const struct port_config *cfg)
+{
+    for (unsigned i = 0; i < n_ports; i++)
+        if (strcmp(ports[i].name, cfg->name) && !strcmp(ports[i].devargs, cfg->devargs) &&
+            !strcmp(ports[i].netns, cfg->netns))
+            return true;
+    return false;
+}
+
+static void add_iface(const char *name, const char *port, uint16_t vlan, uint16_t mtu,
+                      const char *vr)
+{
+    struct fake_iface *i = &ifaces[n_ifaces++];
+
+    memset(i, 0, sizeof *i);
+    snprintf(i->name, sizeof i->name, "%s", name);
+    snprintf(i->port, sizeof i->port, "%s", port);
+    snprintf(i->vr, sizeof i->vr, "%s", vr);
+    i->vlan = vlan;
+    i->mtu = mtu;
+}
+
+int port_manager_attach(const struct port_config *cfg, char *err, size_t err_size)
+{
+    int r = called(err, err_size, "attach", cfg->name);
+
+    bug_on(find_port(cfg->name) || find_iface(cfg->name) || device_taken(cfg));
+    if (!r && n_ports == sizeof ports / sizeof *ports)
+        r = full(err, err_size);
+    if (r)
+        return r;
+    ports[n_ports++] = *cfg;
+    add_iface(cfg->name, cfg->name, 0, cfg->mtu, "default");
+    return 0;
+}
+
+int port_manager_detach(const char *name, char *err, size_t err_size)
+{
+    int r = called(err, err_size, "detach", name);
+    struct port_config *p = find_port(name);
+
+    bug_on(!p);
+    for (unsigned i = 0; i < n_ifaces; i++)
+        bug_on(ifaces[i].vlan && !strcmp(ifaces[i].port, name)); // vports go first
+    if (r)
+        return r;
+    struct fake_iface *i = find_iface(name);
+    *i = ifaces[--n_ifaces];
+    *p = ports[--n_ports];
+    return 0;
+}
+
+int port_manager_change(const struct port_config *cfg, char *err, size_t err_size)
+{
+    int r = called(err, err_size, "change", cfg->name);
+    struct port_config *p = find_port(cfg->name);
+
+    bug_on(!p || device_taken(cfg));
+    if (r)
+        return r;
+    *p = *cfg;
+    find_iface(cfg->name)->mtu = cfg->mtu;
+    return 0;
+}
+
+int iface_manager_add_vport(const char *name, const char *port, uint16_t vlan, uint16_t mtu,
+                            const char *vr, char *err, size_t err_size)
+{
+    int r = called(err, err_size, "add-vport", name);
+
+    bug_on(find_iface(name) || !find_port(port));
+    if (!r && n_ifaces == sizeof ifaces / sizeof *ifaces)
+        r = full(err, err_size);
+    if (!r)
+        add_iface(name, port, vlan, mtu, vr);
+    return r;
+}
+
+int iface_manager_del(const char *name, char *err, size_t err_size)
+{
+    int r = called(err, err_size, "del-vport", name);
+    struct fake_iface *i = find_iface(name);
+
+    bug_on(!i);
+    if (!r)
+        *i = ifaces[--n_ifaces];
+    return r;
+}
+
+int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err_size)
+{
+    int r = called(err, err_size, "set-vr", name);
+    bool known = !strcmp(vr, "default");
+
+    for (unsigned i = 0; i < n_vrs; i++)
+        known = known || !strcmp(vrs[i].name, vr);
+    bug_on(!find_iface(name) || !known);
+    if (!r)
+        snprintf(find_iface(name)->vr, sizeof ifaces[0].vr, "%s", vr);
+    return r;
+}
+
+int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)
+{
+    int r = called(err, err_size, "set-mtu", name);
+    struct fake_iface *i = find_iface(name);
+
+    bug_on(!i || mtu > find_port(i->port)->mtu);
+    if (!r)
+        i->mtu = mtu;
+    return r;
+}
+
+int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine,
+                   char *err, size_t err_size)
+{
+    int r = called(err, err_size, "add-vr", name);
+
+    for (unsigned i = 0; i < n_vrs; i++)
+        bug_on(!strcmp(vrs[i].name, name));
+    if (!r && n_vrs == sizeof vrs / sizeof *vrs)
+        r = full(err, err_size);
+    if (r)
+        return r;
+    struct fake_vr *v = &vrs[n_vrs++];
+    snprintf(v->name, sizeof v->name, "%s", name);
+    snprintf(v->netns, sizeof v->netns, "%s", netns);
+    v->table = table;
+    v->engine = engine;
+    return 0;
+}
+
+int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, size_t err_size)
+{
+    int r = called(err, err_size, "set-engine", name);
+    enum fib_engine *at = strcmp(name, "default") ? NULL : &default_engine;
+
+    for (unsigned i = 0; i < n_vrs; i++)
+        if (!strcmp(vrs[i].name, name))
+            at = &vrs[i].engine;
+    bug_on(!at);
+    if (!r)
+        *at = engine;
+    return r;
+}
+
+int vr_manager_del(const char *name, char *err, size_t err_size)
+{
+    int r = called(err, err_size, "del-vr", name);
+
+    for (unsigned i = 0; i < n_ifaces; i++)
+        bug_on(!strcmp(ifaces[i].vr, name)); // nobody may live in it
+    for (unsigned i = 0; i < n_vrs && !r; i++) {
+        if (strcmp(vrs[i].name, name))
+            continue;
+        vrs[i] = vrs[--n_vrs];
+        return 0;
+    }
+    bug_on(!r);
+    return r;
+}
+
+int thread_manager_assign(const struct thread_assignment *a, unsigned n, char *err, size_t err_size)
+{
+    int r = called(err, err_size, "assign", n ? "queues" : "default");
+
+    if (r)
+        return r;
+    text_clear(&assignments);
+    for (unsigned i = 0; i < n; i++)
+        text_printf(&assignments, "thread %d %s %u\n", a[i].core, a[i].port, a[i].queue);
+    return 0;
+}
+
+void thread_manager_set_idle(enum idle_mode mode)
+{
+    text_printf(&fake_calls, "idle %d\n", mode);
+}
+
+void rib_manager_set_receive_buffer(size_t bytes)
+{
+    text_printf(&fake_calls, "receive-buffer %zu\n", bytes);
+}
+
+unsigned port_manager_list(char (*name)[16], unsigned max)
+{
+    for (unsigned i = 0; i < n_ports && i < max; i++)
+        memcpy(name[i], ports[i].name, 16);
+    return n_ports;
+}
+
+int port_manager_state(const char *name, struct port_state *s)
+{
+    const struct port_config *c = find_port(name);
+
+    if (!c)
+        return -ENOENT;
+    *s = (struct port_state){.config = *c,
+                             .driver = "net_null",
+                             .started = c->enabled,
+                             .link_up = true,
+                             .full_duplex = true,
+                             .speed_mbps = 10000,
+                             .mac = {2, 0, 0, 0, 0, 1},
+                             .rss_hf = ~0ull,
+                             .rx_offloads = 1,
+                             .tx_offloads = 3,
+                             .rx_packets = 1ull << 40};
+    s->config.rx_queues = 2;
+    return 0;
+}
+
+int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value),
+                        void *ctx)
+{
+    fn(ctx, "rx_good_packets", 1);
+    fn(ctx, "tx_good_packets", UINT64_MAX);
+    return 0;
+}
+
+unsigned thread_manager_list(struct thread_state *s, unsigned max)
+{
+    static struct plan plan = {.n_rx = 1, .rx = {{.port = 0, .queue = 1}}};
+
+    bug_on(max < 2);
+    s[0] = (struct thread_state){
+        .name = "control", .role = "control", .core = -1, .cpu_time_ns = 5, .forwarder = -1};
+    s[1] = (struct thread_state){.name = "forwarder/0",
+                                 .role = "forwarder",
+                                 .core = 1,
+                                 .slot = THREAD_SLOT_FORWARDER,
+                                 .plan = &plan};
+    return 2;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void append_sorted(char **line, unsigned n, struct text *t)
+{
+    qsort(line, n, sizeof *line, compare_lines);
+    for (unsigned i = 0; i < n; i++) {
+        text_printf(t, "%s\n", line[i]);
+        free(line[i]);
+    }
+}
+
+void fake_state(struct text *t)
+{
+    char *line[256 + 64 + 16];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < n_ports; i++)
+        bug_on(asprintf(&line[n++], "port %s %s ns=%s q=%u/%u d=%u/%u mtu=%u %d%d%d", ports[i].name,
+                        ports[i].devargs, ports[i].netns, ports[i].rx_queues, ports[i].tx_queues,
+                        ports[i].rx_descriptors, ports[i].tx_descriptors, ports[i].mtu,
+                        ports[i].promiscuous, ports[i].has_mac, ports[i].enabled) < 0);
+    for (unsigned i = 0; i < n_ifaces; i++)
+        bug_on(asprintf(&line[n++], "interface %s of %s vlan=%u mtu=%u vr=%s", ifaces[i].name,
+                        ifaces[i].port, ifaces[i].vlan, ifaces[i].mtu, ifaces[i].vr) < 0);
+    for (unsigned i = 0; i < n_vrs; i++)
+        bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s", vrs[i].name, vrs[i].netns,
+                        vrs[i].table, fib_engine_name(vrs[i].engine)) < 0);
+    append_sorted(line, n, t);
+    text_printf(t, "vr default engine=%s\n", fib_engine_name(default_engine));
+    text_printf(t, "%s", text_str(&assignments));
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fake_managers.h - managers that record calls and fail on demand, for unit tests of mgmt
+//
+// They hold what they were told as the real ones do (ports, vports, virtual
+// routers, bindings, assignments), so that a test can compare the state after
+// a failed change with the state before it.
+#ifndef MGMT_FAKE_MANAGERS_H
+#define MGMT_FAKE_MANAGERS_H
+
+#include "base/text.h"
+
+extern struct text fake_calls; // "attach p0\n" …
+extern int fake_fail_at;       // the n-th call from now fails (1 = the next), 0 = none
+
+void fake_reset(void);
+// Everything the managers hold, sorted, one thing a line.
+void fake_state(struct text *t);
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// http.h - HTTP/1.1 on a UNIX socket, by libevent's evhttp
+//
+// A struct http is one request and its answer. A handler answers at once, or
+// keeps the pointer and answers later on the same loop; exactly one of the
+// reply functions, or http_stream_begin … http_stream_end, ends it. The pointer is dead after that.
+// Control role.
+#ifndef MGMT_HTTP_H
+#define MGMT_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+
+struct event_base;
+struct http;
+
+#define HTTP_BODY_MAX (16u << 20)   // bytes
+#define HTTP_HEADER_MAX (64u << 10) // request line and headers
+#define HTTP_PATH_MAX 4096
+#define HTTP_JSON "application/yang-data+json"
+
+// Listens on `path` (0660, group kamuee where it exists). 0 or -errno with a sentence.
+int http_start(struct event_base *loop, const char *path, void (*handler)(struct http *h),
+               char *err, size_t err_size);
+void http_stop(void); // requests without an answer are forgotten: http_gone() says so to whoever
+                      // still holds one
+
+void http_after(
+    unsigned ms,
+    void (*fn)(void)); // calls fn once on the loop, after answers given now are on their way
+
+// --- the request ---
+const char *http_method(const struct http *h); // "GET", …
+const char *http_path(const struct http *h);   // "/restconf/data/…", percent-encoded as it came
+const char *http_query(const struct http *h,
+                       const char *name); // decoded value of a query parameter, or NULL
+// Calls fn for each query parameter.
+void http_each_query(const struct http *h,
+                     bool (*fn)(void *ctx, const char *name, const char *value), void *ctx);
+const char *http_header(const struct http *h, const char *name); // or NULL
+const char *http_body(struct http *h, size_t *n);                // NUL-terminated
+const char *http_peer(const struct http *h);                     // "uid 0"
+bool http_gone(const struct http *h); // the server stopped: http_reply only frees
+
+// --- the answer ---
+void http_set_header(struct http *h, const char *name, const char *value);
+void http_reply(struct http *h, int code, const char *type,
+                struct text *body); // frees the body's text; body NULL: none
+
+// A long answer with flow control. After http_stream_write() has returned false the writer waits
+// for `room`; `gone` tells that the client left: `h` is dead then and neither is called again.
+void http_stream_begin(struct http *h, const char *type, void (*room)(void *ctx),
+                       void (*gone)(void *ctx), void *ctx);
+bool http_stream_write(struct http *h, struct text *t); // empties t; false: enough for now
+void http_stream_end(struct http *h);
+
+// JSON error page for an HTTP status that evhttp itself answers with.
+void http_error_body(int code, struct text *t);
+
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// http_page.h - error answers that evhttp makes itself, as RFC 8040 JSON; control role
+#ifndef MGMT_HTTP_PAGE_H
+#define MGMT_HTTP_PAGE_H
+
+struct event_base;
+struct evhttp;
+
+int http_page_start(struct event_base *loop, struct evhttp *http); // 0 or -ENOMEM
+void http_page_stop(void);                                         // after evhttp_free
+
+#endif

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mgmt.c - configuration, state pages and the RESTCONF server, as main/ sees them
+//
+//     mgmt_load   schema and file are read and checked; nothing is touched, DPDK does not run yet
+//     mgmt_start  the checked configuration is applied, then the socket opens
+//     mgmt_reload the file again, as one transaction
+#include "mgmt/mgmt.h"
+
+#include <errno.h>
+#include <libyang/libyang.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/thread.h"
+#include "manager/rib_manager.h"
+#include "manager/thread_manager.h"
+#include "mgmt/config.h"
+#include "mgmt/config_tree.h"
+#include "mgmt/restconf.h"
+#include "mgmt/yang.h"
+
+static struct lyd_node *loaded; // between mgmt_load and mgmt_start
+
+// As many errors as fit, whole lines.
+static void tell(struct errors *e, char *err, size_t err_size)
+{
+    struct text t = {0};
+
+    errors_text(e, config_file(), &t);
+    if (t.n >= err_size && err_size > 8) {
+        size_t n = err_size - 8;
+
+        while (n && t.s[n] != '\n')
+            n--;
+        if (n)
+            memcpy(t.s + n, "\n…", sizeof "\n…");
+    }
+    snprintf(err, err_size, "%s", text_str(&t));
+    text_free(&t);
+    errors_free(e);
+}
+
+static void note_start(const struct model *m, struct mgmt_start *start)
+{
+    start->memory_mib = m->settings.memory_mib;
+    start->no_huge = m->settings.no_huge;
+    start->log_level = m->settings.log_level;
+}
+
+int mgmt_load(const char *config_path, bool may_be_missing, struct mgmt_start *start, char *err,
+              size_t err_size)
+{
+    struct errors e = {0};
+    int r;
+
+    thread_must_be(ROLE_CONTROL);
+    r = yang_load(err, err_size);
+    if (r)
+        return r;
+    config_init(config_path);
+    r = config_read_file(may_be_missing, &loaded, &e);
+    if (!r) {
+        struct model *m = config_model_of(&loaded, &e);
+
+        note_start(m, start);
+        model_free(m);
+        r = e.n ? -EINVAL : 0;
+    }
+    if (r)
+        tell(&e, err, err_size);
+    return r;
+}
+
+// What the empty configuration says, which nobody would tell the managers otherwise: a change tells
+// them only what differs from it.
+static void apply_defaults(void)
+{
+    const struct model_settings *s = &config_model()->settings;
+
+    thread_manager_set_idle(s->idle);
+    rib_manager_set_receive_buffer(s->receive_buffer);
+}
+
+int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t err_size)
+{
+    struct config_result result = {0};
+    struct errors e = {0};
+    struct text path = {0};
+    struct lyd_node *candidate = loaded;
+    int r;
+
+    thread_must_be(ROLE_CONTROL);
+    loaded = NULL;
+    apply_defaults();
+    enum log_level level = log_get_level(); // main has set it, perhaps by its command line
+    r = config_commit(candidate, false, config_file(), &result, &e);
+    log_set_level(level);
+    config_result_free(&result);
+    if (r) {
+        tell(&e, err, err_size);
+        return r;
+    }
+    text_printf(&path, "%s/kamuee.sock", run_dir);
+    r = restconf_start(loop, text_str(&path), err, err_size);
+    text_free(&path);
+    return r;
+}
+
+int mgmt_reload(char *err, size_t err_size)
+{
+    struct config_result result = {0};
+    struct errors e = {0};
+    struct lyd_node *candidate = NULL;
+    int r;
+
+    thread_must_be(ROLE_CONTROL);
+    r = config_read_file(false, &candidate, &e);
+    if (r)
+        lyd_free_all(candidate);
+    else
+        r = config_commit(candidate, false, config_file(), &result, &e);
+    for (unsigned i = 0; i < result.notes.n; i++)
+        log_notice("config: %s", result.notes.item[i].sentence);
+    config_result_free(&result);
+    if (r)
+        tell(&e, err, err_size);
+    return r;
+}
+
+void mgmt_stop(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    restconf_stop();
+    lyd_free_all(loaded);
+    loaded = NULL;
+    config_fini();
+    yang_unload();
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mgmt.h - configuration, state pages and the RESTCONF server, as main/ sees them; control role
+#ifndef MGMT_MGMT_H
+#define MGMT_MGMT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct event_base;
+
+// What has to be known before DPDK starts, read from the configuration file.
+struct mgmt_start {
+    unsigned memory_mib; // 0 = chosen from the machine
+    bool no_huge;
+    int log_level; // enum log_level
+};
+
+// Where kamuee.yang lies: $KAMUEE_YANG_DIR, the source tree when run from a build directory, or the installed share directory.
+// Loads the schema and validates the file (a missing file is an empty configuration when `may_be_missing`).
+// 0, or -errno with "file:line: what is wrong, expected …" in err. Nothing is applied.
+int mgmt_load(const char *config_path, bool may_be_missing, struct mgmt_start *start, char *err, size_t err_size);
+// Applies the loaded configuration through the managers and opens RUN_DIR/kamuee.sock. 0 or -errno with a sentence.
+int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t err_size);
+int mgmt_reload(char *err, size_t err_size); // reads the file again and applies the difference: all or nothing
+void mgmt_stop(void);
+
+#endif

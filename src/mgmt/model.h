@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// model.h - a configuration as plain structs: what the managers are told
+//
+// Made from a checked tree, defaults filled in, sorted by name so that two
+// models can be merged and searched. It remembers the line of each thing, so
+// that a manager's refusal can be blamed on it. Heap; control role.
+#ifndef MGMT_MODEL_H
+#define MGMT_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "manager/port_manager.h"
+#include "manager/thread_manager.h"
+#include "mgmt/errors.h"
+#include "table/fib.h"
+#include "table/plan.h"
+
+struct lyd_node;
+
+#define VR_DEFAULT_NAME "default"
+
+struct model_vr {
+    char name[16];
+    char netns[64]; // "" = kamueed's own
+    uint32_t table;
+    uint8_t engine; // enum fib_engine; the settings' when it has none of its own
+    unsigned line, engine_line;
+};
+
+struct model_port {
+    struct port_config config;
+    char vr[16]; // VR_DEFAULT_NAME unless configured
+    unsigned line, vr_line;
+};
+
+struct model_vport {
+    char name[16], port[16], vr[16];
+    uint16_t vlan, mtu; // the port's MTU when none is configured
+    unsigned line, vr_line;
+};
+
+struct model_interface { // `set interface X …`; kept to be checked against ports and vports
+    char name[16], vr[16];
+    unsigned line;
+};
+
+struct model_settings {
+    unsigned memory_mib; // 0 = chosen from the machine
+    bool no_huge;
+    int log_level; // enum log_level
+    enum idle_mode idle;
+    uint32_t receive_buffer; // bytes
+    uint8_t engine;          // enum fib_engine, of "default"
+};
+
+struct model {
+    struct model_settings settings;
+    VEC(struct model_vr) vr; // sorted by name, naturally, as all of these
+    VEC(struct model_port) port;
+    VEC(struct model_vport) vport;
+    VEC(struct model_interface) interface;
+    VEC(struct thread_assignment) thread; // sorted by core, port, queue
+    VEC(unsigned) thread_line;            // of the assignment with the same index
+};
+
+// NULL tree: the empty configuration. `tree` has been through config_check. Adds to `e` what the
+// schema cannot say.
+struct model *model_new(const struct lyd_node *tree, struct errors *e);
+void model_free(struct model *m);
+
+struct model_vr *model_find_vr(const struct model *m, const char *name);
+struct model_port *model_find_port(const struct model *m, const char *name);
+struct model_vport *model_find_vport(const struct model *m, const char *name);
+
+void model_check(const struct model *m, struct errors *e); // model_check.c; model_new has called it
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// operation.h - what operations share: their output, and lookup; control role
+#ifndef MGMT_OPERATION_H
+#define MGMT_OPERATION_H
+
+#include <stdint.h>
+
+#include "mgmt/http.h"
+#include "mgmt/jwrite.h"
+
+// {"kamuee:output": { … }}: the members are written between the two.
+void output_begin(struct jwrite *j, struct text *t);
+void output_send(struct http *h, struct jwrite *j);
+
+// Value of a leaf of the input, "" when it is not given.
+struct lyd_node;
+const char *operation_input(const struct lyd_node *op, const char *leaf);
+
+// operation_config.c; each answers.
+void operation_configure(struct http *h, const struct lyd_node *op);
+void operation_complete(struct http *h, const struct lyd_node *op);
+void operation_running_configuration(struct http *h, const struct lyd_node *op);
+void operation_save_configuration(struct http *h, const struct lyd_node *op);
+void operation_port_attach(struct http *h, const struct lyd_node *op);
+void operation_port_detach(struct http *h, const struct lyd_node *op);
+void operation_port_start(struct http *h, const struct lyd_node *op);
+void operation_port_stop(struct http *h, const struct lyd_node *op);
+
+// The operation `lookup` for n addresses as text; answers later.
+void lookup_addresses(struct http *h, uint16_t vr, const char *const *address, unsigned n);
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// restconf_meta.c - what RFC 8040 wants a server to tell about itself
+//
+// The root resource (3.3), where it lies (3.1), the YANG library (10; RFC 8525)
+// and the capabilities (9.1). All fixed for the life of the process.
+#include <libyang/libyang.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mgmt/restconf_priv.h"
+#include "mgmt/yang.h"
+
+#define YANG_LIBRARY "2019-01-04"
+
+static json_t *root_resource(void)
+{
+    return json_pack("{s:{s:{}, s:{}, s:s}}", "ietf-restconf:restconf", "data", "operations",
+                     "yang-library-version", YANG_LIBRARY);
+}
+
+static json_t *library_version(void)
+{
+    return json_pack("{s:s}", "ietf-restconf:yang-library-version", YANG_LIBRARY);
+}
+
+static json_t *monitoring(void)
+{
+    return json_pack("{s:{s:{s:[s, s, s]}}}", "ietf-restconf-monitoring:restconf-state",
+                     "capabilities", "capability", "urn:ietf:params:restconf:capability:depth:1.0",
+                     "urn:ietf:params:restconf:capability:with-defaults:1.0",
+                     "urn:ietf:params:restconf:capability:defaults:1.0?basic-mode=explicit");
+}
+
+// One of the two containers libyang makes: yang-library, or modules-state of the older RFC 7895.
+static json_t *yang_library(const char *container)
+{
+    struct lyd_node *tree = NULL;
+    json_t *j = NULL;
+
+    if (ly_ctx_get_yanglib_data(yang_ctx, &tree, "%u", (unsigned)ly_ctx_get_change_count(yang_ctx)))
+        return NULL;
+    for (const struct lyd_node *n = tree; n; n = n->next)
+        if (!strcmp(n->schema->name, container))
+            j = config_json(n, NULL, false);
+    lyd_free_all(tree);
+    return j;
+}
+
+static json_t *library(void)
+{
+    return yang_library("yang-library");
+}
+
+static json_t *modules_state(void)
+{
+    return yang_library("modules-state");
+}
+
+static void host_meta(struct http *h)
+{
+    struct text t = {0};
+
+    text_printf(&t, "<?xml version='1.0' encoding='UTF-8'?>\n<XRD "
+                    "xmlns='http://docs.oasis-open.org/ns/xri/xrd-1.0'>\n  <Link rel='restconf' "
+                    "href='/restconf'/>\n</XRD>\n");
+    http_reply(h, 200, "application/xrd+xml", &t);
+}
+
+bool meta_get(struct http *h, const char *path)
+{
+    static const struct {
+        const char *path;
+        json_t *(*make)(void);
+    } resources[] = {
+        {"/restconf", root_resource},
+        {"/restconf/", root_resource},
+        {"/restconf/yang-library-version", library_version},
+        {"/restconf/data/ietf-restconf-monitoring:restconf-state", monitoring},
+        {"/restconf/data/ietf-yang-library:yang-library", library},
+        {"/restconf/data/ietf-yang-library:modules-state", modules_state},
+    };
+    bool read = !strcmp(http_method(h), "GET") || !strcmp(http_method(h), "HEAD");
+
+    if (!strcmp(path, "/.well-known/host-meta") && read) {
+        host_meta(h);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {
+        if (strcmp(path, resources[i].path))
+            continue;
+        if (read)
+            restconf_json(h, 200, resources[i].make());
+        else
+            restconf_not_allowed(h, "GET, HEAD");
+        return true;
+    }
+    return false;
+}

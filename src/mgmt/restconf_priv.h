@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// restconf_priv.h - what the files of the RESTCONF server share
+//
+//     restconf.c          which resource is meant, methods, error bodies
+//     restconf_path.c     "kamuee:port=p0/mtu" to schema nodes and keys
+//     restconf_config.c   reading the configuration
+//     restconf_edit.c     editing it
+//     restconf_state.c    reading state; show_*.c write it
+//     restconf_meta.c     what the protocol wants to be told about itself
+//     operation.c         POST /restconf/operations/kamuee:NAME
+#ifndef MGMT_RESTCONF_PRIV_H
+#define MGMT_RESTCONF_PRIV_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+#include "mgmt/errors.h"
+#include "mgmt/http.h"
+
+struct lysc_node;
+struct lyd_node;
+
+// --- paths ---
+#define PATH_SEGMENTS 16
+#define PATH_KEYS 4
+struct segment {
+    const struct lysc_node *schema;
+    const char *key[PATH_KEYS]; // of a list entry, or the value of a leaf-list
+    unsigned n_keys;            // 0: the whole list
+};
+struct path {
+    struct segment segment[PATH_SEGMENTS];
+    unsigned n;
+    char *buffer;
+};
+// Reads what follows /restconf/data/. 0; -ENOENT (no such name) or -EINVAL (keys) with a sentence.
+int path_parse(const char *text, struct path *p, struct text *why);
+void path_free(struct path *p);
+const struct segment *path_last(const struct path *p);
+// The node the path names in a tree, or NULL.
+struct lyd_node *path_find(const struct path *p, unsigned n_segments, const struct lyd_node *tree);
+// "%-decodes" in place; false when malformed or with a NUL in it.
+bool percent_decode(char *s);
+// "kamuee:port", or "port" inside another node of the module; returns buf.
+const char *path_member_name(const struct lysc_node *s, bool with_module, char *buf, size_t n);
+// Value of a key as the JSON type RFC 7951 wants for its leaf.
+json_t *path_key_json(const struct lysc_node *leaf, const char *value);
+
+// --- answers ---
+void restconf_error(struct http *h, int code, const char *tag, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void restconf_errors(struct http *h, int code, const char *tag, const struct errors *e);
+void restconf_json(struct http *h, int code, json_t *body); // takes over the body; obeys ?depth=
+void restconf_not_allowed(struct http *h, const char *allow);
+
+// --- resources ---
+struct content {
+    bool config, state;
+    const char *defaults; // with-defaults, or NULL
+    unsigned depth;       // 0 = all
+};
+void config_get(struct http *h, const struct path *p, const struct content *c);
+void config_not_there(struct http *h, const struct path *p); // 404
+void config_edit(struct http *h, const struct path *p, const char *method);
+json_t *config_json(const struct lyd_node *node, const char *defaults,
+                    bool siblings);                   // {"kamuee:x": …}
+void state_get(struct http *h, const struct path *p); // first segment is the container state
+void datastore_get(struct http *h, const struct content *c);
+bool meta_get(struct http *h, const char *path); // false: not one of its resources
+void operation_post(struct http *h, const char *name);
+void operations_list(struct http *h);
+
+#endif
