@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The program `kamuee`: options, then one command, a script, or the interactive command line."""
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+
+from kamuee import __version__, commands, options
+from kamuee.client import Client, socket_path
+from kamuee.context import Context, terminal_width
+from kamuee.errors import EXIT_INTERRUPTED, EXIT_OK, KamueeError, Leave, UsageError
+from kamuee.session import Session
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the program; the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no '…' gets '?'
+    try:
+        return run(options.parse(argv))
+    except KamueeError as error:
+        complain(error)
+        return error.code
+    except Leave:
+        return EXIT_OK
+    except BrokenPipeError:
+        return reader_left()
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return EXIT_INTERRUPTED
+    finally:
+        flush()
+
+
+def run(given: options.CommandLine) -> int:
+    if given.help:
+        from kamuee.dispatch import usage
+        print("\n".join(usage()))
+        return EXIT_OK
+    if given.version:
+        print(f"kamuee {__version__}")
+        return EXIT_OK
+    context = Context(Client(socket_path(given.socket)), options=given.line, width=terminal_width())
+    session = Session(commands.grammar(), context)
+    if given.complete is not None:
+        from kamuee.completion import candidates
+        context.lines(candidates(session, given.complete))
+        return EXIT_OK
+    for kind, text in given.scripts:
+        code = session.script([text]) if kind == "-c" else file(session, text)
+        if code != EXIT_OK:
+            return code
+    if given.words and given.words[0] in options.VERBATIM:
+        return session.do(given.words, given.line)
+    if given.words:
+        return session.run(given.words)
+    if given.scripts:
+        return EXIT_OK
+    if not sys.stdin.isatty():
+        return file(session, "-")
+    from kamuee.interactive import talk
+    return talk(session)
+
+
+def file(session: Session, path: str) -> int:
+    """The commands of a file; '-' is the standard input."""
+    if path == "-":
+        return session.script(sys.stdin, "standard input")
+    try:
+        with open(path, encoding="utf-8") as lines:
+            return session.script(lines, path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from None
+
+
+def complain(error: KamueeError) -> None:
+    first, *rest = str(error).split("\n")
+    sys.stdout.flush()
+    print(f"error: {first}", file=sys.stderr)
+    for line in rest:
+        print(f"       {line}", file=sys.stderr)
+
+
+def flush() -> None:
+    """Write what is left, so that a reader who left is noticed here and not by the interpreter."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        reader_left()
+
+
+def reader_left() -> int:
+    """Whoever read our output (head, less) has seen enough: that is no error."""
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_OK

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a command is given: whom to ask, how to print, where the lines go."""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kamuee.client import Client
+from kamuee.output import Sink, Writer
+
+NARROW = 80
+UNLIMITED = 100_000
+
+
+@dataclass
+class Options:
+    """Options of a line; they may stand anywhere in it."""
+
+    json: bool = False
+    wide: bool = False
+    check: bool = False
+    once: bool = False
+    interval: float = 1.0
+
+
+@dataclass
+class Context:
+    client: Client
+    options: Options = field(default_factory=Options)
+    sink: Sink = field(default_factory=Writer)
+    width: int = NARROW
+    interactive: bool = False
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+    @property
+    def wide(self) -> bool:
+        return self.options.wide
+
+    @property
+    def room(self) -> int:
+        """Columns to print within."""
+        return UNLIMITED if self.options.wide else self.width
+
+    def line(self, text: str = "") -> None:
+        self.sink.line(text)
+
+    def lines(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self.sink.line(text)
+
+    def json(self, value: Any) -> None:
+        for text in json.dumps(value, indent=2, ensure_ascii=False).split("\n"):
+            self.sink.line(text)
+
+    def json_rows(self, rows: Iterable[str]) -> None:
+        """An array of rows that are JSON already, a row a line, written while they arrive."""
+        held = None
+        self.line("[")
+        for row in rows:
+            if held is not None:
+                self.sink.line(held + ",")
+            held = row
+        if held is not None:
+            self.sink.line(held)
+        self.line("]")
+
+
+def terminal_width() -> int:
+    """Columns of the terminal; 80 when the output is none."""
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or NARROW
+    except (OSError, ValueError):
+        return NARROW

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Commands that other programs do, and help."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kamuee import options, render
+from kamuee.commands import COMMANDS
+from kamuee.context import Context
+from kamuee.errors import Leave
+from kamuee.grammar import Match
+
+
+def lab(context: Context, match: Match) -> int:
+    from kamuee.lab.command import main
+    return main(match.rest)
+
+
+def demo(context: Context, match: Match) -> int:
+    from kamuee.lab.demo import main
+    return main(match.rest)
+
+
+def bench(context: Context, match: Match) -> int:
+    from kamuee.bench import main
+    return main(match.rest)
+
+
+def completion(context: Context, match: Match) -> None:
+    from kamuee.completion import SCRIPTS
+    context.lines(SCRIPTS["zsh" if "zsh" in match.args else "bash"].rstrip("\n").split("\n"))
+
+
+def help_(context: Context, match: Match) -> None:
+    context.lines(command_list(context.width))
+
+
+def leave(context: Context, match: Match) -> None:
+    raise Leave
+
+
+def usage() -> Iterator[str]:
+    """What --help prints."""
+    yield "usage: kamuee [OPTION]... [COMMAND]"
+    yield "       kamuee              the interactive command line"
+    yield "       kamuee < FILE       the commands of a file"
+    yield ""
+    for option in options.OPTIONS:
+        names = ", ".join(name for name in (option.short, option.long) if name)
+        yield f"  {f'{names} {option.value}'.rstrip():27}  {option.help}"
+    yield ""
+    yield from command_list(80)
+    yield ""
+    yield "Exit code: 0 done, 1 refused by kamueed, 2 wrong usage, 3 kamueed not reached."
+    yield "See kamuee(1), kamueed(8), kamuee.conf(5)."
+
+
+def command_list(width: int) -> Iterator[str]:
+    """Every command, its meaning on the next line; words may be abbreviated."""
+    for command in COMMANDS:
+        yield from render.wrapped(command.pattern, width, 2, 6)
+        yield f"      {command.help}"

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What can go wrong, and with which exit code the program then ends.
+
+Every message says what happened and, where it is not obvious, what to do.
+"""
+from __future__ import annotations
+
+EXIT_OK = 0
+EXIT_ERROR = 1
+EXIT_USAGE = 2
+EXIT_UNREACHABLE = 3
+EXIT_INTERRUPTED = 130
+
+
+class KamueeError(Exception):
+    """An error to print as 'error: …' on one or several lines."""
+
+    code = EXIT_ERROR
+
+
+class DaemonError(KamueeError):
+    """kamueed refused, or its answer was not what its schema promises."""
+
+    def __init__(self, messages: list[str], tag: str = "") -> None:
+        super().__init__("\n".join(messages))
+        self.messages = messages
+        self.tag = tag
+
+
+class NotFound(DaemonError):
+    """The thing that was asked for does not exist."""
+
+
+class UsageError(KamueeError):
+    """The command is not one that exists."""
+
+    code = EXIT_USAGE
+
+
+class Unreachable(KamueeError):
+    """Nobody answers at the socket."""
+
+    code = EXIT_UNREACHABLE
+
+
+class Leave(Exception):
+    """`exit` was typed."""

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""HTTP/1.1 over a UNIX socket, as little of it as RESTCONF needs.
+
+http.client would cost a third of the start-up time of a one-shot command. One connection
+carries one request; the answer's body is an iterator of byte blocks, so that a table of any
+length passes through without being held. The write side is never shut down before the answer
+has been read: the server would take that for a client that has gone.
+"""
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from kamuee.errors import DaemonError, Unreachable
+
+BLOCK = 65536
+
+
+class Answer:
+    """Status and body of one answer. `body` may be read once."""
+
+    def __init__(self, stream: BinaryIO, sock: socket.socket, path: str) -> None:
+        self._stream, self._sock, self._path = stream, sock, path
+        self.status = self._status()
+        self.headers = self._headers()
+        self.body = self._body()
+
+    def close(self) -> None:
+        self._stream.close()
+        self._sock.close()
+
+    def read(self) -> bytes:
+        """The whole body; closes the connection."""
+        try:
+            return b"".join(self.body)
+        finally:
+            self.close()
+
+    def _line(self) -> bytes:
+        with told(self._path):
+            line = self._stream.readline(BLOCK)
+        if not line.endswith(b"\n"):
+            raise cut(self._path)
+        return line.rstrip(b"\r\n")
+
+    def _status(self) -> int:
+        words = self._line().split(None, 2)
+        if len(words) < 2 or not words[0].startswith(b"HTTP/1.") or not words[1].isdigit():
+            raise DaemonError([f"{self._path} does not speak HTTP; is it kamueed's socket?"])
+        return int(words[1])
+
+    def _headers(self) -> dict[str, str]:
+        headers = {}
+        while line := self._line():
+            name, _, value = line.decode("latin-1").partition(":")
+            headers[name.strip().lower()] = value.strip()
+        return headers
+
+    def _body(self) -> Iterator[bytes]:
+        if self.status == 204:
+            return iter(())
+        if "chunked" in self.headers.get("transfer-encoding", "").lower():
+            return self._chunks()
+        length = self.headers.get("content-length")
+        return self._until_end() if length is None else self._exactly(int(length))
+
+    def _exactly(self, n_bytes: int) -> Iterator[bytes]:
+        while n_bytes:
+            with told(self._path):
+                block = self._stream.read1(min(n_bytes, BLOCK))
+            if not block:
+                raise cut(self._path)
+            n_bytes -= len(block)
+            yield block
+
+    def _chunks(self) -> Iterator[bytes]:
+        while True:
+            try:
+                size = int(self._line().split(b";")[0], 16)
+            except ValueError:
+                raise cut(self._path) from None
+            if size == 0:
+                while self._line():
+                    pass
+                return
+            yield from self._exactly(size)
+            self._line()
+
+    def _until_end(self) -> Iterator[bytes]:
+        while True:
+            with told(self._path):
+                block = self._stream.read1(BLOCK)
+            if not block:
+                return
+            yield block
+
+
+def request(path: str, method: str, target: str, body: bytes | None, timeout_s: float) -> Answer:
+    """Send one request to the socket at `path`; the answer's head has been read on return."""
+    sock = connect(path, timeout_s)
+    head = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" \
+        "Accept: application/yang-data+json\r\n"
+    if body is not None:
+        head += f"Content-Type: application/yang-data+json\r\nContent-Length: {len(body)}\r\n"
+    try:
+        with told(path):
+            sock.sendall(head.encode("ascii") + b"\r\n" + (body or b""))
+        return Answer(sock.makefile("rb", BLOCK), sock, path)
+    except BaseException:
+        sock.close()
+        raise
+
+
+def connect(path: str, timeout_s: float) -> socket.socket:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    sock.settimeout(timeout_s)
+    try:
+        sock.connect(path)
+    except OSError as error:
+        sock.close()
+        raise Unreachable(f"cannot reach kamueed at {path}: {reason(error)}; {remedy(error)}") from None
+    return sock
+
+
+def reason(error: OSError) -> str:
+    text = error.strerror or str(error)
+    return text[:1].lower() + text[1:]
+
+
+def remedy(error: OSError) -> str:
+    """What the person at the keyboard can do about a socket that can not be reached."""
+    if isinstance(error, PermissionError):
+        return "be root or a member of the group kamuee: sudo adduser $USER kamuee"
+    if isinstance(error, FileNotFoundError):
+        return "is it running? systemctl status kamueed (another socket: --socket or KAMUEE_SOCKET)"
+    if isinstance(error, ConnectionRefusedError):
+        return "is it running? systemctl status kamueed"
+    return "is that a socket of kamueed? give another with --socket or KAMUEE_SOCKET"
+
+
+class told:
+    """Turns what the socket says in the middle of a talk into a sentence."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type | None, error: BaseException | None, _trace: object) -> bool:
+        if isinstance(error, TimeoutError):
+            raise Unreachable(f"kamueed at {self._path} does not answer; what is it doing? "
+                              "journalctl -u kamueed") from None
+        if isinstance(error, OSError):
+            raise cut(self._path, reason(error)) from None
+        return False
+
+
+def cut(path: str, why: str = "closed") -> Unreachable:
+    return Unreachable(f"the connection to kamueed at {path} broke in the middle of an answer ({why}); "
+                       "did it stop? systemctl status kamueed")

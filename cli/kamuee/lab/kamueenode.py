@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A router whose forwarding is done by kamueed.
+
+Three kinds of namespaces:
+
+    LAB-NODE        kamueed, its TAPs with the addresses, and an unmodified FRR or BIRD; the kernel's own
+                    forwarding is off, so what crosses the router has crossed kamueed
+    LAB-NODE.VR     the TAPs of a virtual router
+    LAB-NODE.wire   the router's ends of the links; no addresses, no IPv6, no forwarding, so that the kernel
+                    never answers in the router's stead
+
+kamueed opens the links' ends in the wire namespace (`set port P namespace LAB-NODE.wire`).
+"""
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from kamuee.lab.errors import LabError
+from kamuee.lab.netns import Namespace, is_running, stop_processes
+from kamuee.lab.nodes import PACKAGE_ROOT, Router
+from kamuee.lab.schema import Node
+
+READY_TIMEOUT_S = 30
+STOP_TIMEOUT_S = 4
+
+
+def find_kamueed() -> Path:
+    """$KAMUEED, the build tree of this checkout, or the installed daemon."""
+    named = os.environ.get("KAMUEED")
+    candidates = [Path(named)] if named else [PACKAGE_ROOT.parent / "build/kamueed",
+                                              Path("/usr/sbin/kamueed"), Path("/usr/local/sbin/kamueed")]
+    for path in candidates:
+        if os.access(path, os.X_OK):
+            return path.resolve()
+    raise LabError(f"no kamueed at {' or '.join(map(str, candidates))}: build it (make build), or name it in "
+                   "the environment variable KAMUEED")
+
+
+class KamueeNode(Router):
+    def __init__(self, node: Node, lab_name: str, lab_dir: Path):
+        super().__init__(node, lab_name, lab_dir)
+        self.wire = Namespace(f"{self.namespace.name}.wire")
+        self.mtus: dict[str, int] = {}      # of the ports; set by the lab from the links
+        self.proc: subprocess.Popen | None = None
+        self.socket = self.run_dir / "kamuee.sock"
+        self.log = self.run_dir / "kamueed.log"
+        self.config_file = self.run_dir / "kamuee.conf"
+        self.pid_file = self.run_dir / "kamueed.pid"
+
+    def namespaces(self) -> list[Namespace]:
+        return super().namespaces() + [self.wire]
+
+    def link_end(self, interface: str) -> tuple[Namespace, str]:
+        return self.wire, wire_name(interface)
+
+    def forwarding(self) -> dict[str, str]:
+        return {"net.ipv4.ip_forward": "0", "net.ipv6.conf.all.forwarding": "0"}
+
+    def check(self) -> None:
+        super().check()
+        find_kamueed()
+
+    def create(self) -> None:
+        super().create()
+        self.wire.sysctl({"net.ipv6.conf.all.disable_ipv6": "1", "net.ipv6.conf.default.disable_ipv6": "1"})
+
+    # --- coming up ---
+
+    def address(self) -> None:
+        """Start kamueed and put the addresses on its TAPs."""
+        for interface in self.node.ports():
+            if interface.name == "lo":
+                continue
+            name = wire_name(interface.name)
+            if interface.mac:
+                self.wire.ip(f"link set dev {name} address {interface.mac}")
+            self.wire.ip(f"link set dev {name} up")
+            self.wire.no_offloads(name)
+        self.start_kamueed()
+
+    def config_lines(self) -> list[str]:
+        """The daemon's configuration."""
+        lines = [f"set memory {self.node.memory_mib}"]
+        lines += [f"set vr {vr} namespace {namespace.name}" for vr, namespace in self.vrs.items()]
+        ports = [interface for interface in self.node.ports() if interface.name != "lo"]
+        for number, interface in enumerate(ports):
+            wire = wire_name(interface.name)
+            lines += [f"set port {interface.name} devargs net_af_packet{number},iface={wire}",
+                      f"set port {interface.name} namespace {self.wire.name}",
+                      f"set port {interface.name} mtu {self.mtus[interface.name]}"]
+        for interface in self.node.interfaces.values():
+            if interface.vlan is not None:
+                lines.append(f"set vport {interface.name} port {interface.port} vlan {interface.vlan}")
+            if interface.vr is not None:
+                lines.append(f"set interface {interface.name} vr {interface.vr}")
+        return lines + self.node.set_lines
+
+    def start_kamueed(self) -> None:
+        """Start the daemon, wait until it is ready, and set up its interfaces."""
+        self.config_file.write_text("\n".join(self.config_lines()) + "\n")
+        notify = self.run_dir / "notify.sock"
+        notify.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.bind(str(notify))
+            sock.settimeout(0.1)
+            self.proc = self.namespace.popen(
+                [str(find_kamueed()), "--config", str(self.config_file), "--run-dir", str(self.run_dir)],
+                log=str(self.log), env={"NOTIFY_SOCKET": str(notify)})
+            self.pid_file.write_text(str(self.proc.pid))
+            self._wait_ready(sock)
+        self.set_up_interfaces()
+
+    def _wait_ready(self, sock: socket.socket) -> None:
+        end = time.monotonic() + READY_TIMEOUT_S
+        while True:
+            try:
+                if b"READY=1" in sock.recv(4096):
+                    return
+            except TimeoutError:
+                pass
+            if self.proc.poll() is not None:
+                raise self._failure(f"kamueed ended at its start with status {self.proc.returncode}")
+            if time.monotonic() > end:
+                raise self._failure(f"kamueed is not ready after {READY_TIMEOUT_S} s")
+
+    def _failure(self, text: str) -> LabError:
+        tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
+        return self.node.where.error(f"{text}; configuration {self.config_file}, end of {self.log}:\n{tail}")
+
+    def set_up_interfaces(self) -> None:
+        for interface in self.node.interfaces.values():
+            namespace = self.namespace_of(interface.name)
+            self._wait_tap(namespace, interface.name)
+            if interface.name != "lo":
+                namespace.ip(f"link set dev {interface.name} up")
+            namespace.add_addresses(interface.name, interface.addresses)
+
+    def _wait_tap(self, namespace: Namespace, name: str) -> None:
+        end = time.monotonic() + 5
+        while not namespace.has_link(name):
+            if time.monotonic() > end:
+                raise self._failure(f"kamueed made no TAP {name} in namespace {namespace.name}")
+            time.sleep(0.02)
+
+    # --- life of the daemon ---
+
+    def kamueed_pid(self) -> int | None:
+        try:
+            pid = int(self.pid_file.read_text())
+        except (OSError, ValueError):
+            return None
+        return pid if is_running(pid) else None
+
+    def kill_kamueed(self) -> None:
+        """Kill the daemon as a crash would."""
+        pid = self.kamueed_pid()
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)
+            stop_processes([pid])
+
+    def stop_kamueed(self) -> float:
+        """Stop the daemon in order; returns how long that took in seconds."""
+        begun = time.monotonic()
+        pid = self.kamueed_pid()
+        if pid is not None:
+            os.kill(pid, signal.SIGTERM)
+            while is_running(pid):
+                if time.monotonic() - begun > STOP_TIMEOUT_S:
+                    raise self._failure(f"kamueed does not stop within {STOP_TIMEOUT_S} s of SIGTERM")
+                time.sleep(0.01)
+        return time.monotonic() - begun
+
+    def pids(self) -> dict[str, int]:
+        pid = self.kamueed_pid()
+        return {**({"kamueed": pid} if pid else {}), **super().pids()}
+
+
+def wire_name(interface: str) -> str:
+    """The name of the link's end that belongs to an interface."""
+    return "w" + interface

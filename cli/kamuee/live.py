@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Names that exist now, for TAB: ports, interfaces, virtual routers, network namespaces."""
+from __future__ import annotations
+
+import os
+
+from kamuee.arguments import Argument
+from kamuee.client import Client
+from kamuee.errors import KamueeError
+
+NAMESPACES = "/run/netns"
+
+
+def values(client: Client, argument: Argument) -> list[str]:
+    """What could stand for the argument; nothing when the daemon can not be asked."""
+    if argument.values:
+        return list(argument.values)
+    if argument.source in ("port", "interface", "vr"):
+        try:
+            return [entry["name"] for entry in client.entries(argument.source)]
+        except KamueeError:
+            return []
+    if argument.source == "netns":
+        return sorted(os.listdir(NAMESPACES)) if os.path.isdir(NAMESPACES) else []
+    return []

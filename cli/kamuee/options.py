@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options: of the program (--socket, -c, -f) and of one line (-j, -w, --check, …)."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kamuee.context import Options
+from kamuee.errors import UsageError
+
+
+class Option(NamedTuple):
+    short: str
+    long: str
+    value: str  # name of its value, "" = a flag
+    help: str
+    program: bool  # of the program, else of any line
+
+
+OPTIONS = (
+    Option("-j", "--json", "", "print JSON: numbers as numbers, one shape for each command", False),
+    Option("-w", "--wide", "", "all columns, nothing broken to fit the terminal", False),
+    Option("", "--check", "", "set, delete: only validate", False),
+    Option("", "--once", "", "monitor: print one sample and end", False),
+    Option("-i", "--interval", "SECONDS", "monitor, rates: time between two samples (1)", False),
+    Option("-c", "--command", "COMMAND", "run this command; may be given several times", True),
+    Option("-f", "--file", "FILE", "run the commands of a file, '-' is the standard input", True),
+    Option("", "--socket", "PATH", "socket of kamueed (KAMUEE_SOCKET, /run/kamuee/kamuee.sock)", True),
+    Option("", "--complete", "LINE", "print what may stand at the end of a line, for shells", True),
+    Option("-h", "--help", "", "this text", True),
+    Option("-V", "--version", "", "version of this program", True),
+)
+
+VERBATIM = ("lab", "demo", "bench")  # whose words are all their own
+
+
+@dataclass
+class CommandLine:
+    words: list[str] = field(default_factory=list)
+    line: Options = field(default_factory=Options)
+    scripts: list[tuple[str, str]] = field(default_factory=list)  # ("-c", text) or ("-f", path), in order
+    socket: str | None = None
+    complete: str | None = None
+    help: bool = False
+    version: bool = False
+
+
+def parse(argv: Sequence[str], program: bool = True) -> CommandLine:
+    """Words and options, which may stand anywhere; '--' ends the options."""
+    found = CommandLine()
+    at = 0
+    while at < len(argv):
+        word = argv[at]
+        at += 1
+        if word == "--" or (not found.words and word in VERBATIM):
+            found.words += argv[at - (word != "--"):]
+            break
+        if not word.startswith("-") or word == "-" or word[1:2].isdigit():
+            found.words.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        option = by_name(name, program)
+        if option.value and not equals:
+            if at == len(argv):
+                raise UsageError(f"{name} needs a value: {option.value}")
+            value = argv[at]
+            at += 1
+        elif equals and not option.value:
+            raise UsageError(f"{name} takes no value")
+        put(found, option, value)
+    return found
+
+
+def by_name(name: str, program: bool) -> Option:
+    for option in OPTIONS:
+        if name in (option.short, option.long) and (program or not option.program):
+            return option
+    known = " ".join(o.long for o in OPTIONS if program or not o.program)
+    raise UsageError(f"there is no option {name}\nexpected: {known}")
+
+
+def put(found: CommandLine, option: Option, value: str) -> None:
+    name = option.long[2:]
+    if name == "interval":
+        found.line.interval = seconds(value)
+    elif not option.program:
+        setattr(found.line, name, True)
+    elif name in ("command", "file"):
+        found.scripts.append((option.short, value))
+    elif option.value:
+        setattr(found, name, value)
+    else:
+        setattr(found, name, True)
+
+
+def seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.1 <= value <= 3600:
+        raise UsageError(f"--interval: '{text}' is not valid, expected 0.1 to 3600 seconds")
+    return value

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the lines of a command go: the terminal, a pager, or filters behind a '|'.
+
+A sink takes line by line, so a table of any length passes through. Filters of a line such as
+`show ipv4 route | include bgp | count` are sinks before sinks.
+"""
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Protocol, TextIO
+
+from kamuee.errors import UsageError
+
+FILTERS = {
+    "include": "lines that match a regular expression",
+    "exclude": "lines that do not match",
+    "begin": "from the first line that matches",
+    "count": "how many lines",
+    "json": "the same as -j",
+    "no-more": "without the pager",
+}
+
+
+class Sink(Protocol):
+    def line(self, text: str) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class Writer:
+    """Lines to a text stream."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stdout
+
+    def line(self, text: str) -> None:
+        self.stream.write(text + "\n")
+
+    def end(self) -> None:
+        self.stream.flush()
+
+
+class Only:
+    """Lines for which `keep` says yes."""
+
+    def __init__(self, keep: Callable[[str], bool], after: Sink) -> None:
+        self._keep, self._after = keep, after
+
+    def line(self, text: str) -> None:
+        if self._keep(text):
+            self._after.line(text)
+
+    def end(self) -> None:
+        self._after.end()
+
+
+class Begin(Only):
+    """Everything from the first line that matches."""
+
+    def __init__(self, matches: Callable[[str], bool], after: Sink) -> None:
+        super().__init__(self._seen_from_here, after)
+        self._matches, self._seen = matches, False
+
+    def _seen_from_here(self, text: str) -> bool:
+        self._seen = self._seen or self._matches(text)
+        return self._seen
+
+
+class Count:
+    def __init__(self, after: Sink) -> None:
+        self._n, self._after = 0, after
+
+    def line(self, text: str) -> None:
+        self._n += 1
+
+    def end(self) -> None:
+        self._after.line(str(self._n))
+        self._after.end()
+
+
+def split_pipe(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """The command, and the stages behind each '|'."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == "|":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts[0], [expanded(stage) for stage in parts[1:]]
+
+
+def expanded(stage: list[str]) -> list[str]:
+    """A stage with its name in full and its arguments checked."""
+    names = [name for name in FILTERS if stage and name.startswith(stage[0])]
+    if len(names) != 1:
+        what = f"'{stage[0]}' is not a filter" if stage else "nothing behind '|'"
+        raise UsageError(f"{what}\nexpected: {' '.join(FILTERS)}")
+    name = names[0]
+    if (len(stage) != 1) != (name in ("include", "exclude", "begin")):
+        want = "a regular expression" if len(stage) == 1 else "the end of the line or '|'"
+        raise UsageError(f"| {name}: expected {want}")
+    return [name, " ".join(stage[1:])] if len(stage) > 1 else [name]
+
+
+def through(stages: Sequence[Sequence[str]], sink: Sink) -> Sink:
+    """The sink before which the stages stand, first stage first."""
+    for name, *argument in reversed(stages):
+        if name == "count":
+            sink = Count(sink)
+        elif argument:
+            matches = searcher(argument[0])
+            if name == "include":
+                sink = Only(matches, sink)
+            elif name == "exclude":
+                sink = Only(lambda text, matches=matches: not matches(text), sink)
+            else:
+                sink = Begin(matches, sink)
+    return sink
+
+
+def searcher(text: str) -> Callable[[str], bool]:
+    try:
+        search = re.compile(text).search
+    except re.error as error:
+        raise UsageError(f"'{text}' is not a regular expression: {error}") from None
+    return lambda line: search(line) is not None

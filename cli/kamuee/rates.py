@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counters to rates: two looks, and what changed between them by the second."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kamuee.context import Context
+
+
+def two_looks(context: Context, look: Callable[[], Any]) -> tuple[Any, Any, float]:
+    """What `look` says, what it says an interval later, and the seconds between the two."""
+    before, t0 = look(), context.clock()
+    context.sleep(context.options.interval)
+    after, t1 = look(), context.clock()
+    return before, after, max(t1 - t0, 1e-6)
+
+
+def per_second(before: dict, after: dict, names: Iterable[str], seconds: float) -> dict[str, float | None]:
+    """The rates of some counters. None for one that went back: its owner was restarted."""
+    return {name: rate(before.get(name), after.get(name), seconds) for name in names}
+
+
+def rate(before: int | None, after: int | None, seconds: float) -> float | None:
+    if before is None or after is None or after < before or seconds <= 0:
+        return None
+    return round((after - before) / seconds, 3)
+
+
+def named(entries: Iterable[dict]) -> dict[str, dict]:
+    return {entry["name"]: entry for entry in entries}

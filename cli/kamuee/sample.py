@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the monitor knows: one look at the router, and the rates between two looks.
+
+    before = look(client); …; after = look(client); measured(before, after) -> the JSON of `monitor -j`
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kamuee.client import Client
+from kamuee.rates import named, rate
+from kamuee.show_port import measured as port_rates
+
+
+class Look(NamedTuple):
+    at: float  # seconds, of the clock
+    system: dict
+    ports: dict[str, dict]
+    interfaces: list[dict]
+    threads: dict[str, dict]
+    drops: dict[str, dict]
+    ledger: dict
+    vrs: list[dict]
+
+
+def look(client: Client, clock: Callable[[], float] = time.monotonic) -> Look:
+    return Look(clock(), client.state("system"), named(client.entries("port")), client.entries("interface"),
+                named(client.entries("thread")), named(client.entries("drop")), client.state("ledger"),
+                client.entries("vr"))
+
+
+def measured(before: Look, after: Look) -> dict:
+    """Everything the monitor shows, rates by the second."""
+    seconds = max(after.at - before.at, 1e-6)
+    if before.system.get("pid") != after.system.get("pid"):
+        before = after  # another daemon: its counters began anew
+    return {
+        "seconds": round(seconds, 3),
+        "version": after.system.get("version"),
+        "uptime": after.system.get("uptime"),
+        "rss": after.system.get("rss"),
+        "port": ports(before, after, seconds),
+        "thread": [thread(before.threads.get(name, {}), now, seconds) for name, now in after.threads.items()],
+        "drop": drops(before, after, seconds),
+        "table": tables(before, after, seconds),
+        "held": after.ledger.get("held", 0),
+        "imbalance": after.ledger.get("imbalance", 0),
+    }
+
+
+def ports(before: Look, after: Look, seconds: float) -> list[dict]:
+    was, now = port_drops(before), port_drops(after)
+    kept = ("name", "rx-pps", "tx-pps", "rx-bps", "tx-bps")
+    found = []
+    for name, port in after.ports.items():
+        by = port_rates(before.ports.get(name, {}), port, seconds)
+        found.append({**{key: by[key] for key in kept}, "status": port.get("status"),
+                      "drop-pps": rate(was.get(name), now.get(name), seconds)})
+    return found
+
+
+def port_drops(at: Look) -> dict[str, int]:
+    """Packets dropped that came in by each port, over all its interfaces."""
+    sums: dict[str, int] = {}
+    for interface in at.interfaces:
+        name = interface.get("port", interface["name"])
+        sums[name] = sums.get(name, 0) + interface.get("statistics", {}).get("drop-packets", 0)
+    return sums
+
+
+def thread(was: dict, now: dict, seconds: float) -> dict:
+    """Load 0..1: of a forwarder the share of cycles spent on packets, of another thread that of a core."""
+    a, b = was.get("statistics", {}), now.get("statistics", {})
+    busy = rate(a.get("busy-cycles"), b.get("busy-cycles"), seconds)
+    idle = rate(a.get("idle-cycles"), b.get("idle-cycles"), seconds)
+    cpu = rate(was.get("cpu-time"), now.get("cpu-time"), seconds)
+    if busy is not None and idle is not None:
+        load = busy / (busy + idle) if busy + idle > 0 else 0.0
+    else:
+        load = None if cpu is None else cpu / 1e9
+    return {"name": now["name"], "role": now.get("role"), "core": now.get("core"),
+            "load": None if load is None else round(load, 4),
+            "pps": rate(a.get("rx-packets"), b.get("rx-packets"), seconds)}
+
+
+def drops(before: Look, after: Look, seconds: float) -> list[dict]:
+    """Reasons that counted in between, the fastest first."""
+    found = [{"name": name, "severity": now.get("severity"), "sentence": now.get("sentence"),
+              "pps": rate(before.drops.get(name, {}).get("packets", 0), now["packets"], seconds)}
+             for name, now in after.drops.items()]
+    return sorted((entry for entry in found if entry["pps"]), key=lambda entry: -entry["pps"])
+
+
+def tables(before: Look, after: Look, seconds: float) -> list[dict]:
+    was = {(vr["name"], fib["family"]): fib for vr in before.vrs for fib in vr.get("fib", [])}
+    return [{"vr": vr["name"], "family": fib["family"], "routes": fib.get("routes"), "bytes": fib.get("bytes"),
+             "synced": vr.get("synced"),
+             "updates-ps": rate(was.get((vr["name"], fib["family"]), {}).get("updates"), fib.get("updates"), seconds)}
+            for vr in after.vrs for fib in vr.get("fib", [])]

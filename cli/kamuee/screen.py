@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The monitor's screen: a sample as text for a terminal of any size from 80x24 up.
+
+Four sections share the lines there are; what does not fit is counted in the section's last line.
+"""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from kamuee.render import count, duration, iec, si
+
+BARS = " ▁▂▃▄▅▆▇█"
+FIXED = 6       # lines of the head, the ledger, the foot and between
+HISTORY = 240   # samples remembered for the sparklines
+SEVERITY = {"attack": "red", "loss": "red", "config": "yellow"}
+
+
+class Trail:
+    """The received rate of each port, for sparklines."""
+
+    def __init__(self) -> None:
+        self._rates: dict[str, deque[float]] = {}
+
+    def add(self, sample: dict) -> None:
+        for port in sample["port"]:
+            self._rates.setdefault(port["name"], deque(maxlen=HISTORY)).append(port["rx-pps"] or 0.0)
+
+    def line(self, name: str, width: int) -> str:
+        return sparkline(list(self._rates.get(name, ()))[-width:])
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """A letter for each value, its height relative to the largest."""
+    top = max(values, default=0)
+    if top <= 0:
+        return BARS[1] * len(values)
+    return "".join(BARS[1 + round(value / top * (len(BARS) - 2))] for value in values)
+
+
+def screen(sample: dict | None, trail: Trail, trouble: str, width: int, height: int) -> RenderableType:
+    """The whole screen. `trouble` is why there is no new sample, '' if there is one."""
+    if sample is None:
+        return Group(Text(trouble or "waiting for the first sample …", style="red" if trouble else ""), foot(trouble))
+    parts = [ports, threads, tables, drops]
+    lengths = [len(sample[name]) for name in ("port", "thread", "table", "drop")]
+    room = share(height - FIXED - 2 * len(parts) + 1, lengths)
+    body = [section(sample, trail, n, width) for section, n in zip(parts, room)]
+    return Group(head(sample), *body, Text(), ledger(sample), foot(trouble))
+
+
+def share(room: int, wanted: Sequence[int]) -> list[int]:
+    """Lines for each section: at least one, then one after the other as long as there are lines and wishes."""
+    given = [1] * len(wanted)
+    left = room - len(wanted)
+    while left > 0 and any(g < w for g, w in zip(given, wanted)):
+        for i, wish in enumerate(wanted):
+            if given[i] < wish and left > 0:
+                given[i], left = given[i] + 1, left - 1
+    return given
+
+
+def grid(titles: Sequence[str], text_columns: int, width: int) -> Table:
+    """A table without lines; the first columns are text, the others numbers."""
+    found = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), width=width, header_style="bold underline")
+    for i, title in enumerate(titles):
+        found.add_column(title, justify="left" if i < text_columns or not title else "right", no_wrap=True,
+                         ratio=1 if i == len(titles) - 1 else None)
+    return found
+
+
+def cut(rows: list[list], n_lines: int, what: str) -> list[list]:
+    """The rows that fit; the last line says how many do not."""
+    if len(rows) <= n_lines:
+        return rows
+    kept = rows[:n_lines - 1]
+    return [*kept, [f"… {len(rows) - len(kept)} more {what}"]]
+
+
+def filled(table: Table, rows: list[list]) -> Table:
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def dash(value: str | None) -> str:
+    return "-" if value is None else value
+
+
+def ports(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
+    table = grid(("Port", "Status", "Rx pps", "Rx bps", "Tx pps", "Tx bps", "Drops/s", ""), 2, width)
+    rows = [[port["name"], Text(port["status"] or "-", style="green" if port["status"] == "up" else "yellow"),
+             *(dash(si(port[name])) for name in ("rx-pps", "rx-bps", "tx-pps", "tx-bps")),
+             Text(dash(si(port["drop-pps"])), style="yellow" if port["drop-pps"] else ""),
+             Text(trail.line(port["name"], max(width - 66, 8)), style="cyan")] for port in sample["port"]]
+    return Group(Text(), filled(table, cut(rows, n_lines, "ports")))
+
+
+def threads(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
+    table = grid(("Thread", "Core", "Load", "pps", ""), 1, width)
+    rows = [[thread["name"], "any" if (thread["core"] or 0) < 0 else str(thread["core"]),
+             "-" if thread["load"] is None else f"{100 * thread['load']:.0f}%", dash(si(thread["pps"])),
+             bar(thread["load"], 30)] for thread in sample["thread"]]
+    return Group(Text(), filled(table, cut(rows, n_lines, "threads")))
+
+
+def bar(load: float | None, width: int) -> Text:
+    full = round(min(load or 0.0, 1.0) * width)
+    style = "red" if (load or 0) > 0.9 else "yellow" if (load or 0) > 0.7 else "green"
+    return Text("█" * full, style=style) + Text("·" * (width - full), style="dim")
+
+
+def tables(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
+    table = grid(("Table", "Family", "Prefixes", "Memory", "Updates/s", ""), 2, width)
+    rows = [[entry["vr"], entry["family"], dash(count(entry["routes"])), dash(iec(entry["bytes"])),
+             dash(si(entry["updates-ps"])), Text("" if entry["synced"] is not False else "being synced", style="yellow")]
+            for entry in sample["table"]]
+    return Group(Text(), filled(table, cut(rows, n_lines, "tables")))
+
+
+def drops(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
+    table = grid(("Drops now", "/s", ""), 1, width)
+    rows = [[Text(entry["name"], style=SEVERITY.get(entry["severity"] or "", "")), dash(si(entry["pps"])),
+             Text(entry["sentence"] or "", style="dim", overflow="ellipsis")] for entry in sample["drop"]]
+    return Group(Text(), filled(table, cut(rows, n_lines, "reasons") or [[Text("none", style="green")]]))
+
+
+def head(sample: dict) -> Text:
+    return Text(f"Kamuee {sample['version']}   up {dash(duration(sample['uptime']))}   "
+                f"memory {dash(iec(sample['rss']))}", style="bold")
+
+
+def ledger(sample: dict) -> Text:
+    """In flight, the two sides of the ledger differ by what is between two counters."""
+    imbalance = sample["imbalance"]
+    return Text(f"held {count(sample['held'])}   imbalance ") + Text(f"{imbalance:,}", "yellow" if imbalance else "green")
+
+
+def foot(trouble: str) -> Text:
+    return Text(trouble, style="red", overflow="ellipsis", no_wrap=True) if trouble else Text("q quits", style="dim")

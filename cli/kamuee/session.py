@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs lines of commands, one by one or as a script.
+
+Consecutive set and delete lines of a script go to the daemon together: all of them or none.
+"""
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from importlib import import_module
+
+from kamuee import configure, options
+from kamuee.context import Context, Options
+from kamuee.errors import EXIT_OK, KamueeError, Leave, UsageError
+from kamuee.grammar import Grammar, Match
+from kamuee.output import split_pipe, through
+
+CHANGES = ("set", "delete")
+
+
+class Session:
+    """A grammar and a context: what a person or a script talks to."""
+
+    def __init__(self, grammar: Grammar, context: Context) -> None:
+        self.grammar, self.context = grammar, context
+
+    def split(self, line: str) -> list[str]:
+        """The words of a typed line. Lines of configuration keep their quotes for the daemon."""
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            return []
+        if self.is_change(words):
+            return words
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=False)
+        lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""  # an expression keeps its \\
+        try:
+            return list(lexer)
+        except ValueError as error:
+            raise UsageError(f"{line}: {str(error).lower()}") from None
+
+    def is_change(self, words: Sequence[str]) -> bool:
+        try:
+            return bool(words) and self.grammar.step(self.grammar.start, words[0])[0].word in CHANGES
+        except (UsageError, IndexError):
+            return False
+
+    def run(self, words: Sequence[str]) -> int:
+        """One line of words, which may hold options and filters. The exit code."""
+        command, stages = split_pipe(words)
+        parsed = options.parse(command, program=False)
+        return self.do(parsed.words, merged(self.context.options, parsed.line), stages)
+
+    def do(self, words: Sequence[str], wanted: Options, stages: Sequence[Sequence[str]] = ()) -> int:
+        """One command with its options and filters."""
+        match = self.grammar.match(words)
+        asked_json = wanted.json or ["json"] in stages
+        if asked_json and not match.command.json:
+            raise UsageError(f"'{' '.join(words)}' prints no JSON")
+        context = replace(self.context, options=replace(wanted, json=asked_json),
+                          sink=through(stages, self.context.sink))
+        code = function(match)(context, match)
+        context.sink.end()
+        return EXIT_OK if code is None else code
+
+    def script(self, lines: Iterable[str], name: str = "") -> int:
+        """Lines until the first that fails; where it stands in the file `name` is put before the message."""
+        try:
+            for block in self.blocks(lines, name):
+                try:
+                    code = self.block([words for _, words in block])
+                except KamueeError as error:
+                    raise placed(error, name, [number for number, _ in block]) from None
+                if code != EXIT_OK:
+                    return code
+        except Leave:
+            pass
+        return EXIT_OK
+
+    def blocks(self, lines: Iterable[str], name: str) -> Iterator[list[tuple[int, list[str]]]]:
+        """Commands as (line number, words), changes that follow each other together."""
+        changes: list[tuple[int, list[str]]] = []
+        for number, line in enumerate(lines, 1):
+            try:
+                words = self.split(line.strip())
+            except KamueeError as error:
+                raise placed(error, name, [number]) from None
+            if not words:
+                continue
+            if self.is_change(words):
+                changes.append((number, words))
+                continue
+            if changes:
+                yield changes
+                changes = []
+            yield [(number, words)]
+        if changes:
+            yield changes
+
+    def block(self, commands: Sequence[Sequence[str]]) -> int:
+        """One command, or several set and delete lines as one change."""
+        if not self.is_change(commands[0]):
+            return self.run(commands[0])
+        wanted, lines = self.context.options, []
+        for words in commands:
+            parsed = options.parse(words, program=False)
+            wanted = merged(wanted, parsed.line)
+            lines.append(configure.line(self.grammar.match(parsed.words)))
+        configure.send(replace(self.context, options=wanted), lines)
+        return EXIT_OK
+
+
+def placed(error: KamueeError, name: str, numbers: Sequence[int]) -> KamueeError:
+    """The error with its place in the script. The daemon counts the lines of a change from 1."""
+    if not name:
+        return error
+
+    def place(found: re.Match[str]) -> str:
+        return f"{name}:{numbers[min(int(found[1]), len(numbers)) - 1]}: "
+
+    text = re.sub(r"^line (\d+): ", place, str(error), flags=re.M)
+    error.args = (text if text != str(error) else f"{name}:{numbers[0]}: {error}",)
+    return error
+
+
+def merged(given: Options, line: Options) -> Options:
+    """The program's options and a line's: a flag of either holds."""
+    interval = line.interval if line.interval != Options.interval else given.interval
+    return Options(json=given.json or line.json, wide=given.wide or line.wide,
+                   check=given.check or line.check, once=given.once or line.once, interval=interval)
+
+
+def function(match: Match) -> Callable[[Context, Match], int | None]:
+    """The function that does the command; its module is imported only now."""
+    module, _, name = match.command.run.partition(":")
+    return getattr(import_module(f"kamuee.{module}"), name)

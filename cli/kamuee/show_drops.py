@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""show drops [all], show ledger
+
+`show drops` prints how fast each reason counts since the last `show drops` of the same person.
+What was shown last lies in the cache folder; a daemon that was restarted since has no last time.
+"""
+from __future__ import annotations
+
+import json
+import os
+import time
+from hashlib import sha256
+
+from kamuee import rates, render
+from kamuee.context import Context
+from kamuee.grammar import Match
+from kamuee.render import Column, count, right, si
+
+COLUMNS = (Column("Reason"), right("Packets"), right("/s"), Column("Severity"), Column("Meaning", wrap=True))
+LEDGER = (("received from ports", "rx"), ("sent by the kernel", "inject"), ("transmitted", "tx"),
+          ("given to the kernel", "punt"), ("held for a neighbour", "held"), ("dropped", "drops"),
+          ("imbalance", "imbalance"))
+
+
+def show(context: Context, match: Match) -> None:
+    reasons = context.client.entries("drop")
+    pid = context.client.state("system").get("pid")
+    last = exchange(context.client.path, pid, {entry["name"]: entry["packets"] for entry in reasons})
+    shown = []
+    for entry in reasons:
+        if entry["packets"] or "all" in match.args:
+            pps = rates.rate(last["drops"].get(entry["name"]), entry["packets"], last["seconds"]) if last else None
+            shown.append({**entry, "pps": pps})
+    if context.options.json:
+        context.json(shown)
+    elif not shown:
+        context.line("no packet was dropped ('show drops all' lists the reasons there are)")
+    else:
+        context.lines(render.table(COLUMNS, map(row, shown), context.width, context.wide))
+        if last:
+            context.line(f"\n/s is since the last look, {render.ago(last['seconds'])} ago")
+
+
+def row(entry: dict) -> list[str | None]:
+    source = entry.get("source")
+    return [entry["name"], count(entry["packets"]), si(entry["pps"]), entry.get("severity"),
+            entry.get("sentence", "") + (f" ({source})" if source else "")]
+
+
+def exchange(socket_path: str, pid: int | None, drops: dict[str, int]) -> dict | None:
+    """Keep these counters; give those kept last by the same daemon, and how long ago that was."""
+    path = os.path.join(cache_folder(), f"drops-{sha256(socket_path.encode()).hexdigest()[:12]}.json")
+    now = time.clock_gettime(time.CLOCK_BOOTTIME)
+    last = recall(path, pid, now)
+    keep(path, {"pid": pid, "at": now, "drops": drops})
+    return last
+
+
+def recall(path: str, pid: int | None, now: float) -> dict | None:
+    try:
+        with open(path, encoding="ascii") as file:
+            kept = json.load(file)
+        seconds = now - kept["at"]
+        if kept["pid"] == pid and seconds > 0:
+            return {"drops": kept["drops"], "seconds": seconds}
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return None
+
+
+def keep(path: str, value: dict) -> None:
+    """A folder that can not be written costs only the rates."""
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(f"{path}.{os.getpid()}", "w", encoding="ascii") as file:
+            json.dump(value, file)
+        os.replace(file.name, path)
+    except OSError:
+        pass
+
+
+def cache_folder() -> str:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "kamuee")
+
+
+def ledger(context: Context, match: Match) -> None:
+    found = context.client.state("ledger")
+    if context.options.json:
+        context.json(found)
+        return
+    size = max(len(count(found.get(name, 0)) or "") for _, name in LEDGER)
+    context.lines(render.fields([(what, (count(found.get(name, 0)) or "").rjust(size)) for what, name in LEDGER],
+                                context.room))
+    context.line()
+    if found.get("imbalance", 0) == 0:
+        context.line("rx + inject = tx + punt + held + drops: every packet is accounted for")
+    else:
+        context.line("the two sides differ: packets in flight when traffic flows, a fault when it does not")

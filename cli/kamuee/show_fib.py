@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""show fib [vr VR], show vr [VR]"""
+from __future__ import annotations
+
+from kamuee import render
+from kamuee.client import key
+from kamuee.context import Context
+from kamuee.errors import NotFound
+from kamuee.grammar import Match
+from kamuee.render import Column, count, iec, right
+from kamuee.show_port import text
+from kamuee.show_route import no_vr
+
+FEW = 1000  # prefixes below which memory by prefix says nothing
+
+FIB = (Column("VR"), Column("Family"), Column("Engine"), right("Prefixes"), right("Nodes"), right("Leaves", wide=True), right("Memory"),
+       right("B/prefix"), right("Control"), right("Updates", wide=True), right("RIB routes", wide=True),
+       right("Faults", wide=True), right("Rebuilds", wide=True))
+VR = (Column("VR"), Column("Namespace"), right("Table"), Column("Synced"), right("IPv4"), right("IPv6"),
+      right("Next hops"), right("Neighbors"), right("Resyncs", wide=True), right("Messages", wide=True),
+      right("Batches", wide=True), right("Overruns", wide=True), right("Swept", wide=True),
+      right("Rules ignored", wide=True))
+
+
+def fetch(context: Context, name: str | None) -> list[dict]:
+    if name is None:
+        return context.client.entries("vr")
+    try:
+        return context.client.state(f"vr={key(name)}")
+    except NotFound:
+        raise no_vr(name) from None
+
+
+def show(context: Context, match: Match) -> None:
+    fibs = [{"vr": vr["name"], **fib} for vr in fetch(context, match.args.get("VR")) for fib in vr.get("fib", [])]
+    if context.options.json:
+        context.json(fibs)
+    else:
+        context.lines(render.table(FIB, map(fib_row, fibs), context.width, context.wide))
+
+
+def fib_row(fib: dict) -> list[str | None]:
+    routes, size = fib.get("routes"), fib.get("bytes")
+    return [fib["vr"], fib["family"], fib.get("engine"), count(routes), count(fib.get("nodes")), count(fib.get("leaves")), iec(size),
+            f"{size / routes:.1f}" if size and routes and routes >= FEW else None, iec(fib.get("control-bytes")),
+            count(fib.get("updates")), count(fib.get("rib-routes")),
+            *(count(fib.get(name)) for name in ("engine-faults", "engine-rebuilds"))]
+
+
+def vr(context: Context, match: Match) -> None:
+    name = match.args.get("VR")
+    routers = fetch(context, name)
+    if context.options.json:
+        context.json(routers)
+    elif name:
+        context.line(f"Virtual router {name}")
+        context.lines(render.fields(vr_details(routers[0]), context.room))
+    else:
+        context.lines(render.table(VR, map(vr_row, routers), context.width, context.wide))
+
+
+def prefixes(router: dict) -> dict[str, int]:
+    return {fib["family"]: fib.get("routes", 0) for fib in router.get("fib", [])}
+
+
+def engines(router: dict) -> str:
+    """One word, or one for each family where they differ."""
+    return ", ".join(dict.fromkeys(fib["engine"] for fib in router.get("fib", []) if "engine" in fib))
+
+
+def vr_row(router: dict) -> list[str | None]:
+    routes = prefixes(router)
+    return [router["name"], router.get("namespace") or None, text(router, "table"),
+            render.yes_no(router.get("synced")), count(routes.get("ipv4")), count(routes.get("ipv6")),
+            count(router.get("nexthops")), count(router.get("neighbors")), count(router.get("resyncs")),
+            *(count(router.get(name)) for name in ("messages", "batches", "overruns", "swept", "rules-ignored"))]
+
+
+def vr_details(router: dict) -> list[tuple[str, str | None]]:
+    routes = prefixes(router)
+    return [("namespace", router.get("namespace") or "that of kamueed"),
+            ("kernel table", text(router, "table")),
+            ("synced", render.yes_no(router.get("synced"))),
+            ("FIB engine", engines(router)),
+            ("IPv4 prefixes", count(routes.get("ipv4"))),
+            ("IPv6 prefixes", count(routes.get("ipv6"))),
+            ("next hops", count(router.get("nexthops"))),
+            ("neighbors", count(router.get("neighbors"))),
+            ("packets held", count(router.get("held"))),
+            ("RIB memory", iec(router.get("rib-bytes"))),
+            ("netlink messages", count(router.get("messages"))),
+            ("batches", count(router.get("batches"))),
+            ("overruns", count(router.get("overruns"))),
+            ("resyncs", count(router.get("resyncs"))),
+            ("routes swept", count(router.get("swept"))),
+            ("rules ignored", count(router.get("rules-ignored")))]

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""show interface [INTERFACE] [statistics]"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kamuee import render
+from kamuee.client import key
+from kamuee.context import Context
+from kamuee.errors import DaemonError, NotFound
+from kamuee.grammar import Match
+from kamuee.render import Column, count, iec, right
+from kamuee.show_port import text
+
+STATE = (Column("Interface"), Column("Status"), Column("Port"), right("VLAN"), Column("VR"), right("MTU"),
+         Column("MAC"), right("Ifindex", wide=True), Column("Addresses", wide=True))
+COUNTERS = (Column("Interface"), right("Rx packets"), right("Tx packets"), right("Drops"), right("To kernel"),
+            right("From kernel"), right("Rx bytes", wide=True), right("Tx bytes", wide=True))
+
+
+def show(context: Context, match: Match) -> None:
+    name = match.args.get("INTERFACE")
+    interfaces = fetch(context, name)
+    if context.options.json:
+        context.json(interfaces)
+    elif "statistics" in match.args:
+        context.lines(render.table(COUNTERS, map(counters, interfaces), context.width, context.wide))
+    elif name:
+        context.line(f"Interface {name} is {interfaces[0].get('status', 'unknown')}")
+        context.lines(render.fields(details(interfaces[0]), context.room))
+    else:
+        context.lines(render.table(STATE, map(state, interfaces), context.width, context.wide))
+
+
+def fetch(context: Context, name: str | None) -> list[dict]:
+    if name is None:
+        return context.client.entries("interface")
+    try:
+        return context.client.state(f"interface={key(name)}")
+    except NotFound:
+        raise DaemonError([f"there is no interface {name}; 'show interface' lists them"]) from None
+
+
+def state(interface: dict) -> list[str | None]:
+    return [interface["name"], interface.get("status"), interface.get("port"), vlan(interface),
+            interface.get("vr"), text(interface, "mtu"), interface.get("mac"), text(interface, "ifindex"),
+            " ".join(interface.get("address", [])) or None]
+
+
+def vlan(interface: dict) -> str | None:
+    return text(interface, "vlan") if interface.get("vlan") else None
+
+
+def counters(interface: dict) -> list[str | None]:
+    seen = interface.get("statistics", {})
+    return [interface["name"], *(count(seen.get(f"{name}-packets")) for name in ("rx", "tx", "drop", "punt", "inject")),
+            iec(seen.get("rx-bytes")), iec(seen.get("tx-bytes"))]
+
+
+def details(interface: dict) -> Iterator[tuple[str, str | None]]:
+    seen = interface.get("statistics", {})
+    tagged = vlan(interface)
+    yield "kind", interface.get("kind")
+    yield "port", f"{interface.get('port', '-')}, VLAN {tagged}" if tagged else interface.get("port")
+    yield "virtual router", interface.get("vr")
+    yield "MAC", interface.get("mac")
+    yield "MTU", text(interface, "mtu")
+    yield "TAP", None if interface.get("ifindex") is None else f"ifindex {interface['ifindex']}"
+    yield "addresses", " ".join(interface.get("address", [])) or "none"
+    for way, name in (("received", "rx"), ("sent", "tx")):
+        if f"{name}-packets" in seen:
+            yield way, f"{count(seen[f'{name}-packets'])} packets, {iec(seen.get(f'{name}-bytes', 0))}"
+    yield "dropped", count(seen.get("drop-packets"))
+    yield "to kernel", count(seen.get("punt-packets"))
+    yield "from kernel", count(seen.get("inject-packets"))

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What may come next in a line: for TAB, for '?' and for the shells.
+
+The line up to the cursor is words and a beginning of one, which may be empty. Commands come from
+the grammar, names from the daemon's state, the rest of 'set' and 'delete' from the daemon's schema.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kamuee import configure, live, options, render
+from kamuee.arguments import ARGUMENTS
+from kamuee.client import Client
+from kamuee.commands import meaning
+from kamuee.errors import UsageError
+from kamuee.grammar import Place
+from kamuee.output import FILTERS
+from kamuee.session import Session
+
+
+class Suggestion(NamedTuple):
+    begun: str                          # the beginning of a word before the cursor
+    words: list[tuple[str, str]]        # (word, what it means) that begin so
+    values: list[tuple[str, str]] = []  # (<what>, what it looks like) that a person must fill in
+    enter: bool = False                 # the line is a command as it stands
+
+
+def suggest(session: Session, line: str, program: bool = False) -> Suggestion:
+    """What may stand at the end of the line. With `program`, the program's own options may be in it."""
+    before, begun = cut(line)
+    if "|" in before:
+        return filters(before[before.index("|") + 1:], begun)
+    words = without_options(before, program)
+    if words is None:
+        return Suggestion(begun, [])
+    if begun.startswith("-") and not (words and words[0] in options.VERBATIM):
+        return Suggestion(begun, [(option.long, option.help) for option in options.OPTIONS
+                                  if option.long.startswith(begun) and (program or not option.program)])
+    if session.is_change(words):
+        return change(session, words, begun)
+    return command(session, words, begun)
+
+
+def cut(line: str) -> tuple[list[str], str]:
+    """Whole words, and the beginning of one at the end."""
+    words = line.split()
+    if not words or line[-1].isspace():
+        return words, ""
+    return words[:-1], words[-1]
+
+
+def without_options(words: Sequence[str], program: bool) -> list[str] | None:
+    """The words that are no options; None where an option's value is to come."""
+    try:
+        return options.parse(words, program).words
+    except UsageError:
+        return None
+
+
+def filters(behind: Sequence[str], begun: str) -> Suggestion:
+    stage = list(behind)
+    while "|" in stage:
+        stage = stage[stage.index("|") + 1:]
+    if not stage:
+        return Suggestion(begun, [item for item in FILTERS.items() if item[0].startswith(begun)])
+    takes = [name for name in ("include", "exclude", "begin") if name.startswith(stage[0])]
+    return Suggestion(begun, [], [("<expression>", "a regular expression")] if takes else [], not takes)
+
+
+def change(session: Session, words: Sequence[str], begun: str) -> Suggestion:
+    """The daemon knows what may follow in a set or delete line."""
+    verb = session.grammar.step(session.grammar.start, words[0])[0].word
+    found, expect = configure.candidates(session.context.client, " ".join([verb, *words[1:], begun]))
+    complete = len(words) > 1 and bool(found) and not (begun or expect)  # a wrong line is offered nothing
+    return Suggestion(begun, [entry for entry in found if entry[0].startswith(begun)],
+                      [("<value>", expect)] if expect else [], complete)
+
+
+def command(session: Session, words: Sequence[str], begun: str) -> Suggestion:
+    places = session.grammar.walk(words)
+    last = words[-1] if words else ""
+    found = {edge.word: meaning(edge.word, last) for place in places for edge in place.edges
+             if not edge.is_argument and edge.word.startswith(begun)}
+    values, live_words = arguments(session.context.client, places, begun)
+    enter = not begun and any(place.command for place in places)
+    return Suggestion(begun, sorted(found.items()) + live_words, values, enter)
+
+
+def arguments(client: Client, places: Sequence[Place], begun: str) -> tuple[list, list]:
+    """What arguments look like, and the values for them that exist now."""
+    names = dict.fromkeys(edge.word for place in places for edge in place.edges if edge.is_argument)
+    looks = [(f"<{name.lower()}>", ARGUMENTS[name].help) for name in names]
+    values = {word: "" for name in names for word in live.values(client, ARGUMENTS[name]) if word.startswith(begun)}
+    return looks, sorted(values.items())
+
+
+def explained(found: Suggestion, width: int = 80) -> list[str]:
+    """The lines that '?' prints."""
+    entries = [*found.words, *(found.values if not found.words or not found.begun else [])]
+    if found.enter:
+        entries.append(("<enter>", "run the command as it is"))
+    if not entries:
+        return ["  nothing can follow here" if not found.begun else f"  nothing begins with '{found.begun}' here"]
+    return list(render.fields(entries, width))
