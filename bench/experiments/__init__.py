@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The experiments, in the order in which they run. Each is a module with
+
+    NAME      what --only calls it
+    IDEA      one sentence: what it finds out
+    NEEDS     programs of the build directory, or "kamueed"
+    run(ctx)  measures; every number goes through ctx.add()
+"""
+from experiments import cli, fib, forward, forward_memif, forward_ports, full_table, idle, route_change
+
+ALL = (fib, forward, full_table, route_change, forward_ports, forward_memif, cli, idle)

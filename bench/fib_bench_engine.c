@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fib_bench_engine.c - poptrie and DPDK's four libraries behind one interface
+//
+// All DPDK tables live in one external heap of transparent huge pages, as poptrie's do, so neither
+// hugetlbfs nor root is needed and nobody is slowed by small pages.  Sizes are those that hold the
+// table; what DPDK reserves beyond it counts as its memory, since it cannot be had back.
+#include "fib_bench.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_fib.h>
+#include <rte_fib6.h>
+#include <rte_lpm.h>
+#include <rte_lpm6.h>
+#include <rte_malloc.h>
+
+#define HEAP_BYTES (3ull << 30)
+#define TBL8_4 24000u
+
+unsigned burst = 64;
+uint32_t results[MAX_BURST];
+_Atomic uint64_t reader_lookups;
+static uint64_t results64[MAX_BURST];
+static int32_t results6[MAX_BURST];
+static int heap_socket;
+
+int engines_init(const char *program)
+{
+    char core[16] = "0";
+    char *args[] = {(char *)program,     "--no-huge",   "-m", "64", "--no-pci",
+                    "--no-telemetry",    "--no-shconf", "-l", core, "--force-max-simd-bitwidth=512",
+                    "--log-level=error", NULL};
+    cpu_set_t set;
+    void *heap;
+
+    sched_getaffinity(0, sizeof(set), &set); // stay where taskset put us
+    for (unsigned i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set)) {
+            snprintf(core, sizeof(core), "%u", i);
+            break;
+        }
+    if (rte_eal_init(sizeof(args) / sizeof(*args) - 1, args) < 0)
+        return -1;
+    sched_setaffinity(0, sizeof(set), &set);
+    heap = memory_huge(HEAP_BYTES);
+    if (rte_malloc_heap_create("fib_bench") != 0 ||
+        rte_malloc_heap_memory_add("fib_bench", heap, HEAP_BYTES, NULL, 0, 2u << 20) != 0)
+        return -1;
+    heap_socket = rte_malloc_heap_get_socket("fib_bench");
+    return 0;
+}
+
+static uint32_t ip4_of(const struct poptrie_route *r)
+{
+    return (uint32_t)r->key[0] << 24 | r->key[1] << 16 | r->key[2] << 8 | r->key[3];
+}
+
+// --- poptrie ---
+
+static void *poptrie_build(struct engine *e, const struct table *t)
+{
+    struct poptrie *p =
+        poptrie_new(&(struct poptrie_config){.key_bits = t->family == 4 ? 32 : 128});
+    struct poptrie_stats s;
+
+    if (p == NULL || poptrie_load(p, t->route, t->n) != 0) {
+        poptrie_free(p);
+        return NULL;
+    }
+    poptrie_usage(p, &s);
+    e->bytes = s.bytes_used;
+    return p;
+}
+
+static void poptrie_drop(struct engine *e)
+{
+    poptrie_free(e->fib);
+}
+
+static bool poptrie_select(const struct engine *e)
+{
+    return poptrie_set_kernel(e->variant, 0) == 0;
+}
+
+static void poptrie_run(const struct engine *e, const struct traffic *a, unsigned from, unsigned n)
+{
+    for (unsigned i = from; i < from + n; i += burst)
+        if (e->family == 4)
+            poptrie_find4_bulk(e->fib, a->net + i, results, burst);
+        else
+            poptrie_find6_bulk(e->fib, (const uint8_t(*)[16])a->ip6 + i, results, burst);
+}
+
+static void poptrie_run_single(const struct engine *e, const struct traffic *a, unsigned from,
+                               unsigned n)
+{
+    for (unsigned i = from; i < from + n; i += burst)
+        for (unsigned j = 0; j < burst; j++)
+            results[j] = e->family == 4 ? poptrie_find4(e->fib, a->net[i + j])
+                                        : poptrie_find6(e->fib, a->ip6[i + j]);
+}
+
+// As a batch of route changes is followed by a grace period: the reader has begun and finished a
+// lookup since the epoch was closed.
+static void poptrie_collect(struct poptrie *p)
+{
+    static struct poptrie *of;
+    static uint64_t epoch, seen;
+
+    if (of == p && atomic_load_explicit(&reader_lookups, memory_order_acquire) < seen + 2)
+        return;
+    if (of == p)
+        poptrie_reclaim(p, epoch);
+    of = p;
+    epoch = poptrie_epoch(p);
+    atomic_thread_fence(memory_order_seq_cst);
+    seen = atomic_load_explicit(&reader_lookups, memory_order_acquire);
+}
+
+static int poptrie_update(const struct engine *e, const struct poptrie_route *r)
+{
+    static unsigned n;
+    int rc = poptrie_del(e->fib, r->key, r->len);
+
+    if (rc == 0)
+        rc = poptrie_add(e->fib, r->key, r->len, r->value);
+    if (++n % 32 == 0)
+        poptrie_collect(e->fib);
+    return rc;
+}
+
+// --- rte_fib ---
+
+static const char *name_next(void)
+{
+    static char name[16];
+    static unsigned serial;
+
+    snprintf(name, sizeof(name), "fib%u", serial++);
+    return name;
+}
+
+static void *fib_build(struct engine *e, const struct table *t)
+{
+    struct rte_fib_conf c = {.type = RTE_FIB_DIR24_8,
+                             .max_routes = 2 * t->n + 1024,
+                             .dir24_8 = {.nh_sz = RTE_FIB_DIR24_8_2B, .num_tbl8 = TBL8_4}};
+    struct rte_fib *f = rte_fib_create(name_next(), heap_socket, &c);
+
+    if (f == NULL)
+        return NULL;
+    e->bytes = ((1u << 24) + c.dir24_8.num_tbl8 * 256ull) << c.dir24_8.nh_sz;
+    for (size_t i = 0; i < t->n; i++)
+        if (rte_fib_add(f, ip4_of(&t->route[i]), t->route[i].len, t->route[i].value) != 0) {
+            rte_fib_free(f);
+            return NULL;
+        }
+    return f;
+}
+
+static void fib_drop(struct engine *e)
+{
+    rte_fib_free(e->fib);
+}
+
+static bool fib_select(const struct engine *e)
+{
+    return rte_fib_select_lookup(e->fib, e->variant) == 0;
+}
+
+static void fib_run(const struct engine *e, const struct traffic *a, unsigned from, unsigned n)
+{
+    for (unsigned i = from; i < from + n; i += burst)
+        rte_fib_lookup_bulk(e->fib, a->host + i, results64, burst);
+}
+
+static void fib_run_single(const struct engine *e, const struct traffic *a, unsigned from,
+                           unsigned n)
+{
+    for (unsigned i = from; i < from + n; i++)
+        rte_fib_lookup_bulk(e->fib, a->host + i, results64 + (i - from) % burst, 1);
+}
+
+static int fib_update(const struct engine *e, const struct poptrie_route *r)
+{
+    int rc = rte_fib_delete(e->fib, ip4_of(r), r->len);
+
+    return rc != 0 ? rc : rte_fib_add(e->fib, ip4_of(r), r->len, r->value);
+}
+
+// --- rte_lpm ---
+
+static void *lpm_build(struct engine *e, const struct table *t)
+{
+    struct rte_lpm_config c = {.max_rules = 2 * t->n + 1024, .number_tbl8s = TBL8_4};
+    struct rte_lpm *l = rte_lpm_create(name_next(), heap_socket, &c);
+
+    if (l == NULL)
+        return NULL;
+    e->bytes = ((1ull << 24) + c.number_tbl8s * 256ull) * 4;
+    for (size_t i = 0; i < t->n; i++)
+        if (rte_lpm_add(l, ip4_of(&t->route[i]), t->route[i].len, t->route[i].value) != 0) {
+            rte_lpm_free(l);
+            return NULL;
+        }
+    return l;
+}
+
+static void lpm_drop(struct engine *e)
+{
+    rte_lpm_free(e->fib);
+}
+
+static void lpm_run(const struct engine *e, const struct traffic *a, unsigned from, unsigned n)
+{
+    for (unsigned i = from; i < from + n; i += burst)
+        rte_lpm_lookup_bulk((struct rte_lpm *)e->fib, a->host + i, results, burst);
+}
+
+// --- rte_fib6, rte_lpm6 ---
+
+static int by_key(const void *a, const void *b)
+{
+    return memcmp(a, b, 16);
+}
+
+// Nodes of 8 bits below /24: the distinct paths of every level.
+static size_t tbl8_needed(const struct table *t)
+{
+    uint8_t(*k)[16] = malloc(t->n * 16 + 16);
+    size_t total = 0;
+
+    for (unsigned bits = 24; bits < 128; bits += 8) {
+        size_t m = 0;
+
+        for (size_t i = 0; i < t->n; i++)
+            if (t->route[i].len > bits) {
+                memset(k[m], 0, 16);
+                memcpy(k[m++], t->route[i].key, bits / 8);
+            }
+        qsort(k, m, 16, by_key);
+        for (size_t i = 0; i < m; i++)
+            total += i == 0 || memcmp(k[i], k[i - 1], 16) != 0;
+    }
+    free(k);
+    return total;
+}
+
+static struct rte_fib6 *fib6_try(struct engine *e, const struct table *t, unsigned tbl8)
+{
+    struct rte_fib6_conf c = {.type = RTE_FIB6_TRIE,
+                              .max_routes = 2 * t->n + 1024,
+                              .trie = {.nh_sz = RTE_FIB6_TRIE_4B, .num_tbl8 = tbl8}};
+    struct rte_fib6 *f = rte_fib6_create(name_next(), heap_socket, &c);
+
+    if (f == NULL)
+        return NULL;
+    e->bytes = ((1ull << 24) + tbl8 * 256ull) * 4;
+    for (size_t i = 0; i < t->n; i++)
+        if (rte_fib6_add(f, t->route[i].key, t->route[i].len, t->route[i].value) != 0) {
+            rte_fib6_free(f);
+            return NULL;
+        }
+    return f;
+}
+
+// rte_fib6 reserves tbl8s by prefix length, not by what is shared: ask for more until it takes all.
+static void *fib6_build(struct engine *e, const struct table *t)
+{
+    void *f = NULL;
+
+    for (size_t need = tbl8_needed(t) + 1024; f == NULL && need < 1u << 21; need *= 2)
+        f = fib6_try(e, t, need);
+    return f;
+}
+
+static void fib6_drop(struct engine *e)
+{
+    rte_fib6_free(e->fib);
+}
+
+static bool fib6_select(const struct engine *e)
+{
+    return rte_fib6_select_lookup(e->fib, e->variant) == 0;
+}
+
+static void fib6_run(const struct engine *e, const struct traffic *a, unsigned from, unsigned n)
+{
+    for (unsigned i = from; i < from + n; i += burst)
+        rte_fib6_lookup_bulk(e->fib, a->ip6 + i, results64, burst);
+}
+
+static int fib6_update(const struct engine *e, const struct poptrie_route *r)
+{
+    int rc = rte_fib6_delete(e->fib, r->key, r->len);
+
+    return rc != 0 ? rc : rte_fib6_add(e->fib, r->key, r->len, r->value);
+}
+
+static void *lpm6_build(struct engine *e, const struct table *t)
+{
+    struct rte_lpm6_config c = {.max_rules = 2 * t->n + 1024,
+                                .number_tbl8s = tbl8_needed(t) + 1024};
+    struct rte_lpm6 *l = rte_lpm6_create(name_next(), heap_socket, &c);
+
+    if (l == NULL)
+        return NULL;
+    e->bytes = ((1ull << 24) + c.number_tbl8s * 256ull) * 4;
+    for (size_t i = 0; i < t->n; i++)
+        if (rte_lpm6_add(l, t->route[i].key, t->route[i].len, t->route[i].value) != 0) {
+            rte_lpm6_free(l);
+            return NULL;
+        }
+    return l;
+}
+
+static void lpm6_drop(struct engine *e)
+{
+    rte_lpm6_free(e->fib);
+}
+
+static void lpm6_run(const struct engine *e, const struct traffic *a, unsigned from, unsigned n)
+{
+    for (unsigned i = from; i < from + n; i += burst)
+        rte_lpm6_lookup_bulk_func(e->fib, a->ip6 + i, results6, burst);
+}
+
+static int lpm6_update(const struct engine *e, const struct poptrie_route *r)
+{
+    int rc = rte_lpm6_delete(e->fib, (uint8_t *)r->key, r->len);
+
+    return rc != 0 ? rc : rte_lpm6_add(e->fib, r->key, r->len, r->value);
+}
+
+// --- all of them; the first of a family with the name rte_fib(6) and avx512 is the yardstick ---
+
+#define POPTRIE(family_, kernel_, variant_)                                                        \
+    {                                                                                              \
+        "poptrie", kernel_, family_, poptrie_build, poptrie_drop, poptrie_run, poptrie_select,     \
+            poptrie_update, .variant = variant_                                                    \
+    }
+
+struct engine engines[] = {
+    POPTRIE(4, "scalar", POPTRIE_KERNEL_SCALAR),
+    POPTRIE(4, "avx2", POPTRIE_KERNEL_AVX2),
+    POPTRIE(4, "avx512", POPTRIE_KERNEL_AVX512),
+    POPTRIE(4, "avx512-vpopcnt", POPTRIE_KERNEL_AVX512_VPOPCNT),
+    {"poptrie", "single", 4, poptrie_build, poptrie_drop, poptrie_run_single, NULL, NULL},
+    {"rte_fib", "avx512", 4, fib_build, fib_drop, fib_run, fib_select, fib_update,
+     .variant = RTE_FIB_LOOKUP_DIR24_8_VECTOR_AVX512},
+    {"rte_fib", "scalar", 4, fib_build, fib_drop, fib_run, fib_select, NULL,
+     .variant = RTE_FIB_LOOKUP_DIR24_8_SCALAR_MACRO},
+    {"rte_fib", "single", 4, fib_build, fib_drop, fib_run_single, fib_select, NULL,
+     .variant = RTE_FIB_LOOKUP_DIR24_8_SCALAR_MACRO},
+    {"rte_lpm", "bulk", 4, lpm_build, lpm_drop, lpm_run, NULL, NULL, .slow_build = true},
+    POPTRIE(6, "scalar", POPTRIE_KERNEL_SCALAR),
+    POPTRIE(6, "avx2", POPTRIE_KERNEL_AVX2),
+    POPTRIE(6, "avx512", POPTRIE_KERNEL_AVX512),
+    POPTRIE(6, "avx512-vpopcnt", POPTRIE_KERNEL_AVX512_VPOPCNT),
+    {"poptrie", "single", 6, poptrie_build, poptrie_drop, poptrie_run_single, NULL, NULL},
+    {"rte_fib6", "avx512", 6, fib6_build, fib6_drop, fib6_run, fib6_select, fib6_update,
+     .variant = RTE_FIB6_LOOKUP_TRIE_VECTOR_AVX512},
+    {"rte_fib6", "scalar", 6, fib6_build, fib6_drop, fib6_run, fib6_select, NULL,
+     .variant = RTE_FIB6_LOOKUP_TRIE_SCALAR},
+    {"rte_lpm6", "bulk", 6, lpm6_build, lpm6_drop, lpm6_run, NULL, lpm6_update},
+};
+const unsigned n_engines = sizeof(engines) / sizeof(engines[0]);
+
+uint32_t engine_answer(const struct engine *e, unsigned at)
+{
+    if (strcmp(e->name, "poptrie") == 0)
+        return results[at];
+    if (strcmp(e->name, "rte_lpm") == 0)
+        return results[at] & RTE_LPM_LOOKUP_SUCCESS ? results[at] & 0xffffff : POPTRIE_NONE;
+    if (strcmp(e->name, "rte_lpm6") == 0)
+        return results6[at] < 0 ? POPTRIE_NONE : (uint32_t)results6[at];
+    return results64[at];
+}

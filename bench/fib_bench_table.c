@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fib_bench_table.c - the tables and the traffic of fib_bench
+#include "fib_bench.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "base/table_gen.h"
+
+#define FULL4 901899u
+#define FULL6 160147u
+#define NTT_LONG 16140u
+#define HOSTS 100000u
+
+const char *const pattern_name[N_PATTERNS] = {"uniform", "prefix", "zipf", "sequential"};
+
+uint64_t random_next(void)
+{
+    static uint64_t state = 88172645463325252u;
+
+    state += 0x9e3779b97f4a7c15u;
+    return hash_mix64(state);
+}
+
+void *memory_huge(size_t bytes)
+{
+    size_t align = 2u << 20;
+    char *p = mmap(NULL, bytes + align, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (p == MAP_FAILED) {
+        perror("fib_bench: no address space for tables and traffic");
+        exit(1);
+    }
+    p = (char *)(((uintptr_t)p + align - 1) & ~(align - 1));
+    madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
+}
+
+static void route_add(struct table *t, const uint8_t *key, unsigned len)
+{
+    struct poptrie_route *r = &t->route[t->n++];
+
+    *r = (struct poptrie_route){.len = len, .value = 1};
+    memcpy(r->key, key, t->family == 4 ? 4 : 16);
+}
+
+static int table_read(struct table *t, const char *path)
+{
+    size_t l = strlen(path), cap = 1u << 21;
+    bool gz = l > 3 && strcmp(path + l - 3, ".gz") == 0;
+    char line[256], command[4200];
+    FILE *f;
+
+    snprintf(command, sizeof(command), "zcat -- '%s'", path);
+    f = gz ? popen(command, "r") : fopen(path, "r");
+    if (f == NULL)
+        return -1;
+    while (t->n < cap && fgets(line, sizeof(line), f) != NULL) {
+        char *slash = strchr(line, '/');
+        uint8_t key[16];
+
+        if (slash == NULL || (strchr(line, ':') != NULL) != (t->family == 6))
+            continue;
+        *slash = '\0';
+        if (inet_pton(t->family == 4 ? AF_INET : AF_INET6, line, key) == 1)
+            route_add(t, key, atoi(slash + 1));
+    }
+    if (gz)
+        pclose(f);
+    else
+        fclose(f);
+    return t->n > 0 ? 0 : -1;
+}
+
+static void table_generate(struct table *t, size_t n)
+{
+    struct prefix *p = calloc(n, sizeof(*p));
+
+    n = table_gen(p, n, 1, t->family);
+    for (size_t i = 0; i < n; i++)
+        route_add(t, p[i].b, p[i].len);
+    free(p);
+}
+
+static void set_bits(uint8_t *key, unsigned from, unsigned to, uint64_t bits)
+{
+    for (unsigned i = from; i < to; i++, bits >>= 1)
+        key[i / 8] = (key[i / 8] & ~(0x80 >> i % 8)) | ((bits & 1) << (7 - i % 8));
+}
+
+// Routes of 25 .. 32 bits, most of them hosts, inside /24s of the table.
+static void table_add_long(struct table *t, size_t n)
+{
+    size_t full = t->n;
+
+    while (n > 0) {
+        const struct poptrie_route *r = &t->route[random_next() % full];
+        uint64_t x = random_next();
+        unsigned len = x % 2 == 0 ? 32 : 25 + (x >> 1) % 8;
+        uint8_t key[16];
+
+        if (r->len != 24)
+            continue;
+        memcpy(key, r->key, 16);
+        set_bits(key, 24, len, x >> 8);
+        route_add(t, key, len);
+        n--;
+    }
+}
+
+// Hosts in 2,000 subnets of 50 (IPv4 /24) or 100 subnets of 1,000 (IPv6 /64, random interface
+// identifiers), and the subnets themselves.
+static void table_add_hosts(struct table *t, size_t n)
+{
+    unsigned net = t->family == 4 ? 24 : 64, per = t->family == 4 ? 50 : 1000;
+    uint8_t key[16] = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        if (i % per == 0) {
+            memset(key, 0, 16);
+            key[0] = 10;
+            if (t->family == 6)
+                memcpy(key, "\x20\x01\x0d\xb8", 4);
+            set_bits(key, t->family == 4 ? 8 : 48, net, random_next());
+            route_add(t, key, net);
+        }
+        set_bits(key, net, t->family == 4 ? 32 : 128, random_next());
+        route_add(t, key, t->family == 4 ? 32 : 128);
+    }
+}
+
+int table_make(struct table *t, const char *name, unsigned family, const char *path)
+{
+    char *end;
+    unsigned long n = strtoul(name, &end, 10);
+
+    free(t->route);
+    *t = (struct table){.family = family};
+    t->route = malloc((1u << 22) * sizeof(*t->route));
+    if (strcmp(name, "hosts") == 0) {
+        table_add_hosts(t, HOSTS);
+    } else if (strcmp(name, "full") == 0 || (strcmp(name, "ntt") == 0 && family == 4)) {
+        if (path == NULL)
+            table_generate(t, family == 4 ? FULL4 : FULL6);
+        else if (table_read(t, path) != 0)
+            return -1;
+        if (strcmp(name, "ntt") == 0)
+            table_add_long(t, NTT_LONG);
+    } else if (*end == '\0' && n > 0 && n <= 1u << 22) {
+        table_generate(t, n);
+    } else {
+        return -1;
+    }
+    return 0;
+}
+
+// 1..n: in turn up to 64, scattered above.
+void table_next_hops(struct table *t, unsigned n)
+{
+    for (size_t i = 0; i < t->n; i++)
+        t->route[i].value = 1 + (n <= 64 ? i % n : (hash_mix64(i + 1) >> 8) % n);
+}
+
+// --- traffic ---
+
+// Zipf with exponent 1 over n ranks: cumulative weights, searched from a guide table.
+struct zipf {
+    double *sum;
+    unsigned *guide;
+};
+
+static struct zipf zipf_make(unsigned n)
+{
+    struct zipf z = {malloc(n * sizeof(double)), malloc(((1 << 16) + 1) * sizeof(unsigned))};
+    double sum = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        z.sum[i] = sum += 1.0 / (i + 1);
+    for (unsigned g = 0, i = 0; g <= 1 << 16; g++) {
+        while (i < n - 1 && z.sum[i] < sum * g * 0x1p-16)
+            i++;
+        z.guide[g] = i;
+    }
+    return z;
+}
+
+static unsigned zipf_rank(const struct zipf *z, unsigned n)
+{
+    uint64_t r = random_next() >> 11;
+    double at = r * 0x1p-53 * z->sum[n - 1];
+    unsigned lo = z->guide[r >> 37], hi = z->guide[(r >> 37) + 1];
+
+    while (lo < hi) {
+        unsigned mid = (lo + hi) / 2;
+
+        if (z->sum[mid] < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static unsigned *shuffled(unsigned n)
+{
+    unsigned *p = malloc(n * sizeof(*p));
+
+    for (unsigned i = 0; i < n; i++)
+        p[i] = i;
+    for (unsigned i = n; i > 1; i--) {
+        unsigned j = random_next() % i, swap = p[i - 1];
+
+        p[i - 1] = p[j];
+        p[j] = swap;
+    }
+    return p;
+}
+
+static void address_in(const struct poptrie_route *r, unsigned bytes, uint8_t *out)
+{
+    for (unsigned i = 0; i < bytes; i++) {
+        int kept = (int)r->len - 8 * (int)i;
+        uint8_t mask = kept >= 8 ? 0xff : kept <= 0 ? 0 : 0xff << (8 - kept);
+
+        out[i] = (r->key[i] & mask) | (out[i] & ~mask);
+    }
+}
+
+static void address_sequential(unsigned family, unsigned i, uint8_t *out)
+{
+    uint32_t v4 = htonl(0x01000000u + i);
+    uint64_t hi = __builtin_bswap64(0x2001020000000000u + ((uint64_t)i << 12));
+
+    if (family == 4)
+        memcpy(out, &v4, 4);
+    else
+        memcpy(out, &hi, 8);
+}
+
+void traffic_make(const struct table *t, enum pattern p, struct traffic *a)
+{
+    unsigned n = t->n, *rank = shuffled(n);
+    struct zipf z = zipf_make(n);
+
+    for (unsigned i = 0; i < N_ADDRESSES; i++) {
+        uint64_t r[2] = {random_next(), random_next()};
+        uint8_t *b = (uint8_t *)r;
+
+        if (p == SEQUENTIAL)
+            address_sequential(t->family, i, b);
+        else if (p != UNIFORM)
+            address_in(&t->route[p == ZIPF ? rank[zipf_rank(&z, n)] : random_next() % n],
+                       t->family == 4 ? 4 : 16, b);
+        if (t->family == 6) {
+            memcpy(a->ip6[i], b, 16);
+        } else {
+            memcpy(&a->net[i], b, 4);
+            a->host[i] = ntohl(a->net[i]);
+        }
+    }
+    free(z.sum);
+    free(z.guide);
+    free(rank);
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// forward_bench.c - what one packet costs from rx to tx, in TSC cycles
+//
+//     forward_bench [--prefixes FILE] [--rounds 21] [--only TEXT] [--quick] [--json]
+//
+// The forwarder of the product, its tables written as its managers write them,
+// between ports in memory (forward_port.h): a full table, 64 next hops on four
+// ports, 64-byte frames. Cases take turns within each round, so that a slow
+// hour of the machine slows all of them. "harness" sends packets straight from rx to
+// tx: the cost that is in all the others; a forwarder's own share is the difference,
+// round by round. "minimal" is the yardstick of forward_peer.c.
+#include <getopt.h>
+#include <math.h>
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/checksum.h"
+#include "base/log.h"
+#include "core/eal.h"
+#include "core/rcu.h"
+#include "fib_bench.h"
+#include "forward_peer.h"
+#include "forward_port.h"
+#include "forwarder/forwarder.h"
+#include "table/counter.h"
+#include "table/exchange.h"
+#include "table/iface.h"
+#include "table/nexthop.h"
+#include "table/plan.h"
+#include "table/port.h"
+#include "table/vr.h"
+
+#define PORTS 4
+#define NEXT_HOPS 64
+#define LINES (1u << 18)
+#define VLAN 7
+#define POOL_SIZE 8191
+#define ROUNDS_MAX 101
+
+static uint16_t port_id[PORTS], vport[PORTS]; // DPDK's ids; the interface of VLAN 7 on each
+static struct forwarder *forwarder;
+static const char *prefixes, *only = ""; // file of routes; text in the names of the cases to run
+static unsigned rounds = 21, round_ms = 10;
+
+struct test {
+    const char *name;
+    int family; // 4, 6, 46 = in turn
+    unsigned (*poll)(void);
+    bool skip, one_flow, tagged, computed; // `computed`: checksums not verified by the port
+    uint8_t (*line)[REPLAY_LINE];
+    double cycles[ROUNDS_MAX];
+};
+
+static unsigned harness_poll(void);
+static unsigned forward_poll(void)
+{
+    return forwarder_poll(forwarder);
+}
+
+static struct test tests[] = {
+    {.name = "harness", .family = 4, .poll = harness_poll},
+    {.name = "IPv4 full table, minimal on rte_fib", .family = 4, .poll = peer_poll},
+    {.name = "IPv4 full table", .family = 4, .poll = forward_poll},
+    {.name = "IPv4 full table, checksums computed", .family = 4, .poll = forward_poll, .computed = true},
+    {.name = "IPv4 full table, VLAN to VLAN", .family = 4, .poll = forward_poll, .tagged = true},
+    {.name = "IPv4 one flow", .family = 4, .poll = forward_poll, .one_flow = true},
+    {.name = "IPv6 full table", .family = 6, .poll = forward_poll},
+    {.name = "IPv4 and IPv6 in turn", .family = 46, .poll = forward_poll},
+};
+#define N_TESTS (sizeof tests / sizeof *tests)
+
+static void check(bool ok, const char *what)
+{
+    if (ok)
+        return;
+    fprintf(stderr, "forward_bench: %s\n", what);
+    exit(1);
+}
+
+// --- the router ---
+
+static void be(enum thread_role role)
+{
+    thread_adopt(role, role == ROLE_RIB_MANAGER ? THREAD_SLOT_RIB_MANAGER : THREAD_SLOT_CONTROL);
+}
+
+static uint16_t iface_make(unsigned p, uint16_t vlan)
+{
+    char name[16];
+
+    be(ROLE_CONTROL);
+    snprintf(name, sizeof name, "p%u.%u", p, vlan);
+    struct iface *i = iface_new(name);
+    memcpy(i->mac, (uint8_t[6]){2, 0, 0, 1, 0, (uint8_t)p}, 6);
+    i->port = port_id[p];
+    i->vlan = vlan;
+    i->mtu = 1500;
+    i->kind = vlan ? IFACE_VPORT : IFACE_PORT;
+    i->up = 1;
+    if (vlan)
+        port_get(port_id[p])->vlan_iface[vlan] = i->id;
+    else
+        port_get(port_id[p])->untagged = i->id;
+    return i->id;
+}
+
+// Routes of one family to next hops 1..64, which lie on the ports in turn.
+static void routes_load(const struct table *t, uint16_t vr, const uint32_t *nh)
+{
+    struct fib_route *r = calloc(t->n, sizeof *r);
+    struct fib *fib = t->family == 4 ? vr_get(vr)->fib4 : vr_get(vr)->fib6;
+
+    for (size_t i = 0; i < t->n; i++) {
+        r[i].prefix.family = t->family == 4 ? IP4 : IP6;
+        r[i].prefix.len = t->route[i].len;
+        memcpy(r[i].prefix.b, t->route[i].key, t->family == 4 ? 4 : 16);
+        r[i].nexthop = nh[t->route[i].value - 1];
+    }
+    be(ROLE_RIB_MANAGER);
+    check(!fib_load(fib, r, t->n), "the FIB does not take the table");
+    fib_commit(fib);
+    free(r);
+}
+
+static void router_make(const struct table *t4, const struct table *t6)
+{
+    uint32_t plain[NEXT_HOPS], tagged[NEXT_HOPS];
+
+    be(ROLE_CONTROL);
+    check(!counter_init() && !port_table_init() && !iface_table_init() && !nexthop_table_init() && !vr_table_init() &&
+              !plan_init() && !exchange_init(2047, RTE_MBUF_DEFAULT_BUF_SIZE), "no memory for the tables");
+    check(vr_new("default") && vr_new("tagged"), "no memory for the virtual routers");
+    uint16_t own[PORTS];
+    for (unsigned p = 0; p < PORTS; p++) {
+        own[p] = iface_make(p, 0);
+        vport[p] = iface_make(p, VLAN);
+        iface_get(vport[p])->vr = 1;
+    }
+    be(ROLE_RIB_MANAGER);
+    for (unsigned k = 0; k < NEXT_HOPS; k++) {
+        const uint8_t mac[6] = {2, 0, 0, 2, 0, (uint8_t)k};
+        plain[k] = nexthop_new(NEXTHOP_HOLD, own[k % PORTS]);
+        nexthop_set_adjacency(plain[k], own[k % PORTS], mac);
+        tagged[k] = nexthop_new(NEXTHOP_HOLD, vport[k % PORTS]);
+        nexthop_set_adjacency(tagged[k], vport[k % PORTS], mac);
+    }
+    routes_load(t4, 0, plain);
+    routes_load(t6, 0, plain);
+    routes_load(t4, 1, tagged);
+    static struct plan plan;
+    plan.n_rx = 2;
+    for (unsigned p = 0; p < PORTS; p++)
+        plan.rx[p] = (struct plan_rx){port_id[p], 0};
+    rcu_publish(&forwarder_slot[0].plan, &plan);
+    thread_adopt(ROLE_FORWARDER, THREAD_SLOT_FORWARDER);
+    forwarder = forwarder_new(0);
+    check(forwarder, "no memory for the forwarder");
+}
+
+// --- the packets ---
+
+static void line_write(uint8_t *p, const struct test *t, bool is4, const struct traffic *a, unsigned i)
+{
+    // Line i is received by one of two ports, whichever polls: both have the MAC of port 0 (see main).
+    memcpy(p, (uint8_t[12]){2, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}, 12);
+    p += 12;
+    if (t->tagged) {
+        memcpy(p, (uint8_t[4]){0x81, 0, 0, VLAN}, 4);
+        p += 4;
+    }
+    if (is4) {
+        memcpy(p, (uint8_t[22]){8, 0, 0x45, 0, 0, 42, 0, 0, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1}, 18);
+        memcpy(p + 18, &a->net[t->one_flow ? 0 : i], 4);
+        uint16_t sum = checksum(p + 2, 20);
+        memcpy(p + 12, &sum, 2);
+    } else {
+        memcpy(p, (uint8_t[26]){0x86, 0xdd, 0x60, 0, 0, 0, 0, 6, 59, 64, 0x20, 1, 0xd, 0xb8, [25] = 1}, 26);
+        memcpy(p + 26, a->ip6[t->one_flow ? 0 : i], 16);
+    }
+}
+
+static void lines_make(struct test *t, const struct traffic *a)
+{
+    t->line = memory_huge((size_t)LINES * REPLAY_LINE);
+    for (unsigned i = 0; i < LINES; i++)
+        line_write(t->line[i], t, t->family == 4 || (t->family != 6 && i % 2 == 0), a, i);
+}
+
+static struct traffic traffic_new(const struct table *t4, const struct table *t6)
+{
+    struct traffic a = {.host = memory_huge(N_ADDRESSES * 4ul), .net = memory_huge(N_ADDRESSES * 4ul),
+                        .ip6 = memory_huge(N_ADDRESSES * 16ul)};
+
+    traffic_make(t4, PREFIX, &a);
+    traffic_make(t6, PREFIX, &a);
+    return a;
+}
+
+// --- the measurement ---
+
+// What is in all figures: buffers, lines, the calls into the driver.
+static unsigned harness_poll(void)
+{
+    struct rte_mbuf *pkt[64];
+    unsigned sent = 0;
+
+    for (unsigned p = 0; p < 2; p++) {
+        uint16_t n = rte_eth_rx_burst(port_id[p], 0, pkt, 64);
+        sent += rte_eth_tx_burst(port_id[p], 0, pkt, n);
+    }
+    return sent;
+}
+
+// CPU time of this thread in TSC cycles: what others do on the core in the meantime does not count.
+static double cycles_used(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return ((double)t.tv_sec + (double)t.tv_nsec / 1e9) * (double)rte_get_tsc_hz();
+}
+
+static double cycles_per_packet(const struct test *t)
+{
+    double end = (double)rte_get_tsc_hz() / 1000 * round_ms, start, now;
+    uint64_t packets = 0;
+
+    replay = (struct replay){.line = (const uint8_t (*)[REPLAY_LINE])t->line, .n_lines = LINES, .bytes = 60,
+                             .ol_flags = t->computed ? 0 : RTE_MBUF_F_RX_IP_CKSUM_GOOD};
+    for (unsigned i = 0; i < 100; i++) // warm
+        (void)t->poll();
+    uint64_t sent = replay_sent;
+    start = now = cycles_used();
+    for (; now - start < end; now = cycles_used())
+        for (unsigned i = 0; i < 50; i++)
+            packets += t->poll();
+    rcu_quiescent();
+    check(replay_sent - sent == packets, "not every packet was forwarded");
+    return (now - start) / (double)packets;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void report_text(void)
+{
+    double ghz = (double)rte_get_tsc_hz() / 1e9;
+
+    printf("%-38s %8s %8s %8s %8s %8s\n", "TSC cycles a packet", "median", "min", "max", "net", "Mpps");
+    for (struct test *t = tests; t < tests + N_TESTS; t++) {
+        double v[ROUNDS_MAX], net[ROUNDS_MAX];
+        if (t->skip)
+            continue;
+        for (unsigned r = 0; r < rounds; r++)
+            net[r] = t->cycles[r] - tests[0].cycles[r];
+        memcpy(v, t->cycles, sizeof v);
+        qsort(v, rounds, sizeof *v, by_value);
+        qsort(net, rounds, sizeof *net, by_value);
+        printf("%-38s %8.1f %8.1f %8.1f %8.1f %8.1f\n", t->name, v[rounds / 2], v[0], v[rounds - 1],
+               net[rounds / 2], ghz * 1e3 / v[rounds / 2]);
+    }
+}
+
+static void report_json(void)
+{
+    printf("{\"results\": [\n");
+    const char *comma = "";
+    for (struct test *t = tests + 1; t < tests + N_TESTS; t++) {
+        if (t->skip)
+            continue;
+        bool peer = t->poll == peer_poll;
+        printf("%s  {\"what\": \"forward 64 B, %s\", \"variant\": \"%s\", \"unit\": \"cycles/packet\", \"values\": [",
+               comma, peer ? "IPv4 full table" : t->name, peer ? "minimal forwarder on rte_fib" : "kamueed");
+        comma = ",\n";
+        for (unsigned r = 0; r < rounds; r++)
+            printf("%s%.2f", r ? ", " : "", t->cycles[r] - tests[0].cycles[r]);
+        printf("]}");
+    }
+    double v[ROUNDS_MAX];
+    memcpy(v, tests[0].cycles, sizeof v);
+    qsort(v, rounds, sizeof *v, by_value);
+    printf("],\n \"notes\": [\"forward: cycles are of the TSC (%.2f GHz), less the harness's %.1f\"]}\n",
+           (double)rte_get_tsc_hz() / 1e9, v[rounds / 2]);
+}
+
+static bool options_read(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"prefixes", 1, NULL, 'p'}, {"rounds", 1, NULL, 'r'}, {"only", 1, NULL, 'o'},
+        {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'}, {0}};
+    bool json = false;
+
+    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        if (c == 'p')
+            prefixes = optarg;
+        else if (c == 'r')
+            rounds = (unsigned)atoi(optarg);
+        else if (c == 'o')
+            only = optarg;
+        else if (c == 'q')
+            rounds = 7;
+        else if (c == 'j')
+            json = true;
+        else
+            exit(2);
+    }
+    check(rounds >= 1 && rounds <= ROUNDS_MAX, "--rounds is 1 to 101");
+    return json;
+}
+
+int main(int argc, char **argv)
+{
+    bool json = options_read(argc, argv);
+    struct table t4 = {0}, t6 = {0};
+    char name[32], err[256];
+    struct eal_config cfg = {.name = name, .memory_mib = 512};
+
+    log_set_level(LOG_LEVEL_WARNING);
+    snprintf(name, sizeof name, "forward-bench-%d", getpid());
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    rcu_init();
+    rcu_thread_register();
+    check(!eal_init(&cfg, err, sizeof err), err);
+    struct rte_mempool *pool =
+        packet_pool_new("replay", POOL_SIZE, 256, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, false);
+    check(pool, "no memory for packets");
+    for (unsigned p = 0; p < PORTS; p++)
+        port_id[p] = replay_port_new(p, pool);
+    check(!table_make(&t4, "full", 4, prefixes) && !table_make(&t6, "full", 6, prefixes), "no routes in that file");
+    table_next_hops(&t4, NEXT_HOPS);
+    table_next_hops(&t6, NEXT_HOPS);
+    router_make(&t4, &t6);
+    check(!peer_make(&t4, port_id, NEXT_HOPS), "rte_fib does not take the table");
+    // Both receiving ports and their sub-interfaces answer to one MAC, so that either may get any line.
+    memcpy(iface_get(port_get(port_id[1])->untagged)->mac, iface_get(port_get(port_id[0])->untagged)->mac, 6);
+    memcpy(iface_get(vport[1])->mac, iface_get(vport[0])->mac, 6);
+    struct traffic a = traffic_new(&t4, &t6);
+    for (unsigned i = 0; i < N_TESTS; i++) {
+        tests[i].skip = i && !strstr(tests[i].name, only);
+        lines_make(&tests[i], &a);
+    }
+    for (unsigned r = 0; r < rounds; r++)
+        for (unsigned i = 0; i < N_TESTS; i++)
+            if (!tests[i].skip)
+                tests[i].cycles[r] = cycles_per_packet(&tests[i]);
+    json ? report_json() : report_text();
+    return 0;
+}

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A kamueed under measurement: its life, its state, what it costs.
+
+Time and memory are read from /proc, not from the daemon: what is measured does not measure itself.
+"""
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from kamuee.client import Client
+from kamuee.errors import DaemonError, Unreachable
+from kamuee.lab.netns import Namespace
+
+READY_S = 30
+STOP_S = 10
+NEIGHBOURS = 64     # resolved hosts are entries of the FIB, too
+DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL")     # even when the runner is killed
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Kamueed:
+    def __init__(self, ns: Namespace, binary: Path, run_dir: Path, lines: list[str]):
+        self.ns, self.binary, self.run_dir, self.lines = ns, binary, run_dir, lines
+        self.socket = run_dir / "kamuee.sock"
+        self.log = run_dir / "kamueed.log"
+        self.client = Client(str(self.socket))
+        self.proc: subprocess.Popen | None = None
+
+    # --- life ---
+
+    def start(self) -> None:
+        """Returns when the daemon answers and has read the kernel's tables once."""
+        self.run_dir.mkdir(exist_ok=True)
+        config = self.run_dir / "kamuee.conf"
+        config.write_text("\n".join(self.lines) + "\n")
+        self.proc = self.ns.popen([*DIE_WITH_US, str(self.binary), "--config", str(config), "--run-dir", str(self.run_dir)],
+                                  log=str(self.log))
+        end = time.monotonic() + READY_S
+        while not self.is_synced():
+            if self.proc.poll() is not None:
+                raise RuntimeError(f"kamueed ended with status {self.proc.returncode}:\n{self.log_end()}")
+            if time.monotonic() > end:
+                raise RuntimeError(f"kamueed is not ready after {READY_S} s:\n{self.log_end()}")
+            time.sleep(0.01)
+
+    def is_synced(self) -> bool:
+        try:
+            return bool(self.vr().get("synced"))
+        except (Unreachable, DaemonError):
+            return False
+
+    def stop(self) -> float:
+        """Seconds that a clean stop took."""
+        begun = time.monotonic()
+        if self.proc and self.proc.poll() is None:
+            self.proc.send_signal(signal.SIGTERM)
+            try:
+                self.proc.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                self.proc.kill()
+                self.proc.wait()
+                raise RuntimeError(f"kamueed does not stop within {STOP_S} s of SIGTERM:\n{self.log_end()}") from None
+        return time.monotonic() - begun
+
+    def log_end(self) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:]) if self.log.exists() else ""
+
+    # --- state ---
+
+    def vr(self) -> dict:
+        entry = self.client.state("vr=default")
+        return entry[0] if isinstance(entry, list) else entry
+
+    def fib(self) -> dict[str, dict]:
+        """State of the two FIBs, by family."""
+        return {f["family"]: f for f in self.vr().get("fib", [])}
+
+    def routes(self) -> tuple[int, int]:
+        """(in the RIB, in the FIB), both families together."""
+        fibs = self.fib().values()
+        return sum(f.get("rib-routes", 0) for f in fibs), sum(f.get("routes", 0) for f in fibs)
+
+    def wait_routes(self, rib: int, fib: int, timeout_s: float = 60) -> None:
+        """Until the RIB holds `rib` routes and the FIB `fib`, give or take the neighbours that came or went."""
+        end = time.monotonic() + timeout_s
+        while True:
+            now = self.routes()
+            if now[0] == rib and abs(now[1] - fib) <= NEIGHBOURS:
+                return
+            if time.monotonic() > end:
+                raise RuntimeError(f"RIB and FIB hold {now[0]} and {now[1]} routes, not {rib} and {fib}, {timeout_s:.0f} s later")
+            time.sleep(0.005)
+
+    def gateway_of(self, address: str) -> str:
+        """Where the FIB sends an address."""
+        hops = [hop for result in self.client.call("lookup", address=[address]).get("result", []) for hop in result.get("hop", [])]
+        return hops[0].get("gateway", "") if hops else ""
+
+    def losses(self) -> dict[str, int]:
+        """Packets lost so far, by where: the daemon's drop reasons and what its ports count."""
+        found = {f"drop {d['name']}": d.get("packets", 0) for d in self.client.entries("drop")}
+        for port in self.client.entries("port"):
+            for counter in ("rx-missed", "rx-errors", "rx-no-buffer", "tx-errors"):
+                found[f"{port['name']} {counter}"] = port.get("statistics", {}).get(counter, 0)
+        return {where: n for where, n in found.items() if n}
+
+    def forwarder_cores(self) -> set[int]:
+        return {t["core"] for t in self.client.entries("thread") if t.get("role") == "forwarder" and t.get("core", -1) >= 0}
+
+    # --- cost ---
+
+    def status_kib(self, field: str) -> int:
+        """A size of /proc/PID/status, 0 when the field is not there."""
+        for line in Path(f"/proc/{self.proc.pid}/status").read_text().splitlines():
+            if line.startswith(field + ":"):
+                return int(line.split()[1])
+        return 0
+
+    def rss_mb(self) -> float:
+        """Resident memory with huge pages, in 10^6 bytes."""
+        return (self.status_kib("VmRSS") + self.status_kib("HugetlbPages")) * 1024 / 1e6
+
+    def cpu_s(self) -> dict[str, float]:
+        """CPU seconds used so far, by thread name."""
+        used: dict[str, float] = {}
+        for task in Path(f"/proc/{self.proc.pid}/task").iterdir():
+            try:
+                head, _, tail = (task / "stat").read_text().rpartition(")")
+            except OSError:
+                continue                           # it ended meanwhile
+            fields = tail.split()
+            name = head.partition("(")[2]
+            used[name] = used.get(name, 0.0) + (int(fields[11]) + int(fields[12])) / TICKS
+        return used

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// route_install.c - how fast the kernel itself takes routes
+//
+// Installs a table of prefixes into the main table of the network namespace it
+// runs in, by batches of netlink messages: the fastest way there is, so that
+// whatever follows the kernel (kamueed) is measured against the kernel and not
+// against a routing daemon. Prefix i goes to next hop (i + shift) modulo the
+// next hops of its family.
+//
+//     add      new routes; one that exists is an error
+//     replace  the same prefixes to other next hops (--shift)
+//     delete   takes them away
+//     flap     withdraws and announces random prefixes at --rate for --seconds
+//     count    dumps the kernel's tables and counts our routes
+//     listen   only reads the kernel's announcements until SIGTERM: what any
+//              follower costs the installer, before it does anything with them
+//
+// Routes carry protocol 186 (BGP). The last message of each batch asks for an
+// acknowledgement; the kernel works while we send, so "end_ns" (CLOCK_MONOTONIC)
+// is when the kernel has the last route. Prints one JSON object.
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <net/if.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/ip.h"
+#include "route.h"
+
+#define HOPS_MAX 64
+#define BATCH_MAX 512
+#define RECEIVE_BUFFER (256 << 20)
+
+struct table {
+    struct prefix *prefix;
+    size_t n, cap;
+    struct route_hop hop[HOPS_MAX];
+    unsigned n_hops;
+};
+
+static struct table v4, v6;
+static const char *mode = "add";
+static unsigned batch = 256, shift;
+static double rate, seconds = 10; // rate 0 = as fast as the kernel takes them
+
+static struct mnl_socket *nl;
+static char out[BATCH_MAX * ROUTE_MESSAGE_MAX];
+static size_t out_bytes;
+static unsigned out_messages;
+static uint32_t sequence;
+static uint64_t n_errors;
+static int first_error;
+static volatile sig_atomic_t stopping;
+
+static void die(const char *what, const char *name)
+{
+    fprintf(stderr, "route_install: %s%s%s: %s\n", what, name ? " " : "", name ? name : "", strerror(errno));
+    exit(1);
+}
+
+static void bad_usage(const char *what, const char *value)
+{
+    fprintf(stderr,
+            "route_install: %s '%s'\n"
+            "usage: route_install --mode add|replace|delete|flap|count|listen [--prefixes FILE]\n"
+            "                     [--via ADDRESS%%DEVICE]... [--shift N] [--rate PER_SECOND]\n"
+            "                     [--seconds S] [--batch N]\n",
+            what, value);
+    exit(2);
+}
+
+// --- the table ---
+
+static void table_add(const struct prefix *p)
+{
+    struct table *t = p->family == IP4 ? &v4 : &v6;
+
+    if (t->n == t->cap) {
+        t->cap = t->cap ? 2 * t->cap : 1 << 16;
+        t->prefix = realloc(t->prefix, t->cap * sizeof(*t->prefix));
+        if (!t->prefix)
+            die("memory for the prefixes", NULL);
+    }
+    t->prefix[t->n++] = *p;
+}
+
+static void read_prefixes(const char *name)
+{
+    FILE *f = fopen(name, "r");
+    char line[128];
+    struct prefix p;
+
+    if (!f)
+        die("cannot open", name);
+    while (fgets(line, sizeof(line), f)) {
+        line[strcspn(line, "\r\n")] = 0;
+        if (!line[0] || line[0] == '#')
+            continue;
+        if (prefix_parse(line, &p, true))
+            bad_usage("not a prefix:", line);
+        table_add(&p);
+    }
+    fclose(f);
+}
+
+static void add_hop(const char *text)
+{
+    struct route_hop hop;
+    struct table *t;
+
+    if (route_parse_hop(text, &hop))
+        bad_usage("expected ADDRESS%DEVICE, not", text);
+    hop.ifindex = if_nametoindex(hop.device);
+    if (!hop.ifindex)
+        die("no interface", hop.device);
+    t = hop.gateway.family == IP4 ? &v4 : &v6;
+    if (t->n_hops == HOPS_MAX)
+        bad_usage("too many next hops at", text);
+    t->hop[t->n_hops++] = hop;
+}
+
+// --- talking to the kernel ---
+
+static void note_answer(const struct nlmsghdr *h, uint32_t wanted, bool *acknowledged)
+{
+    const struct nlmsgerr *e = mnl_nlmsg_get_payload(h);
+
+    if (h->nlmsg_type != NLMSG_ERROR)
+        return;
+    if (e->error) {
+        n_errors++;
+        if (!first_error)
+            first_error = -e->error;
+    }
+    if (h->nlmsg_seq == wanted)
+        *acknowledged = true;
+}
+
+// Reads answers until the last message of the batch has its own.
+static void wait_acknowledged(void)
+{
+    static char in[1 << 16];
+    bool acknowledged = false;
+
+    while (!acknowledged) {
+        ssize_t n = mnl_socket_recvfrom(nl, in, sizeof(in));
+        int left = (int)n;
+
+        if (n < 0)
+            die("netlink receive", NULL);
+        for (struct nlmsghdr *h = (void *)in; mnl_nlmsg_ok(h, left); h = mnl_nlmsg_next(h, &left))
+            note_answer(h, sequence, &acknowledged);
+    }
+}
+
+static struct nlmsghdr *last_message;
+
+static void flush(void)
+{
+    if (!out_messages)
+        return;
+    last_message->nlmsg_flags |= NLM_F_ACK;
+    if (mnl_socket_sendto(nl, out, out_bytes) < 0)
+        die("netlink send", NULL);
+    wait_acknowledged();
+    out_bytes = 0;
+    out_messages = 0;
+}
+
+static void put_route(const struct table *t, size_t i, unsigned hop_shift, uint16_t type, uint16_t flags)
+{
+    const struct route_hop *hop = t->n_hops ? &t->hop[(i + hop_shift) % t->n_hops] : NULL;
+
+    last_message = route_message(out + out_bytes, &t->prefix[i], hop, type, flags, ++sequence);
+    out_bytes += NLMSG_ALIGN(last_message->nlmsg_len);
+    if (++out_messages == batch)
+        flush();
+}
+
+// --- the modes ---
+
+static void wait_until(uint64_t at_ns)
+{
+    struct timespec t = {(time_t)(at_ns / NS_PER_S), (long)(at_ns % NS_PER_S)};
+
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+// Seconds for the whole table of one family.
+static double install(const struct table *t, uint16_t type, uint16_t flags)
+{
+    uint64_t begun = clock_now_ns();
+
+    for (size_t i = 0; i < t->n; i++) {
+        put_route(t, i, shift, type, flags);
+        if (rate > 0 && i % 64 == 63) {
+            flush();
+            wait_until(begun + (uint64_t)((double)i / rate * NS_PER_S));
+        }
+    }
+    flush();
+    return (double)(clock_now_ns() - begun) / NS_PER_S;
+}
+
+// Withdraws a random prefix, and announces it again with the next change; ends with nothing withdrawn.
+static uint64_t flap(void)
+{
+    uint64_t begun = clock_now_ns(), end = begun + (uint64_t)(seconds * NS_PER_S), n = 0;
+    size_t total = v4.n + v6.n, i = 0;
+    uint64_t random = 88172645463325252ull;
+
+    while (clock_now_ns() < end) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        i = random % total;
+        const struct table *t = i < v4.n ? &v4 : &v6;
+        size_t at = i < v4.n ? i : i - v4.n;
+
+        put_route(t, at, shift, RTM_DELROUTE, 0);
+        put_route(t, at, shift, RTM_NEWROUTE, NLM_F_CREATE);
+        n += 2;
+        if (rate > 0 && (n % 16 == 0 || rate < 16000)) {
+            flush();
+            wait_until(begun + (uint64_t)((double)n / rate * NS_PER_S));
+        }
+    }
+    flush();
+    return n;
+}
+
+static int count_route(const struct nlmsghdr *h, void *ctx)
+{
+    const struct rtmsg *r = mnl_nlmsg_get_payload(h);
+    uint64_t *n = ctx;
+
+    if (h->nlmsg_type == RTM_NEWROUTE && r->rtm_protocol == ROUTE_PROTOCOL)
+        n[r->rtm_family == AF_INET ? 0 : 1]++;
+    return MNL_CB_OK;
+}
+
+static void count(uint64_t n[2])
+{
+    static char in[1 << 16];
+    static const int family[2] = {AF_INET, AF_INET6};
+
+    for (int i = 0; i < 2; i++) {
+        struct nlmsghdr *h = mnl_nlmsg_put_header(out);
+        struct rtmsg *r;
+        int more = 1;
+
+        h->nlmsg_type = RTM_GETROUTE;
+        h->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+        h->nlmsg_seq = ++sequence;
+        r = mnl_nlmsg_put_extra_header(h, sizeof(*r));
+        r->rtm_family = (unsigned char)family[i];
+        if (mnl_socket_sendto(nl, h, h->nlmsg_len) < 0)
+            die("netlink send", NULL);
+        while (more > 0) {
+            ssize_t bytes = mnl_socket_recvfrom(nl, in, sizeof(in));
+
+            if (bytes < 0)
+                die("netlink receive", NULL);
+            more = mnl_cb_run(in, (size_t)bytes, sequence, mnl_socket_get_portid(nl), count_route, n);
+        }
+        if (more < 0)
+            die("netlink dump", NULL);
+    }
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    stopping = 1;
+}
+
+static void listen_only(void)
+{
+    static char in[1 << 16];
+    static const int groups[] = {RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE};
+    struct sigaction act = {.sa_handler = on_signal}; // no SA_RESTART: recv returns EINTR
+    uint64_t messages = 0, overruns = 0;
+
+    sigaction(SIGTERM, &act, NULL);
+    for (unsigned i = 0; i < 2; i++)
+        if (mnl_socket_setsockopt(nl, NETLINK_ADD_MEMBERSHIP, (void *)&groups[i], sizeof(int)))
+            die("joining a netlink group", NULL);
+    while (!stopping) {
+        ssize_t n = mnl_socket_recvfrom(nl, in, sizeof(in));
+
+        if (n > 0)
+            messages++;
+        else if (errno == ENOBUFS)
+            overruns++;
+        else if (errno != EINTR)
+            die("netlink receive", NULL);
+    }
+    printf("{\"mode\": \"listen\", \"messages\": %" PRIu64 ", \"overruns\": %" PRIu64 "}\n", messages, overruns);
+}
+
+static void print_result(size_t n4, size_t n6, double s4, double s6)
+{
+    double s = s4 + s6;
+
+    printf("{\"mode\": \"%s\", \"routes4\": %zu, \"routes6\": %zu, \"seconds4\": %.6f, \"seconds6\": %.6f, "
+           "\"seconds\": %.6f, \"per_second\": %.0f, \"errors\": %" PRIu64 ", \"first_error\": \"%s\", "
+           "\"end_ns\": %" PRIu64 "}\n",
+           mode, n4, n6, s4, s6, s, s > 0 ? (double)(n4 + n6) / s : 0.0, n_errors,
+           first_error ? strerror(first_error) : "", clock_now_ns());
+}
+
+// Next hops are needed for every family that has prefixes.
+static void must_have_hops(void)
+{
+    if ((v4.n && !v4.n_hops) || (v6.n && !v6.n_hops))
+        bad_usage("a next hop is missing for", v4.n && !v4.n_hops ? "IPv4: --via" : "IPv6: --via");
+}
+
+static void run_mode(void)
+{
+    double s4, s6;
+    uint16_t type = RTM_NEWROUTE, flags = NLM_F_CREATE | NLM_F_EXCL;
+
+    if (!strcmp(mode, "flap")) {
+        must_have_hops();
+        uint64_t begun = clock_now_ns(), n = flap();
+
+        print_result(n, 0, (double)(clock_now_ns() - begun) / NS_PER_S, 0);
+        return;
+    }
+    if (!strcmp(mode, "delete")) {
+        type = RTM_DELROUTE;
+        flags = 0;
+    } else {
+        must_have_hops();
+        if (!strcmp(mode, "replace"))
+            flags = NLM_F_CREATE | NLM_F_REPLACE;
+    }
+    s4 = install(&v4, type, flags);
+    s6 = install(&v6, type, flags);
+    print_result(v4.n, v6.n, s4, s6);
+}
+
+static bool known_mode(void)
+{
+    static const char *const known[] = {"add", "replace", "delete", "flap", "count", "listen"};
+
+    for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (!strcmp(mode, known[i]))
+            return true;
+    return false;
+}
+
+static const char *prefixes;
+
+static void read_options(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"mode", 1, 0, 'm'}, {"prefixes", 1, 0, 'p'}, {"via", 1, 0, 'v'}, {"shift", 1, 0, 's'},
+        {"rate", 1, 0, 'r'}, {"seconds", 1, 0, 't'},  {"batch", 1, 0, 'b'}, {0, 0, 0, 0}};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (c) {
+        case 'm': mode = optarg; break;
+        case 'p': prefixes = optarg; break;
+        case 'v': add_hop(optarg); break;
+        case 's': shift = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 'r': rate = strtod(optarg, NULL); break;
+        case 't': seconds = strtod(optarg, NULL); break;
+        case 'b': batch = (unsigned)strtoul(optarg, NULL, 10); break;
+        default: bad_usage("unknown option", argv[optind - 1]);
+        }
+    }
+    if (!known_mode())
+        bad_usage("unknown mode", mode);
+    if (batch < 1 || batch > BATCH_MAX)
+        bad_usage("expected 1 to 512 messages as", "--batch");
+}
+
+int main(int argc, char **argv)
+{
+    int bytes = RECEIVE_BUFFER;
+    uint64_t n[2] = {0, 0};
+
+    read_options(argc, argv);
+    nl = mnl_socket_open(NETLINK_ROUTE);
+    if (!nl || mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) < 0)
+        die("netlink socket", NULL);
+    if (setsockopt(mnl_socket_get_fd(nl), SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
+        die("receive buffer (root is needed)", NULL);
+    if (!strcmp(mode, "count")) {
+        count(n);
+        printf("{\"mode\": \"count\", \"routes4\": %" PRIu64 ", \"routes6\": %" PRIu64 "}\n", n[0], n[1]);
+    } else if (!strcmp(mode, "listen")) {
+        listen_only();
+    } else {
+        if (!prefixes)
+            bad_usage("a file of prefixes is needed:", "--prefixes FILE");
+        read_prefixes(prefixes);
+        if (!v4.n && !v6.n)
+            bad_usage("no prefixes in", prefixes);
+        run_mode();
+    }
+    mnl_socket_close(nl);
+    return n_errors != 0;
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// route_latency.c - how long after a route has changed in the kernel do packets follow it?
+//
+//        sender                 router                     receivers
+//     send NS%DEV ──────►  prefix via A or via B  ──────►  receive NS%DEV (A)
+//                                                  ──────►  receive NS%DEV (B)
+//
+// A packet to the prefix goes out every --interval-us. Every --gap-ms or so the
+// prefix is moved to the other next hop by one RTM_NEWROUTE with NLM_F_REPLACE
+// in the router's namespace. Measured for each change: the time from sending
+// that message, and from the kernel's acknowledgement, to the arrival of the
+// first packet at the new receiver. Arrival is stamped by the kernel
+// (SO_TIMESTAMPNS), so it does not matter when this program gets to run. The
+// interval between packets is part of the result: half of it on average.
+//
+// One thread; it sleeps between packets, so that a router on the same core is
+// not starved by the one who measures it. Prints one JSON object with all values.
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <linux/if_ether.h>
+
+#include "base/clock.h"
+#include "load.h"
+#include "netns.h"
+#include "route.h"
+
+#define LINKS 2
+#define GIVE_UP_NS (5 * NS_PER_S)
+#define WARM_UP_NS (300 * NS_PER_MS)
+
+struct link {
+    struct netns_place place;
+    int fd;
+    struct route_hop hop; // of the router towards this receiver
+};
+
+struct change {
+    uint64_t sent_ns, acknowledged_ns, followed_ns; // CLOCK_REALTIME
+};
+
+static struct load_packet load = {.n_destinations = 1, .bytes = LOAD_FRAME_MIN};
+static struct netns_place from;
+static struct link link_of[LINKS];
+static unsigned n_receive, n_via;
+static const char *router;
+static struct prefix prefix;
+static unsigned n_changes = 200, interval_us = 50, gap_ms = 20;
+static int cpu = -1, out;
+
+static struct mnl_socket *nl;
+static struct change *changes;
+static struct load_count counted;
+static uint64_t first_seq; // packets before it belong to the warm-up
+static uint64_t n_strays; // packets on the old link later than a gap after the new link's first
+
+static void die(const char *what)
+{
+    fprintf(stderr, "route_latency: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static uint64_t real_ns(void) // the clock of SO_TIMESTAMPNS
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+// --- the route ---
+
+static void move_route(const struct link *l, struct change *c)
+{
+    static uint32_t sequence;
+    char buf[256];
+    struct nlmsghdr *h = route_message(buf, &prefix, &l->hop, RTM_NEWROUTE, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE,
+                                       ++sequence);
+    ssize_t n;
+
+    c->sent_ns = real_ns();
+    if (mnl_socket_sendto(nl, h, h->nlmsg_len) < 0)
+        die("changing the route");
+    n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
+    c->acknowledged_ns = real_ns();
+    if (n < 0 || mnl_cb_run(buf, (size_t)n, sequence, mnl_socket_get_portid(nl), NULL, NULL) < 0)
+        die("the kernel refused the route");
+}
+
+// --- packets ---
+
+static uint64_t arrival(struct msghdr *m)
+{
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+            struct timespec t;
+
+            memcpy(&t, CMSG_DATA(c), sizeof(t));
+            return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+        }
+    }
+    return real_ns();
+}
+
+// Reads what has come on one link; the arrival of its first load packet at or after `since_ns`, or 0.
+static uint64_t receive(const struct link *l, uint64_t since_ns, uint64_t *n)
+{
+    uint64_t first = 0;
+
+    for (;;) {
+        uint8_t frame[256];
+        char control[128];
+        struct iovec v = {frame, sizeof(frame)};
+        struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+        ssize_t bytes = recvmsg(l->fd, &m, MSG_DONTWAIT);
+        uint64_t seq, at;
+
+        if (bytes < 0)
+            return first;
+        if (!load_read(frame, (size_t)bytes, &seq))
+            continue;
+        if (seq >= first_seq)
+            load_receive(&counted, seq);
+        at = arrival(&m);
+        if (at < since_ns)
+            continue;
+        if (!first)
+            first = at;
+        ++*n;
+    }
+}
+
+static void send_packet(void)
+{
+    uint8_t frame[LOAD_FRAME_MAX];
+
+    load_write(&load, frame, counted.sent);
+    if (send(out, frame, load.bytes, 0) == (ssize_t)load.bytes)
+        counted.sent++;
+    else if (errno != ENOBUFS && errno != EAGAIN)
+        die("sending");
+}
+
+// Sleeps until the next packet is due, or until one arrives.
+static void wait_for(uint64_t next_ns)
+{
+    struct pollfd p[LINKS] = {{.fd = link_of[0].fd, .events = POLLIN}, {.fd = link_of[1].fd, .events = POLLIN}};
+    uint64_t now = real_ns();
+    struct timespec t = {0, now < next_ns ? (long)(next_ns - now) : 0};
+
+    ppoll(p, LINKS, &t, NULL);
+}
+
+// --- the measurement ---
+
+static uint64_t next_send_ns;
+
+static void send_if_due(void)
+{
+    uint64_t now = real_ns();
+
+    if (now < next_send_ns)
+        return;
+    send_packet();
+    next_send_ns += interval_us * NS_PER_US;
+    if (next_send_ns < now) // we were held up: no bursts to make up for it
+        next_send_ns = now + interval_us * NS_PER_US;
+}
+
+static void step(void)
+{
+    send_if_due();
+    wait_for(next_send_ns);
+}
+
+// Until a random moment before the next packet, so that changes keep no step with packets. Short, so it spins.
+static void fall_out_of_step(void)
+{
+    uint64_t now, until;
+
+    send_if_due();
+    now = real_ns();
+    until = now < next_send_ns ? now + (uint64_t)random() % (next_send_ns - now) : now;
+    while (real_ns() < until)
+        ;
+}
+
+// Sends and reads for a while, without looking at the clock of arrivals; packets on the link that should be silent.
+static uint64_t run_for(uint64_t ns, unsigned silent)
+{
+    uint64_t end = real_ns() + ns, n = 0, other = 0;
+
+    while (real_ns() < end) {
+        step();
+        receive(&link_of[silent], 0, &n);
+        receive(&link_of[!silent], 0, &other);
+    }
+    return n;
+}
+
+static bool follow(unsigned target, struct change *c)
+{
+    uint64_t n = 0, other = 0;
+
+    fall_out_of_step();
+    move_route(&link_of[target], c);
+    while (!c->followed_ns) {
+        step();
+        c->followed_ns = receive(&link_of[target], c->sent_ns, &n);
+        receive(&link_of[!target], 0, &other);
+        if (!c->followed_ns && real_ns() > c->sent_ns + GIVE_UP_NS)
+            return false;
+    }
+    return true;
+}
+
+static unsigned measure(void)
+{
+    struct change first = {0};
+    unsigned n, missed = 0;
+
+    move_route(&link_of[0], &first);
+    next_send_ns = real_ns();
+    first_seq = UINT64_MAX;
+    run_for(WARM_UP_NS, 1);
+    first_seq = counted.sent;
+    for (n = 0; n < n_changes && missed < 3; n++) {
+        unsigned target = (n + 1) % LINKS;
+
+        // Packets in flight to the old link are no strays: half the gap passes before they count.
+        missed += !follow(target, &changes[n]);
+        run_for(gap_ms * NS_PER_MS / 2, !target);
+        n_strays += run_for((gap_ms * NS_PER_MS / 2) + (n * 7919 % 1000) * NS_PER_US, !target);
+    }
+    next_send_ns = real_ns() + NS_PER_S; // rest: only receive
+    run_for(100 * NS_PER_MS, 0);
+    counted.sent -= first_seq;
+    return n;
+}
+
+static void print_values(const char *name, unsigned n, bool from_ack)
+{
+    const char *comma = "";
+
+    printf("\"%s\": [", name);
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t since = from_ack ? changes[i].acknowledged_ns : changes[i].sent_ns;
+
+        if (changes[i].followed_ns) {
+            printf("%s%.2f", comma, ((double)changes[i].followed_ns - (double)since) / NS_PER_US);
+            comma = ", ";
+        }
+    }
+    printf("]");
+}
+
+static void print_result(unsigned n)
+{
+    unsigned missed = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        missed += !changes[i].followed_ns;
+    printf("{\"changes\": %u, \"missed\": %u, \"strays\": %" PRIu64 ", \"sent\": %" PRIu64 ", \"lost\": %" PRId64 ", ", n,
+           missed, n_strays, counted.sent, (int64_t)(counted.sent - counted.received));
+    print_values("from_send_us", n, false);
+    printf(", ");
+    print_values("from_ack_us", n, true);
+    printf("}\n");
+}
+
+// --- setting up ---
+
+static void usage(void)
+{
+    fprintf(stderr,
+            "usage: route_latency --router NS --send NS%%DEV --to ROUTER-MAC --source A --prefix P\n"
+            "                     --via GATEWAY%%ROUTER-DEVICE --receive NS%%DEV    (twice, in the same order)\n"
+            "                     [--changes N] [--interval-us N] [--gap-ms N] [--cpu N]\n");
+    exit(2);
+}
+
+static void add_via(const char *text)
+{
+    struct link *l = &link_of[n_via++ % LINKS];
+
+    if (route_parse_hop(text, &l->hop) || l->hop.gateway.family != IP4)
+        usage();
+}
+
+static void read_options(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"router", 1, 0, 'R'}, {"send", 1, 0, 's'},    {"to", 1, 0, 't'},          {"source", 1, 0, 'a'},
+        {"prefix", 1, 0, 'p'}, {"via", 1, 0, 'v'},     {"receive", 1, 0, 'r'},     {"changes", 1, 0, 'n'},
+        {"gap-ms", 1, 0, 'g'}, {"interval-us", 1, 0, 'i'}, {"cpu", 1, 0, 'c'},     {0, 0, 0, 0}};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (c) {
+        case 'R': router = optarg; break;
+        case 's': netns_parse(optarg, &from); break;
+        case 't': load_parse_mac(optarg, load.dst_mac); break;
+        case 'a': load.src = load_parse_ip4(optarg); break;
+        case 'p':
+            if (prefix_parse(optarg, &prefix, false) || prefix.family != IP4)
+                usage();
+            break;
+        case 'v': add_via(optarg); break;
+        case 'r': netns_parse(optarg, &link_of[n_receive++ % LINKS].place); break;
+        case 'n': n_changes = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 'g': gap_ms = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 'i': interval_us = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 'c': cpu = (int)strtol(optarg, NULL, 10); break;
+        default: usage();
+        }
+    }
+    if (!router || !from.device[0] || !load.src || !prefix.family || n_via != LINKS || n_receive != LINKS || !n_changes ||
+        interval_us < 10 || gap_ms < 2)
+        usage();
+    memcpy(&load.dst, prefix.b, 4);
+    ((uint8_t *)&load.dst)[3] |= 1;
+}
+
+static void open_sockets(void)
+{
+    int on = 1;
+
+    out = netns_packet_socket(&from, 0, NULL);
+    netns_mac(out, &from, load.src_mac);
+    for (unsigned i = 0; i < LINKS; i++) {
+        link_of[i].fd = netns_packet_socket(&link_of[i].place, ETH_P_IP, NULL);
+        if (setsockopt(link_of[i].fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)))
+            die("SO_TIMESTAMPNS");
+    }
+    netns_enter(router);
+    for (unsigned i = 0; i < LINKS; i++) {
+        link_of[i].hop.ifindex = if_nametoindex(link_of[i].hop.device);
+        if (!link_of[i].hop.ifindex)
+            die(link_of[i].hop.device);
+    }
+    nl = mnl_socket_open(NETLINK_ROUTE);
+    if (!nl || mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) < 0)
+        die("netlink socket");
+}
+
+int main(int argc, char **argv)
+{
+    unsigned n;
+
+    read_options(argc, argv);
+    changes = calloc(n_changes, sizeof(*changes));
+    if (!changes)
+        die("memory");
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    open_sockets();
+    netns_pin(cpu);
+    n = measure();
+    print_result(n);
+    return 0;
+}
