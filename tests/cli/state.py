@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The state of a small router, as kamueed sends it: 64-bit numbers as strings."""
+
+
+def state():
+    """A fresh copy for each test."""
+    return {
+        "system": {
+            "version": "0.1.0", "dpdk-version": "DPDK 22.11.4", "pid": 4242, "uptime": "183845", "memory": 512,
+            "pages": "ordinary", "rss": "314572800", "lookup-kernel": "avx512",
+            "region": [{"name": "fib default ipv4", "bytes": "3879731", "pages": "ordinary"},
+                       {"name": "mbuf pool 0", "bytes": "268435456", "pages": "ordinary"}]},
+        "port": [port("p0", 0, rx=123456789012, tx=4242), port("p1", 1, rx=0, tx=0, status="down", speed=0)],
+        "interface": [
+            interface("p0", 1, "p0", 0, ["192.0.2.1", "2001:db8::1"]),
+            interface("v40", 2, "p0", 40, ["198.51.100.1"], kind="vport", vr="red")],
+        "thread": [
+            {"name": "control", "role": "control", "core": -1, "cpu-time": "1500000000"},
+            {"name": "rib_manager", "role": "rib_manager", "core": 0, "cpu-time": "22750000000"},
+            {"name": "forwarder/1", "role": "forwarder", "core": 1, "cpu-time": "3600000000000",
+             "queue": [{"port": "p0", "queue": 0, "packets": "123456789012", "bytes": "1000"},
+                       {"port": "p1", "queue": 0, "packets": "0", "bytes": "0"}],
+             "statistics": {"rx-packets": "123456789012", "tx-packets": "123456780000", "punt-packets": "9000",
+                            "inject-packets": "4242", "drop-packets": "12", "held-packets": "0",
+                            "polls": "999999999", "polls-idle": "1000", "bursts": "12345678901",
+                            "busy-cycles": "750", "idle-cycles": "250"}}],
+        "drop": [
+            {"name": "ip4_ttl", "packets": "1234567", "severity": "normal",
+             "sentence": "IPv4 time to live has run out", "source": "RFC 1812 5.3.1"},
+            {"name": "ip4_martian_src", "packets": "0", "severity": "attack",
+             "sentence": "IPv4 source address can not be a source", "source": "RFC 1812 5.3.7"},
+            {"name": "inject_no_forwarder", "packets": "3", "severity": "config",
+             "sentence": "no forwarder serves the port of the interface", "source": ""}],
+        "ledger": {"rx": "1000000", "inject": "4242", "tx": "990000", "punt": "9000", "held": "3", "drops": "5239",
+                   "imbalance": "0"},
+        "vr": [vr("default", 0, 254, 901899, 160147), vr("red", 1, 10, 12, 0)],
+        "neighbor": [
+            {"vr": "default", "interface": "p0", "address": "192.0.2.2", "mac": "02:00:00:00:00:02",
+             "status": "reachable", "nexthop": 7, "held": 0, "gateway": True, "in-use": True},
+            {"vr": "red", "interface": "v40", "address": "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff",
+             "status": "incomplete", "nexthop": 8, "held": 3, "gateway": False, "in-use": True}],
+        "routes": {"ipv4": routes4(), "ipv6": routes6()},
+    }
+
+
+def port(name, number, rx, tx, status="up", speed=10000):
+    return {"name": name, "id": number, "driver": "net_af_packet", "devargs": f"net_af_packet{number},iface=eth{number}",
+            "namespace": "", "status": status, "speed": speed, "duplex": "full", "mac": f"02:00:00:00:00:1{number}",
+            "mtu": 1500, "rx-queues": 1, "tx-queues": 2, "rx-descriptors": 1024, "tx-descriptors": 1024,
+            "socket": -1, "promiscuous": True, "rss": ["ipv4", "ipv6", "tcp", "udp"], "offload": [],
+            "statistics": {"rx-packets": str(rx), "rx-bytes": str(rx * 100), "tx-packets": str(tx),
+                           "tx-bytes": str(tx * 100), "rx-missed": "7", "rx-errors": "1", "rx-no-buffer": "0",
+                           "tx-errors": "2",
+                           "queue": [{"queue": 0, "rx-packets": str(rx), "rx-bytes": str(rx * 100), "forwarder": 0}],
+                           "extended": [{"name": "rx_good_packets", "value": str(rx)},
+                                        {"name": "rx_dropped", "value": "0"}]}}
+
+
+def interface(name, number, port_name, vlan, addresses, kind="port", vr="default"):
+    return {"name": name, "id": number, "kind": kind, "port": port_name, "vlan": vlan, "vr": vr, "status": "up",
+            "mac": "02:00:00:00:00:10", "mtu": 1500, "ifindex": 10 + number, "address": addresses,
+            "statistics": {"rx-packets": "500", "rx-bytes": "50000", "tx-packets": "400", "tx-bytes": "40000",
+                           "drop-packets": "12", "punt-packets": "9", "inject-packets": "8"}}
+
+
+def vr(name, number, table, n4, n6):
+    return {"name": name, "id": number, "namespace": "", "table": table, "synced": True, "messages": "1062100",
+            "batches": "5000", "overruns": "0", "resyncs": "1", "swept": "0", "rules-ignored": "0",
+            "nexthops": "12", "neighbors": "3", "held": "0", "rib-bytes": "104857600",
+            "fib": [{"family": family, "engine": "poptrie", "engine-faults": "0", "engine-rebuilds": "0",
+                     "rib-routes": str(n + 3), "routes": str(n), "nodes": str(n // 10),
+                     "leaves": str(n // 3), "bytes": str(4 * n), "control-bytes": str(32 * n), "updates": str(2 * n),
+                     "protocol": [{"name": "bgp", "routes": str(n)}, {"name": "kernel", "routes": "3"}]}
+                    for family, n in (("ipv4", n4), ("ipv6", n6))]}
+
+
+def hop(interface_name, gateway=None, **more):
+    return {"interface": interface_name, **({"gateway": gateway} if gateway else {}), "weight": 1, "resolved": True,
+            "alive": True, **more}
+
+
+def route(prefix, kind="unicast", protocol="bgp", metric=20, active=True, nexthop=7, does="adjacency", hops=()):
+    return {"prefix": prefix, "type": kind, "protocol": protocol, "metric": metric, "active": active,
+            "nexthop": nexthop, "kind": does, "hop": list(hops)}
+
+
+def routes4():
+    return [
+        route("0.0.0.0/0", protocol="static", metric=0, hops=[hop("p0", "192.0.2.2")]),
+        route("10.0.0.0/8", "blackhole", "static", 0, does="blackhole"),
+        route("192.0.2.0/24", "connected", "kernel", 0, does="glean", hops=[hop("p0")]),
+        route("192.0.2.1/32", "local", "kernel", 0, does="local", hops=[hop("p0")]),
+        route("198.51.100.0/24", does="group", hops=[hop("p0", "192.0.2.2", weight=2),
+                                                     hop("v40", "198.51.100.9", resolved=False),
+                                                     hop("p1", "203.0.113.1", alive=False)]),
+        route("198.51.100.0/24", protocol="ospf", metric=110, active=False, hops=[hop("p1", "203.0.113.1")]),
+    ]
+
+
+def routes6():
+    return [route("2001:db8:1234:5678:9abc:def0::/96", metric=1024,
+                  hops=[hop("p0", "fe80::a8bb:ccff:fedd:eeff"), hop("v40", "fe80::a8bb:ccff:fedd:ee00")])]

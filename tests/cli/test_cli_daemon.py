@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line against kamueed itself, in a network namespace of its own.
+
+Needs root and a built kamueed (KAMUEED, else build/kamueed); is skipped without them.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import ROOT
+from test_cli_json import check
+
+from kamuee import reference, shapes
+
+KAMUEED = os.environ.get("KAMUEED", str(ROOT / "build" / "kamueed"))
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0 or not os.access(KAMUEED, os.X_OK) or not os.path.exists("/dev/net/tun") or not shutil.which("unshare"),
+    reason="needs root, /dev/net/tun, unshare and a built kamueed")
+
+CONFIGURATION = """\
+set port p0 devargs net_null0
+set vport v40 port p0 vlan 40
+"""
+SETUP = """
+ip link set lo up
+exec 3>"$0/log"
+"$1" --config "$0/kamuee.conf" --run-dir "$0" --no-huge --memory 128 2>&3 &
+for i in $(seq 200); do [ -S "$0/kamuee.sock" ] && break; sleep 0.05; done
+ip addr add 192.0.2.1/24 dev p0; ip link set p0 up; ip link set v40 up
+ip route add 198.51.100.0/24 via 192.0.2.2; ip route add blackhole 203.0.113.0/24
+echo ready; wait $!
+"""
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """Runs the program against a kamueed with one port, a vport and some routes."""
+    folder = tmp_path_factory.mktemp("kamueed")
+    (folder / "kamuee.conf").write_text(CONFIGURATION)
+    process = subprocess.Popen(["unshare", "-n", "-m", "sh", "-c", SETUP, str(folder), KAMUEED],
+                               stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stdout.readline() == "ready\n", (folder / "log").read_text()
+
+    def run(*argv, code=0):
+        found = subprocess.run([str(ROOT / "kamuee"), "--socket", str(folder / "kamuee.sock"), *argv], text=True,
+                               capture_output=True, env={**os.environ, "COLUMNS": "80", "HOME": str(folder)})
+        assert found.returncode == code, found
+        return found.stderr if code else found.stdout
+    run.folder = folder
+    end = time.monotonic() + 10
+    while len(json.loads(run("show", "ipv4", "route", "longer-prefixes", "192.0.0.0/2", "-j"))) < 5:
+        assert time.monotonic() < end, run("show", "ipv4", "route")
+        time.sleep(0.05)
+    yield run
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=20)
+
+
+@pytest.mark.parametrize("name, line", [
+    ("port", "show port"), ("port", "show port p0"), ("port-rates", "show port statistics pps -i 0.1"),
+    ("interface", "show interface"), ("interface", "show interface v40"), ("route", "show ipv4 route"),
+    ("route", "show ipv6 route"), ("route-summary", "show ipv4 route summary"), ("neighbor", "show neighbor"),
+    ("thread", "show thread"), ("drops", "show drops all"), ("ledger", "show ledger"), ("fib", "show fib"),
+    ("vr", "show vr"), ("memory", "show memory"), ("version", "show version"), ("system", "show system"),
+    ("running-config", "show running-config"), ("monitor", "monitor --once -i 0.1"), ("lookup", "lookup 192.0.2.1"),
+    ("audit", "audit"), ("change", "set port p0 mtu 1500 --check"),
+])
+def test_daemon_answers_in_the_documented_shape(real, name, line):
+    found = json.loads(real(*line.split(), "-j"))
+    assert found, line
+    check(found, reference.parse_shape(shapes.SHAPES[name]), name)
+
+
+@pytest.mark.parametrize("line", ["show port", "show port p0", "show interface", "show thread", "show drops all", "show fib",
+                                  "show vr", "show memory", "show ipv4 route", "show neighbor", "monitor --once -i 0.1"])
+def test_tables_of_the_daemon_fit_80_columns(real, line):
+    assert max(map(len, real(*line.split()).splitlines())) <= 80
+
+
+def test_routes_of_linux_are_shown_and_looked_up(real):
+    text = real("show", "ipv4", "route")
+    assert "C * 192.0.2.0/24 is directly connected, p0" in text
+    assert "K * 198.51.100.0/24 via 192.0.2.2, p0" in text
+    assert "K * 203.0.113.0/24 blackhole" in text
+    assert "Route 198.51.100.0/24" in real("show", "ipv4", "route", "198.51.100.77")
+    assert "no route for 9.9.9.9" in real("show", "ipv4", "route", "9.9.9.9", code=1)
+    assert "gateway    192.0.2.2" in real("lookup", "198.51.100.77")
+    assert real("lookup", "9.9.9.9") == "9.9.9.9: no route\n"
+    assert "kernel, RIB and FIB agree" in real("audit")
+
+
+def test_configuration_changes_all_or_nothing(real):
+    before = real("show", "running-config")
+    assert "'mtu' is '99999', expected 68..9600" in real("-c", "set port p0 mtu 9000", "-f", "/dev/null", "set", "port", "p0",
+                                                       "mtu", "99999", code=1)
+    real("delete", "port", "p0", "mtu")
+    script = real.folder / "script"
+    script.write_text("set port p0 mtu 1400\nset port p0 mtu 99999\n")
+    assert f"error: {script}:2: port p0: 'mtu' is '99999'" in real("-f", str(script), code=1)
+    assert real("show", "running-config") == before
+    assert real("set", "port", "p0", "mtu", "1400", "--check") == "valid; it would change:\nset port p0 mtu 1400\n"
+    assert real("set", "port", "p0", "mtu", "1400") == "set port p0 mtu 1400\n"
+    assert json.loads(real("show", "port", "-j"))[0]["mtu"] == 1400
+    assert real("delete", "port", "p0", "mtu") == "delete port p0 mtu\n"
+    assert real("show", "running-config") == before
+
+
+def test_completion_comes_from_the_schema_and_the_state(real):
+    assert real("--complete", "set port p0 mt").startswith("mtu\t")
+    assert real("--complete", "set vport v40 port ").startswith("p0\t")
+    assert real("--complete", "show interface v").startswith("v40\t")
+
+
+def test_ports_come_and_go(real):
+    assert real("port", "attach", "p9", "net_null9") == "port p9 attached\n"
+    assert real("port", "stop", "p9") == "port p9 stopped\n"
+    assert json.loads(real("show", "port", "p9", "-j"))[0]["status"] == "stopped"
+    assert real("port", "start", "p9") == "port p9 started\n"
+    assert real("port", "detach", "p9") == "port p9 detached\n"
+    assert "there is no port p9" in real("show", "port", "p9", code=1)
+    assert "p9" in real("port", "detach", "p9", code=1)
+
+
+def test_saved_configuration_is_what_runs(real):
+    assert real("save") == f"written to {real.folder}/kamuee.conf\n"
+    saved = [line for line in (real.folder / "kamuee.conf").read_text().splitlines() if line[:1] not in ("#", "")]
+    assert saved == real("show", "running-config").splitlines()
+
+
+def test_shutdown_ends_the_daemon(real):
+    assert real("shutdown") == "kamueed stops\n"
+    end = time.monotonic() + 10
+    while (real.folder / "kamuee.sock").exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert "cannot reach kamueed" in real("show", "version", code=3)

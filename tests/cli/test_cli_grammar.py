@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Patterns: matching, abbreviation, ambiguity, what is expected where."""
+import pytest
+
+from kamuee import commands
+from kamuee.errors import UsageError
+from kamuee.grammar import Command, Grammar
+
+GRAMMAR = commands.grammar()
+
+
+def grammar(*patterns, accepts=lambda name, word: True):
+    return Grammar([Command(pattern, "", "") for pattern in patterns], accepts)
+
+
+def match(line, found=GRAMMAR):
+    matched = found.match(line.split())
+    return matched.command.pattern, matched.args
+
+
+@pytest.mark.parametrize("line, args", [
+    ("a", {"a": "a"}), ("a b", {"a": "a", "b": "b"}), ("a X c", {"a": "a", "N": "X", "c": "c"}),
+    ("a d", {"a": "a", "d": "d"}), ("a b e Y", {"a": "a", "b": "b", "e": "e", "M": "Y"}),
+])
+def test_brackets_may_be_left_out_and_bars_choose(line, args):
+    assert match(line, grammar("a [b|N c|d] [e M]")) == ("a [b|N c|d] [e M]", args)
+
+
+@pytest.mark.parametrize("line", ["b", "a c", "a b b", "a b e", "a X", "a e M M", ""])
+def test_other_lines_do_not_match(line):
+    with pytest.raises(UsageError):
+        grammar("a [b|N c|d] [e M]", accepts=lambda name, word: word.isupper()).match(line.split())
+
+
+def test_brackets_nest():
+    found = grammar("a [b [c|d]] (x|y)")
+    assert [bool(match(line, found)) for line in ("a x", "a b y", "a b c x", "a b d y")] == [True] * 4
+    with pytest.raises(UsageError):
+        found.match(["a", "c", "x"])
+
+
+def test_rest_takes_every_word_to_the_end():
+    assert grammar("set L…").match(["set", "a", "b", "-c"]).rest == ["a", "b", "-c"]
+    with pytest.raises(UsageError):
+        grammar("set L…").match(["set"])
+    assert grammar("lab [L…]").match(["lab"]).rest == []
+
+
+@pytest.mark.parametrize("pattern", ["a [b", "a b]", "a (b|c"])
+def test_wrong_pattern_is_found_when_the_program_starts(pattern):
+    with pytest.raises(ValueError):
+        grammar(pattern)
+
+
+def test_exact_word_wins_over_argument_and_longer_word():
+    found = grammar("show [N]", "show all", "show allocation")
+    assert match("show all", found)[0] == "show all"
+
+
+def test_unique_beginning_of_a_keyword_is_enough():
+    assert match("sh ipv4 ro sum") == ("show ipv4 route summary [vr VR]",
+                                       {"show": "show", "ipv4": "ipv4", "route": "route", "summary": "summary"})
+
+
+def test_ambiguous_beginning_lists_the_words():
+    with pytest.raises(UsageError, match="'s' is ambiguous: save, set, show"):
+        match("s port")
+
+
+def test_shutdown_must_be_typed_in_full():
+    assert match("shutdown")[0] == "shutdown"
+    for line in ("shut", "shutdow"):
+        with pytest.raises(UsageError, match="not expected"):
+            match(line)
+
+
+def test_unknown_word_says_where_and_what_was_expected():
+    with pytest.raises(UsageError) as caught:
+        match("show ipv4 routes")
+    assert str(caught.value) == "show ipv4: 'routes' is not expected here\nexpected: route"
+
+
+def test_incomplete_command_says_what_is_missing():
+    with pytest.raises(UsageError) as caught:
+        match("port attach p0")
+    assert str(caught.value) == "the command is not complete: port attach p0\nexpected: DEVARGS"
+
+
+def test_word_after_the_end_is_refused():
+    with pytest.raises(UsageError, match="expected: the end of the line"):
+        match("show ledger now")
+
+
+@pytest.mark.parametrize("word, name", [("192.0.2.0/24", "PREFIX"), ("192.0.2.1", "ADDRESS"), ("::/0", "PREFIX"),
+                                        ("2001:db8::1", "ADDRESS")])
+def test_prefix_and_address_are_told_apart(word, name):
+    assert match(f"show ipv4 route {word}")[1][name] == word
+
+
+@pytest.mark.parametrize("word", ["192.0.2.0/33", "192.0.2", "1.2.3.4/", "::/129", "1.2.3.4/8x", "300.1.1.1", "x", "1.2.3.4/-1"])
+def test_word_that_is_neither_prefix_nor_address_is_refused(word):
+    with pytest.raises(UsageError):
+        match(f"show ipv4 route {word}")
+
+
+def test_port_whose_name_begins_a_keyword_is_not_lost():
+    assert match("show port stat0")[1]["PORT"] == "stat0"

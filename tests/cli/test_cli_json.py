@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""JSON: each command prints its one documented shape, numbers are numbers."""
+import json
+
+import pytest
+
+from kamuee import commands, reference, shapes
+
+EXAMPLES = {
+    "port": ("show port", "show port p0", "show port statistics"),
+    "port-rates": ("show port statistics pps -i 0.1", "show port p0 statistics bps -i 0.1"),
+    "interface": ("show interface", "show interface v40 statistics"),
+    "route": ("show ipv4 route", "show ipv6 route", "show ipv4 route 10.0.0.0/8", "show ipv4 route protocol bgp"),
+    "route-summary": ("show ipv4 route summary", "show ipv6 route summary vr red"),
+    "neighbor": ("show neighbor", "show neighbor vr red"),
+    "thread": ("show thread", "show thread statistics"),
+    "drops": ("show drops", "show drops all"),
+    "ledger": ("show ledger",),
+    "fib": ("show fib", "show fib vr red"),
+    "vr": ("show vr", "show vr red"),
+    "memory": ("show memory",),
+    "version": ("show version",),
+    "system": ("show system",),
+    "running-config": ("show running-config",),
+    "monitor": ("monitor --once -i 0.1",),
+    "change": ("set port p0 mtu 9000", "delete port p0"),
+    "lookup": ("lookup 192.0.2.1",),
+    "audit": ("audit",),
+}
+
+
+@pytest.fixture
+def operations(daemon):
+    daemon.operations = {
+        "running-configuration": lambda given: {"text": "set port p0 devargs net_null0\nset port p0 mtu 9000\n"},
+        "configure": lambda given: {"change": given["line"]},
+        "lookup": lambda given: {"result": [{"address": given["address"][0], "prefix": "192.0.2.0/24", "nexthop": 3,
+                                             "kind": "glean", "interface": "p0", "gateway": "192.0.2.9"}]},
+        "audit": lambda given: {"checked": "1062046", "diverged": "0"},
+    }
+
+
+def test_every_shape_has_an_example():
+    assert set(EXAMPLES) == set(shapes.SHAPES)
+
+
+@pytest.mark.parametrize("name, line", [(name, line) for name, lines in EXAMPLES.items() for line in lines])
+def test_output_has_the_documented_shape(kamuee, operations, name, line):
+    assert commands.grammar().match([w for w in line.split() if w[0] != "-" and w != "0.1"]).command.json == name
+    result = kamuee(*line.split(), "-j")
+    assert (result.code, result.err) == (0, "")
+    check(json.loads(result.out), reference.parse_shape(shapes.SHAPES[name]), name)
+
+
+def check(value, shape, where):
+    """Members are those of the shape, 64-bit numbers no strings."""
+    if isinstance(shape, list):
+        assert isinstance(value, list), where
+        for entry in value:
+            check(entry, shape[0], where)
+    elif isinstance(shape, dict):
+        assert isinstance(value, dict), where
+        assert set(value) <= set(shape), where
+        for name, inner in value.items():
+            check(inner, shape[name], f"{where}/{name}")
+    else:
+        assert not isinstance(value, (dict, list)), where
+        assert not (isinstance(value, str) and value.isdigit()), f"{where}: {value} is a string"
+
+
+def test_numbers_above_2_to_53_keep_all_digits(kamuee, daemon):
+    daemon.state["ledger"]["rx"] = str(2**64 - 1)
+    assert json.loads(kamuee("show", "ledger", "-j").out)["rx"] == 2**64 - 1
+
+
+def test_name_of_digits_stays_a_name(kamuee, daemon):
+    daemon.state["port"][0]["name"] = "10"
+    assert json.loads(kamuee("show", "port", "10", "-j").out)[0]["name"] == "10"
+
+
+def test_empty_lists_are_empty_arrays(kamuee, daemon):
+    del daemon.state["neighbor"]
+    daemon.state["port"] = []
+    daemon.routes = lambda family: []
+    for line in ("show port", "show neighbor", "show ipv4 route"):
+        assert json.loads(kamuee(*line.split(), "-j").out) == []
+
+
+def test_filter_json_is_the_same_as_the_option(kamuee):
+    assert kamuee("-c", "show vr | json").out == kamuee("show", "vr", "-j").out
+
+
+def test_command_without_json_refuses_the_option(kamuee):
+    result = kamuee("save", "-j")
+    assert (result.code, result.err) == (2, "error: 'save' prints no JSON\n")

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The monitor: rates from two looks, the screen at 80x24, its end, a daemon that restarts."""
+import copy
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from kamuee import sample, screen
+from kamuee.client import Client
+
+
+def looks(daemon, change, seconds=2.0):
+    """Two looks, `seconds` apart, between which `change` was done to the daemon's state."""
+    times = iter((10.0, 10.0 + seconds))
+    before = sample.look(Client(daemon.path), lambda: next(times))
+    change(daemon.state)
+    return before, sample.look(Client(daemon.path), lambda: next(times))
+
+
+def busy(state):
+    port = state["port"][0]["statistics"]
+    port.update({"rx-packets": str(int(port["rx-packets"]) + 2_000_000), "rx-bytes": str(int(port["rx-bytes"]) + 10**9)})
+    for interface, n in zip(state["interface"], (5, 7)):
+        interface["statistics"]["drop-packets"] = str(int(interface["statistics"]["drop-packets"]) + n)
+    state["thread"][2]["statistics"].update({"busy-cycles": "1650", "idle-cycles": "350"})
+    state["thread"][1]["cpu-time"] = str(int(state["thread"][1]["cpu-time"]) + 500_000_000)
+    state["drop"][2]["packets"] = "13"
+    state["vr"][0]["fib"][0]["updates"] = str(int(state["vr"][0]["fib"][0]["updates"]) + 3000)
+
+
+def test_sample_holds_what_changed_by_the_second(daemon):
+    found = sample.measured(*looks(daemon, busy))
+    port = found["port"][0]
+    assert (port["rx-pps"], port["rx-bps"], port["tx-pps"], port["drop-pps"]) == (1e6, 4e9, 0, 6)
+    assert [thread["load"] for thread in found["thread"]] == [0, 0.25, 0.9]
+    assert found["drop"] == [{"name": "inject_no_forwarder", "severity": "config", "pps": 5,
+                              "sentence": "no forwarder serves the port of the interface"}]
+    assert found["table"][0]["updates-ps"] == 1500
+    assert (found["held"], found["imbalance"]) == (3, 0)
+
+
+def test_sample_across_a_restart_of_the_daemon_has_no_false_rates(daemon):
+    def restart(state):
+        busy(state)
+        state["system"]["pid"] += 1
+    found = sample.measured(*looks(daemon, restart))
+    assert (found["port"][0]["rx-pps"], found["drop"]) == (0, [])
+
+
+def test_port_that_appears_has_no_rate_yet(daemon):
+    def attach(state):
+        state["port"].append({**copy.deepcopy(state["port"][0]), "name": "p9"})
+    found = sample.measured(*looks(daemon, attach))
+    assert (found["port"][2]["name"], found["port"][2]["rx-pps"]) == ("p9", None)
+
+
+def drawn(found, trail, width=80, height=24, trouble=""):
+    console = Console(file=io.StringIO(), width=width, height=height)
+    console.print(screen.screen(found, trail, trouble, width, height))
+    return console.file.getvalue().splitlines()
+
+
+@pytest.fixture
+def shown(daemon):
+    return sample.measured(*looks(daemon, busy))
+
+
+@pytest.mark.parametrize("width, height, times", [(80, 24, 1), (80, 24, 20), (80, 40, 5), (200, 60, 9), (80, 24, 0)])
+def test_screen_fits_the_terminal_whatever_there_is_to_show(shown, width, height, times):
+    for name in ("port", "thread", "table", "drop"):
+        shown[name] *= times
+    trail = screen.Trail()
+    for _ in range(300):
+        trail.add(shown)
+    lines = drawn(shown, trail, width, height)
+    assert len(lines) <= height
+    assert max(map(len, lines)) <= width
+    assert lines[-1].strip() == "q quits"
+    assert any("imbalance 0" in line for line in lines)
+
+
+def test_screen_counts_what_does_not_fit(shown):
+    shown["port"] *= 30
+    text = "\n".join(drawn(shown, screen.Trail()))
+    n_shown = sum(line.startswith(("p0 ", "p1 ")) for line in text.splitlines())
+    assert f"… {60 - n_shown} more ports" in text
+
+
+def test_screen_shows_rates_load_tables_and_drops(shown):
+    trail = screen.Trail()
+    trail.add(shown)
+    text = "\n".join(drawn(shown, trail))
+    for part in ("p0", "1.00M", "4.00G", "forwarder/1", "90%", "901,899", "1.50k", "inject_no_forwarder", "held 3"):
+        assert part in text, part
+
+
+def test_screen_says_why_nothing_comes():
+    assert "cannot reach" in drawn(None, screen.Trail(), trouble="cannot reach kamueed at /x")[0]
+
+
+@pytest.mark.parametrize("values, expected", [([], ""), ([0, 0], "▁▁"), ([1, 7, 8, 0], "▂▇█▁"), ([5], "█")])
+def test_sparkline_is_relative_to_its_largest_value(values, expected):
+    assert screen.sparkline(values) == expected
+
+
+@pytest.mark.parametrize("room, wanted, given", [
+    (10, [2, 3], [2, 3]), (4, [9, 9], [2, 2]), (5, [1, 9, 0], [1, 3, 1]), (1, [5, 5], [1, 1])])
+def test_lines_are_shared_by_need(room, wanted, given):
+    assert screen.share(room, wanted) == given
+
+
+def test_once_prints_plain_tables(kamuee):
+    result = kamuee("monitor", "--once", "-i", "0.1")
+    assert (result.code, result.err) == (0, "")
+    assert [line.split()[0] for line in result.out.splitlines() if line][:3] == ["Port", "p0", "p1"]
+    assert "imbalance 0" in result.out
+    assert max(map(len, result.out.splitlines())) <= 80
+
+
+def test_without_once_json_comes_line_by_line(program):
+    process = program(["monitor", "-j", "-i", "0.1"])
+    found = [json.loads(process.stdout.readline()) for _ in range(2)]
+    assert {"port", "thread", "table", "drop"} <= set(found[0])
+    assert found[1]["seconds"] >= 0.1
+    process.stdout.close()
+    assert process.wait(timeout=20) == 0
+
+
+@pytest.mark.parametrize("key, code", [("q", 0), ("\x03", 130)])
+def test_full_screen_shows_and_ends_with_a_key(terminal, key, code):
+    screen_of = terminal("monitor", "-i", "0.2")
+    screen_of.until("forwarder/1")
+    screen_of.type(key)
+    assert screen_of.wait() == code
+
+
+def test_full_screen_waits_for_a_daemon_that_went_away(terminal, daemon, tmp_path):
+    screen_of = terminal("monitor", "-i", "0.2")
+    screen_of.until("forwarder/1")
+    hidden = tmp_path / "hidden"
+    (tmp_path / "kamuee.sock").rename(hidden)
+    screen_of.until("cannot reach kamueed")
+    hidden.rename(tmp_path / "kamuee.sock")
+    screen_of.until("q quits")
+    screen_of.type("q")
+    assert screen_of.wait() == 0

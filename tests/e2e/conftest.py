@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""End-to-end tests: real kernels, real FRR and BIRD, real kamueed, in network namespaces. Root only.
+
+Run: sudo /usr/bin/python3 -m pytest tests/e2e            KEEP=1 leaves the topologies up
+
+Isolation. The pytest process moves into a mount and network namespace of its own, with empty /run/netns,
+FRR directories and lab directory: nothing collides with the machine or with another run, and what a killed
+run leaves dies with it. With KEEP=1 there is no isolation, so that `kamuee lab exec` finds what is left.
+
+The oracle. Fixture `kind` runs a test twice: with the Linux kernel as the router, and with kamueed. The same
+assertions hold on both; a test that fails on the kernel is a wrong test.
+
+The end of every test with kamueed, without a word in the test: the ledger balances (no packet disappeared
+without a reason), and the FIB equals the kernel's table.
+"""
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "cli"))
+
+from kamuee.lab import kamueenode, measure                                      # noqa: E402
+from kamuee.lab.errors import LabError                                          # noqa: E402
+from kamuee.lab.kamueenode import KamueeNode                                    # noqa: E402
+
+import support                                                                  # noqa: E402
+
+CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
+EMPTY_DIRECTORIES = ("/run/netns", "/var/run/frr", "/etc/frr", "/run/kamuee-lab")
+
+
+def why_not() -> str | None:
+    """Why the tests cannot run here."""
+    if os.geteuid() != 0:
+        return "the end-to-end tests make network namespaces, which needs root: sudo make e2e"
+    return None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if why_not() or support.KEEP:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNS | CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "unshare: cannot make a private mount and network namespace")
+    commands = ["mount --make-rprivate /", "ip link set lo up"]
+    for directory in EMPTY_DIRECTORIES:
+        commands += [f"mkdir -p {directory}", f"mount -t tmpfs tmpfs {directory}"]
+    commands.append("chown frr:frr /var/run/frr /etc/frr")
+    subprocess.run(" && ".join(commands), shell=True, check=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    reason = why_not()
+    if reason is None:
+        return
+    if os.environ.get("CI"):
+        pytest.exit(reason, 1)
+    for item in items:
+        item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def kamueed() -> str:
+    """The daemon under test."""
+    try:
+        return str(kamueenode.find_kamueed())
+    except LabError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module", params=["kernel", "kamueed"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """Who forwards in the router under test: the value of `kind:` in the lab file."""
+    if request.param == "kernel":
+        return "router"
+    request.getfixturevalue("kamueed")
+    return "kamuee"
+
+
+@pytest.fixture(scope="module")
+def labs(request: pytest.FixtureRequest):
+    """Starts labs: labs(TEXT, kind) puts the kind for $ROUTER; all are taken down after the module."""
+    started = support.Labs(request.module.__name__.removeprefix("test_"))
+    yield started
+    started.stop()
+
+
+@pytest.fixture(autouse=True)
+def end_of_every_test(request: pytest.FixtureRequest):
+    yield
+    if "labs" not in request.fixturenames:
+        return
+    for lab in request.getfixturevalue("labs").running:
+        for node in lab.nodes.values():
+            if isinstance(node, KamueeNode) and node.kamueed_pid():
+                support.eventually(lambda: measure.ledger(node)["imbalance"] == 0, 5,
+                                   lambda: f"the ledger of {node.name} does not balance: {measure.ledger(node)}")
+                for vr in ["default", *node.vrs]:
+                    support.eventually(lambda: not measure.fib_differences(node, vr), 10,
+                                       lambda: f"FIB and kernel differ in vr {vr} of {node.name}: "
+                                               + "; ".join(measure.fib_differences(node, vr)))

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A kamueed of its own in a network namespace, without a lab: for tests of configuration and RESTCONF."""
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from kamuee.client import Client
+
+from support import eventually
+
+START_S = 20
+
+
+class Daemon:
+    """Namespace NAME with veth pairs a0-b0, a1-b1, a2-b2; kamueed in it with the configuration given."""
+
+    def __init__(self, binary: str, name: str):
+        self.binary, self.name = binary, name
+        self.dir = Path(tempfile.mkdtemp(prefix=f"{name}-"))
+        self.file, self.log = self.dir / "kamuee.conf", self.dir / "log"
+        self.socket = self.dir / "kamuee.sock"
+        self.client = Client(str(self.socket))
+        self.process = None
+        subprocess.run(["ip", "netns", "add", name], check=True)
+        self.run("ip link set lo up")
+        for i in range(3):
+            self.run(f"ip link add a{i} type veth peer name b{i}")
+            self.run(f"ip link set a{i} up")
+            self.run(f"ip link set b{i} up")
+
+    def run(self, command: str, check: bool = True) -> str:
+        return subprocess.run(["ip", "netns", "exec", self.name, *command.split()], check=check, capture_output=True,
+                              text=True).stdout
+
+    def command(self, *more: str) -> list[str]:
+        # nsenter keeps the mount namespace, so that /run/netns is the one of the test
+        return ["nsenter", f"--net=/run/netns/{self.name}", self.binary, "--config", str(self.file), "--run-dir",
+                str(self.dir), "--memory", "128", "--no-huge", *more]
+
+    def start(self, config: str) -> "Daemon":
+        self.file.write_text(config)
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(self.command(), stdout=log, stderr=log)
+        eventually(self._is_up, START_S, lambda: self.log.read_text()[-2000:])
+        return self
+
+    def _is_up(self) -> bool:
+        assert self.process.poll() is None, "kamueed ended"
+        return self.socket.exists() and bool(self.client.state("system"))
+
+    def refused(self, config: str) -> tuple[int, str]:
+        """Exit code and last words of a start that is to fail."""
+        self.file.write_text(config)
+        done = subprocess.run(self.command(), capture_output=True, text=True, timeout=START_S)
+        return done.returncode, done.stderr
+
+    def stop(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            assert self.process.wait(10) == 0, self.log.read_text()[-2000:]
+        self.process = None
+
+    def reload(self, config: str) -> str:
+        """What is logged between a SIGHUP with this file and its outcome."""
+        before = self.log.stat().st_size
+        self.file.write_text(config)
+        os.kill(self.process.pid, signal.SIGHUP)
+        return eventually(lambda: (said := self.log.read_text()[before:]).count("\n") and said, 10, "an answer to SIGHUP")
+
+    def configure(self, *lines: str) -> list[str]:
+        return self.client.call("configure", line=list(lines)).get("change", [])
+
+    def running(self) -> str:
+        return self.client.call("running-configuration")["text"]
+
+    def links(self, namespace: str | None = None) -> set[str]:
+        said = subprocess.run(["ip", "-n", namespace or self.name, "-br", "link"], check=True, capture_output=True, text=True)
+        return {line.split()[0].partition("@")[0] for line in said.stdout.splitlines()}
+
+    def ask(self, method: str, target: str, body: bytes = b"", keep: bool = False) -> socket.socket | bytes:
+        """One raw request; the open connection when `keep`, else all bytes of the answer."""
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(30)
+        connection.connect(str(self.socket))
+        connection.sendall(f"{method} {target} HTTP/1.1\r\nHost: k\r\nConnection: close\r\nContent-Length: {len(body)}\r\n"
+                           "Content-Type: application/yang-data+json\r\n\r\n".encode() + body)
+        if keep:
+            return connection
+        with connection:
+            return b"".join(iter(lambda: connection.recv(65536), b""))
+
+    def end(self) -> None:
+        try:
+            self.stop()
+        finally:
+            if self.process:
+                self.process.kill()
+                self.process.wait()
+            for _ in range(10):
+                if subprocess.run(["ip", "netns", "del", self.name], capture_output=True).returncode == 0:
+                    break
+                time.sleep(0.1)
+            subprocess.run(["rm", "-rf", str(self.dir)], check=True)

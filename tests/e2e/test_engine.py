@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The structure behind the FIB is changed while packets flow and routes come and go."""
+import pytest
+
+from kamuee.errors import DaemonError
+from kamuee.lab import measure
+
+from support import Pinging, assert_reaches, eventually
+
+TWO_HOSTS = """
+nodes:
+  h1:
+    kind: host
+    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
+    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  r:
+    kind: kamuee
+    memory: 1024
+    interfaces:
+      p0: [10.1.0.1/24, "fd00:1::1/64"]
+      p1: [10.2.0.1/24, "fd00:2::1/64"]
+    routes: [192.0.2.0/24 via 10.2.0.2, "2001:db8:2::/48 via fd00:2::2"]
+  h2:
+    kind: host
+    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"], lo: [192.0.2.1/32, "2001:db8:2::1/128"]}
+    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+links:
+  - [h1:eth0, r:p0]
+  - [r:p1, h2:eth0]
+"""
+TARGETS = ("192.0.2.1", "2001:db8:2::1")
+
+
+@pytest.fixture(scope="module")
+def lab(labs, kamueed):
+    lab = labs(TWO_HOSTS)
+    for target in TARGETS:
+        assert_reaches(lab["h1"], target)
+    return lab
+
+
+def engines(router) -> list[str]:
+    return [fib["engine"] for vr in measure.client(router).entries("vr") for fib in vr["fib"]]
+
+
+def configure(router, line: str) -> None:
+    measure.client(router).call("configure", line=[line])
+
+
+def test_engine_changes_live_without_the_loss_of_a_packet(lab):
+    router = lab["r"]
+    pings = [Pinging(lab["h1"], target) for target in TARGETS]
+    for engine in ("dir24_8", "lpm", "poptrie", "dir24_8"):
+        configure(router, f"set fib-engine {engine}")
+        assert engines(router) == [engine, engine]
+        churn = [f"route add 198.51.{i // 256}.{i % 256}/32 via 10.2.0.2" for i in range(600)]
+        router.namespace.ip_batch(churn)
+        router.namespace.ip_batch([line.replace(" add ", " del ") for line in churn])
+        assert measure.client(router).call("audit")["diverged"] == 0
+    for result in [pinging.stop() for pinging in pings]:
+        assert result.sent > 100 and result.lost == 0, result.said
+
+
+def test_engine_without_memory_is_refused_and_the_old_one_stays(lab):
+    router = lab["r"]
+    configure(router, "set fib-engine poptrie")
+    lines = [f"set vr v{i} table {1000 + i} fib-engine dir24_8" for i in range(12)]
+    with pytest.raises(DaemonError, match=r"set memory \d+"):
+        measure.client(router).call("configure", line=lines)
+    assert engines(router) == ["poptrie", "poptrie"]
+    assert_reaches(lab["h1"], TARGETS[0])
+
+
+def test_engine_that_fills_up_gives_way_to_poptrie_and_packets_flow_on(lab):
+    router = lab["r"]
+    configure(router, "set fib-engine lpm")
+    pinging = Pinging(lab["h1"], TARGETS[0])
+    routes = [f"route add {20 + i // 65536}.{i // 256 % 256}.{i % 256}.0/24 via 10.2.0.2" for i in range(151_000)]
+    router.namespace.ip_batch(routes)
+    eventually(lambda: engines(router) == ["poptrie", "lpm"], 60, lambda: f"IPv4 goes back to poptrie: {engines(router)}", 0.5)
+    eventually(lambda: measure.client(router).entries("vr")[0]["fib"][0]["routes"] > 151_000, 30, "all routes are in the FIB", 0.5)
+    assert measure.client(router).call("lookup", address=["22.1.2.3"])["result"][0]["prefix"] == "22.1.2.0/24"
+    result = pinging.stop()
+    assert result.lost == 0, result.said
+    router.namespace.ip_batch([line.replace(" add ", " del ") for line in routes])

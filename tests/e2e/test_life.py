@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""kamueed's own life: only it carries traffic; it is killed and restarted; it stops in order."""
+import os
+import signal
+import subprocess
+
+import pytest
+
+from kamuee.lab import measure
+from kamuee.lab.kamueenode import find_kamueed
+
+from support import Pinging, assert_reaches, eventually, ping, reaches, rx_packets
+
+LINE = """
+nodes:
+  h1:
+    kind: host
+    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
+    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  r:
+    kind: kamuee
+    daemon: frr
+    interfaces:
+      p0: [10.1.0.1/24, "fd00:1::1/64"]
+      p1: [10.12.0.1/24, "fd00:12::1/64"]
+      p2: [10.2.0.1/24]
+    asn: 65001
+    neighbors: [{address: 10.12.0.2, asn: 65002}, {address: "fd00:12::2", asn: 65002}]
+    networks: [10.1.0.0/24, "fd00:1::/64"]
+  r2:
+    kind: router
+    daemon: bird
+    interfaces: {p1: [10.12.0.2/24, "fd00:12::2/64"], lo: [198.51.100.1/32, "2001:db8:100::1/128"]}
+    asn: 65002
+    neighbors: [{address: 10.12.0.1, asn: 65001}, {address: "fd00:12::1", asn: 65001}]
+    networks: [198.51.100.0/24, "2001:db8:100::/48"]
+  h2:                                              # reached without any routing daemon
+    kind: host
+    interfaces: {eth0: [10.2.0.2/24]}
+    routes: [default via 10.2.0.1]
+links:
+  - [r:p2, h2:eth0]
+  - [h1:eth0, r:p0]
+  - [r:p1, r2:p1]
+"""
+TARGETS = ("198.51.100.1", "2001:db8:100::1")
+
+
+@pytest.fixture(scope="module")
+def lab(labs, kamueed):
+    lab = labs(LINE)
+    for target in TARGETS:
+        assert_reaches(lab["h1"], target, 30)
+    return lab
+
+
+def assert_all_reached(lab) -> None:
+    for target in TARGETS:
+        # A BGP session may break only now, take its routes along for a moment and come back: that is its right.
+        eventually(lambda: ping(lab["h1"], target, 50, 0.005).lost == 0, 60, f"{target} is reached without loss", 0.5)
+
+
+def test_the_kernel_forwards_nothing(lab):
+    said = lab["r"].run("sysctl -n net.ipv4.ip_forward net.ipv6.conf.all.forwarding").split()
+    assert said == ["0", "0"]
+
+
+def test_what_crosses_the_router_has_crossed_kamueed(lab):
+    before = measure.port_packets(lab["r"])
+    assert ping(lab["h1"], TARGETS[0], 200, 0.005).lost == 0
+    after = measure.port_packets(lab["r"])
+    for port in ("p0", "p1"):
+        assert after[port][0] - before[port][0] >= 200 and after[port][1] - before[port][1] >= 200
+
+
+def test_while_kamueed_is_stopped_no_traffic_passes(lab):
+    pid = lab["r"].kamueed_pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        passed = rx_packets(lab["r2"], "p1")
+        for target in TARGETS:
+            assert ping(lab["h1"], target, 3).received == 0
+        assert rx_packets(lab["r2"], "p1") == passed
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert_all_reached(lab)
+
+
+def test_it_stops_in_order_within_two_seconds_and_the_traffic_with_it(lab):
+    router = lab["r"]
+    assert router.stop_kamueed() < 2
+    log = router.log.read_text()
+    assert "AddressSanitizer" not in log and "bug_on" not in log
+    for target in TARGETS:
+        assert not reaches(lab["h1"], target)
+    router.start_kamueed()
+    assert_all_reached(lab)
+
+
+def test_killed_and_restarted_it_carries_everything_again(lab):
+    router = lab["r"]
+    router.kill_kamueed()
+    assert not reaches(lab["h1"], TARGETS[0])
+    router.start_kamueed()
+    assert_all_reached(lab)
+    eventually(lambda: all(router.frr.sessions().values()), 60, "the BGP sessions are up again", 0.2)
+
+
+def test_a_routing_daemon_killed_and_restarted_does_not_stop_kamueed(lab):
+    router = lab["r"]
+    pid = router.kamueed_pid()
+    assert_reaches(lab["h1"], "10.2.0.2")
+    pinging = Pinging(lab["h1"], "10.2.0.2")
+    router.frr.kill()
+    router.frr.start()
+    eventually(lambda: len(router.frr.sessions()) == 2 and all(router.frr.sessions().values()), 60,
+               "the BGP sessions are up again", 0.2)
+    result = pinging.stop()
+    assert result.lost == 0, result.said
+    assert router.kamueed_pid() == pid
+    assert_all_reached(lab)
+
+
+def test_a_second_kamueed_in_the_same_run_directory_is_refused_and_harms_nothing(lab):
+    router = lab["r"]
+    pid = router.kamueed_pid()
+    second = router.popen([str(find_kamueed()), "--config", str(router.config_file), "--run-dir",
+                           str(router.run_dir)], stdout=subprocess.PIPE)
+    said = second.communicate(timeout=30)[0].decode()
+    assert second.returncode != 0, said
+    assert str(router.run_dir) in said or "already" in said or "busy" in said, said
+    assert router.kamueed_pid() == pid
+    assert_all_reached(lab)
+
+
+@pytest.mark.parametrize("line, says", [
+    ("set port p0 mtu 99999", "mtu"), ("set thread 9999 forwarder port p0 rx-queue 0", "9999"),
+    ("set port p9 devargs net_af_packet9,iface=nonesuch", "nonesuch"), ("sett port", "sett"),
+    ("set port p0 colour red", "colour")])
+def test_a_configuration_that_cannot_be_stops_the_start_and_names_the_line(lab, tmp_path, line, says):
+    config = tmp_path / "bad.conf"
+    config.write_text(f"set memory 128\nset port p0 devargs net_null0\n{line}\n")
+    done = lab["h1"].popen([str(find_kamueed()), "--config", str(config), "--run-dir", str(tmp_path)],
+                           stdout=subprocess.PIPE)
+    said = done.communicate(timeout=30)[0].decode()
+    assert done.returncode != 0, said
+    assert says in said, said

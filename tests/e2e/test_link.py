@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Interfaces that go down and up, neighbours that change their MAC address, hosts that move."""
+import pytest
+
+from support import Pinging, assert_reaches, eventually, ping, reaches
+
+LINE = """
+nodes:
+  h1:
+    kind: host
+    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
+    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  r:
+    kind: $ROUTER
+    interfaces: {p0: [10.1.0.1/24, "fd00:1::1/64"], p1: [10.2.0.1/24, "fd00:2::1/64"]}
+  h2:
+    kind: host
+    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"], lo: [198.51.100.1/32, "2001:db8:100::1/128"]}
+    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+links:
+  - [h1:eth0, r:p0]
+  - [r:p1, h2:eth0]
+"""
+TARGETS = ("10.2.0.2", "fd00:2::2", "198.51.100.1", "2001:db8:100::1")
+
+
+@pytest.fixture(scope="module")
+def lab(labs, kind):
+    lab = labs(LINE, kind)
+    add_routes(lab)
+    return lab
+
+
+def add_routes(lab) -> None:
+    lab["r"].ip("route replace 198.51.100.0/24 via 10.2.0.2")
+    lab["r"].ip("route replace 2001:db8:100::/48 via fd00:2::2")
+
+
+def assert_all_reached(lab) -> None:
+    for target in TARGETS:
+        assert_reaches(lab["h1"], target)
+
+
+def test_an_interface_set_down_stops_carrying_and_carries_again(lab):
+    assert_all_reached(lab)
+    lab["r"].ip("link set dev p1 down")
+    for target in TARGETS:
+        eventually(lambda: not reaches(lab["h1"], target), 5, f"{target} is not reached through a port set down")
+    lab["r"].ip("link set dev p1 up")
+    eventually(lambda: lab["r"].ip_json("link show dev p1")[0]["operstate"] in ("UP", "UNKNOWN"), 5)
+    add_routes(lab)                                  # the kernel has deleted them with the link
+    assert_all_reached(lab)
+
+
+def test_a_cable_pulled_and_put_back(lab):
+    assert_all_reached(lab)
+    lab["h2"].ip("link set dev eth0 down")
+    for target in TARGETS:
+        eventually(lambda: not reaches(lab["h1"], target), 5, f"{target} is not reached over a pulled cable")
+    eventually(lambda: "NO-CARRIER" in lab["r"].ip_json("link show dev p1")[0]["flags"], 5,
+               "the router's interface shows the loss of carrier")
+    lab["h2"].ip("link set dev eth0 up")
+    for route in ("default via 10.2.0.1", "-6 default via fd00:2::1"):
+        family, words = ("-6", route[3:]) if route.startswith("-6") else ("-4", route)
+        lab["h2"].ip(f"{family} route replace {words}")
+    add_routes(lab)
+    assert_all_reached(lab)
+
+
+def test_a_neighbour_that_changes_its_mac_address_and_says_so_is_followed(lab):
+    assert_all_reached(lab)
+    # Announce the new address as a host does that takes one over (RFC 5227, RFC 4861 section 7.2.6).
+    lab["h2"].namespace.sysctl({"net.ipv4.conf.eth0.arp_notify": "1", "net.ipv6.conf.eth0.ndisc_notify": "1"})
+    lab["h2"].ip("link set dev eth0 address 02:aa:bb:cc:dd:02")
+    assert_all_reached(lab)
+    for target in TARGETS:
+        assert ping(lab["h1"], target, 50, 0.005).lost == 0
+
+
+def test_an_address_that_moves_to_another_mac_without_a_word_is_found_again(lab):
+    assert_all_reached(lab)
+    # Let the router doubt its neighbours after 2 s instead of half a minute.
+    for family in ("ipv4", "ipv6"):
+        lab["r"].namespace.sysctl({f"net.{family}.neigh.p1.base_reachable_time_ms": "2000",
+                                   f"net.{family}.neigh.p1.delay_first_probe_time": "1"})
+    lab["h2"].namespace.sysctl({"net.ipv4.conf.eth0.arp_notify": "0", "net.ipv6.conf.eth0.ndisc_notify": "0"})
+    lab["h2"].ip("link set dev eth0 address 02:aa:bb:cc:dd:03")
+    for target in TARGETS:
+        assert_reaches(lab["h1"], target, 25)
+
+
+def test_other_ports_do_not_notice_an_interface_that_flaps(lab):
+    assert_all_reached(lab)
+    pinging = Pinging(lab["h1"], "10.1.0.1")
+    for _ in range(5):
+        lab["r"].ip("link set dev p1 down")
+        lab["r"].ip("link set dev p1 up")
+    add_routes(lab)
+    result = pinging.stop()
+    assert result.lost <= 1, result.said
+    assert_all_reached(lab)

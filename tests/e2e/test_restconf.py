@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""RESTCONF of a living kamueed: its answers against the schema, long tables, readers that stall or leave."""
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from daemon import Daemon
+from support import eventually
+
+YANG = Path(__file__).resolve().parents[2] / "yang"
+N_ROUTES = 200_000
+ROUTES = "/restconf/data/kamuee:state/routes=default,ipv4"
+
+
+@pytest.fixture(scope="module")
+def daemon(kamueed):
+    daemon = Daemon(kamueed, "rc-e2e")
+    daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_null0 enabled false\n"
+                 "set vport v40 port p0 vlan 40\nset vr red table 77\nset interface v40 vr red\n")
+    daemon.run("ip address add 10.0.0.1/24 dev p0")
+    daemon.run("ip address add 2001:db8::1/64 dev p0 nodad")
+    daemon.run("ip neighbor add 10.0.0.2 lladdr 02:00:00:00:00:02 dev p0")
+    daemon.run("ip route add 192.0.2.0/24 via 10.0.0.2")
+    daemon.run("ip route add blackhole 198.51.100.0/24")
+    daemon.run("ip -6 route add 2001:db8:1::/48 via 2001:db8::2")
+    eventually(lambda: any(row["prefix"] == "2001:db8:1::/48" for row in daemon.client.rows("routes=default,ipv6", "route")),
+               10, "the routes arrive")
+    yield daemon
+    daemon.end()
+
+
+@pytest.fixture(scope="module")
+def many_routes(daemon):
+    batch = daemon.dir / "routes"
+    batch.write_text("".join(f"route add 2{i >> 16}.{i >> 8 & 255}.{i & 255}.0/24 via 10.0.0.2\n" for i in range(N_ROUTES)))
+    daemon.run(f"ip -batch {batch}")
+    eventually(lambda: fib_routes(daemon) >= N_ROUTES, 60, "the routes are in the FIB")
+
+
+def fib_routes(daemon) -> int:
+    return daemon.client.state("vr=default/fib=ipv4")[0]["routes"]
+
+
+def resident(daemon) -> int:
+    return daemon.client.state("system")["rss"]
+
+
+def body_of(answer: bytes) -> bytes:
+    head, _, rest = answer.partition(b"\r\n\r\n")
+    assert b" 200 " in head.splitlines()[0], answer[:300]
+    if b"chunked" not in head:
+        return rest
+    pieces, at = [], 0
+    while True:
+        end = rest.index(b"\r\n", at)
+        size = int(rest[at:end], 16)
+        if not size:
+            return b"".join(pieces)
+        pieces.append(rest[end + 2:end + 2 + size])
+        at = end + 2 + size + 2
+
+
+def assert_in_schema(daemon, data: dict) -> None:
+    """yanglint takes the whole datastore, as any client could validate it."""
+    file = daemon.dir / "data.json"
+    file.write_text(json.dumps(data))
+    done = subprocess.run(["yanglint", "-p", str(YANG), "-t", "data", str(YANG / "kamuee.yang"), str(file)],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_whole_datastore_is_as_the_schema_says(daemon):
+    data = json.loads(body_of(daemon.ask("GET", "/restconf/data")))["ietf-restconf:data"]
+    assert {"kamuee:port", "kamuee:vport", "kamuee:vr", "kamuee:interface", "kamuee:state"} <= set(data)
+    state = data["kamuee:state"]
+    assert set(state) == {"system", "port", "interface", "thread", "drop", "ledger", "vr", "neighbor"}
+    assert_in_schema(daemon, data)
+
+
+@pytest.mark.parametrize("family", ["ipv4", "ipv6"])
+def test_routes_are_as_the_schema_says(daemon, family):
+    table = json.loads(body_of(daemon.ask("GET", ROUTES.replace("ipv4", family))))["kamuee:routes"]
+    assert table[0]["route"]
+    assert_in_schema(daemon, {"kamuee:state": {"routes": table}})
+
+
+def test_output_of_operations_is_as_the_schema_says(daemon):
+    for name, given in {"lookup": {"address": ["192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8:1::1"]}, "audit": {},
+                        "running-configuration": {}, "complete": {"line": "set port "}}.items():
+        answer = daemon.ask("POST", f"/restconf/operations/kamuee:{name}", json.dumps({"kamuee:input": given}).encode())
+        output = json.loads(body_of(answer))["kamuee:output"]
+        file = daemon.dir / "reply.json"
+        file.write_text(json.dumps({f"kamuee:{name}": output}))
+        done = subprocess.run(["yanglint", "-p", str(YANG), "-t", "reply", str(YANG / "kamuee.yang"), str(file)],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_lookup_says_what_the_fib_does(daemon):
+    found = {r["address"]: r for r in daemon.client.call(
+        "lookup", address=["192.0.2.1", "198.51.100.1", "203.0.113.1", "10.0.0.1", "2001:db8:1::1"])["result"]}
+    assert (found["192.0.2.1"]["prefix"], found["192.0.2.1"]["kind"]) == ("192.0.2.0/24", "adjacency")
+    assert (found["192.0.2.1"]["interface"], found["192.0.2.1"]["gateway"]) == ("p0", "10.0.0.2")
+    assert found["198.51.100.1"]["kind"] == "blackhole"
+    assert found["203.0.113.1"]["nexthop"] == 0 and "prefix" not in found["203.0.113.1"]
+    assert found["10.0.0.1"]["kind"] == "local"
+    assert found["2001:db8:1::1"]["prefix"] == "2001:db8:1::/48"
+
+
+def test_routes_are_filtered_by_prefix_protocol_and_type(daemon):
+    def prefixes(**query: str) -> list[str]:
+        return [row["prefix"] for row in daemon.client.rows("routes=default,ipv4", "route", query)]
+    assert prefixes(prefix="192.0.2.0/24", match="exact") == ["192.0.2.0/24"]
+    assert prefixes(prefix="192.0.2.77/32", match="longest") == ["192.0.2.0/24"]
+    assert prefixes(prefix="203.0.113.1/32", match="longest") == []
+    assert prefixes(type="blackhole") == ["198.51.100.0/24"]
+    assert set(prefixes(prefix="10.0.0.0/8", match="longer", protocol="kernel")) >= {"10.0.0.0/24", "10.0.0.1/32"}
+
+
+def test_a_long_table_streams_whole_and_costs_no_memory(daemon, many_routes):
+    before, start = resident(daemon), time.monotonic()
+    n = sum(1 for row in daemon.client.rows("routes=default,ipv4", "route") if row["prefix"].endswith(".0/24"))
+    print(f"{n} routes in {time.monotonic() - start:.2f} s")
+    assert n >= N_ROUTES
+    assert resident(daemon) - before < 8 << 20
+
+
+def test_readers_that_stall_or_leave_harm_nobody(daemon, many_routes):
+    before = resident(daemon)
+    stalled = [daemon.ask("GET", ROUTES, keep=True) for _ in range(40)]
+    waits = []
+    for _ in range(20):
+        start = time.monotonic()
+        daemon.client.state("ledger")
+        waits.append(time.monotonic() - start)
+    print(f"slowest answer beside 40 stalled readers: {max(waits) * 1000:.1f} ms")
+    assert max(waits) < 1
+    assert resident(daemon) - before < 40 * 512 << 10
+    daemon.run("ip route add 203.0.113.0/24 via 10.0.0.2")           # and the table goes on changing
+    eventually(lambda: list(daemon.client.rows("routes=default,ipv4", "route", {"prefix": "203.0.113.0/24"})), 5, "the new route")
+    daemon.run("ip route del 203.0.113.0/24")
+    for connection in stalled[:36]:
+        connection.close()                                           # some leave,
+    rows = sum(1 for _ in daemon.client.rows("routes=default,ipv4", "route"))
+    for connection in stalled[36:]:                                  # some read on
+        with connection:
+            body = body_of(b"".join(iter(lambda c=connection: c.recv(1 << 20), b"")))
+        assert abs(body.count(b'"prefix"') - rows) <= 1
+        assert body.endswith(b"]}]}\n")
+    assert daemon.client.state("ledger")["imbalance"] is not None
+
+
+def test_garbage_on_the_socket_is_answered_in_json_or_not_at_all(daemon):
+    for method, target, status in (("BREW", "/", 501), ("GET", "/nowhere", 404), ("GET", "/restconf/data/kamuee:prot", 404),
+                                   ("DELETE", "/restconf/data/kamuee:state/port=p0", 405)):
+        answer = daemon.ask(method, target)
+        assert f" {status} ".encode() in answer.splitlines()[0]
+        assert "ietf-restconf:errors" in json.loads(answer.partition(b"\r\n\r\n")[2])
+    assert daemon.client.state("system")["pid"] > 0
+
+
+def test_the_socket_is_closed_to_strangers(daemon):
+    assert daemon.socket.stat().st_mode & 0o777 == 0o660
+
+
+def test_it_stops_cleanly_with_readers_in_the_middle_of_a_table(daemon, many_routes):
+    readers = [daemon.ask("GET", ROUTES, keep=True) for _ in range(3)]
+    daemon.stop()
+    for connection in readers:
+        connection.close()
+    assert "AddressSanitizer" not in daemon.log.read_text()

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Virtual routers: the same prefixes in two of them, and nothing passes from one to the other."""
+import pytest
+
+from support import assert_reaches, eventually, ping, reaches, received, receiver, send
+
+OVERLAP = """
+nodes:
+  reda: &a
+    kind: host
+    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
+    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  redb: &b
+    kind: host
+    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"], lo: [198.51.100.1/32]}
+    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  bluea: *a
+  blueb: *b
+  alone:
+    kind: host
+    interfaces: {eth0: [10.9.0.2/24]}
+    routes: [default via 10.9.0.1]
+  r:
+    kind: $ROUTER
+    vrs:
+      red: {routes: [198.51.100.0/24 via 10.2.0.2]}
+      blue: {}
+    interfaces:
+      p0: {vr: red, addresses: &p0 [10.1.0.1/24, "fd00:1::1/64"]}
+      p1: {vr: red, addresses: &p1 [10.2.0.1/24, "fd00:2::1/64"]}
+      p2: {vr: blue, addresses: *p0}
+      p3: {vr: blue, addresses: *p1}
+      p4: [10.9.0.1/24]
+links:
+  - [reda:eth0, r:p0]
+  - [redb:eth0, r:p1]
+  - [bluea:eth0, r:p2]
+  - [blueb:eth0, r:p3]
+  - [alone:eth0, r:p4]
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(labs, kind):
+    return labs(OVERLAP, kind)
+
+
+@pytest.mark.parametrize("colour", ["red", "blue"])
+@pytest.mark.parametrize("target", ["10.2.0.2", "fd00:2::2"])
+def test_each_virtual_router_carries_its_own_traffic(lab, colour, target):
+    assert_reaches(lab[f"{colour}a"], target)
+    assert ping(lab[f"{colour}a"], target, 100, 0.005).lost == 0
+
+
+def test_overlapping_addresses_are_not_confused(lab):
+    red, blue = receiver(lab["redb"]), receiver(lab["blueb"])
+    send(lab["reda"], ["10.2.0.2"], 300)
+    send(lab["bluea"], ["10.2.0.2"], 200)
+    assert (received(red)["distinct"], received(blue)["distinct"]) == (300, 200)
+
+
+def test_a_route_of_one_virtual_router_is_unknown_in_the_others(lab):
+    assert_reaches(lab["reda"], "198.51.100.1")
+    assert not reaches(lab["bluea"], "198.51.100.1")
+    assert not reaches(lab["alone"], "10.1.0.2")
+    lab["r"].vrs["blue"].ip("route add 198.51.100.0/24 via 10.2.0.2")
+    assert_reaches(lab["bluea"], "198.51.100.1")
+    lab["r"].vrs["red"].ip("route del 198.51.100.0/24")
+    eventually(lambda: not reaches(lab["reda"], "198.51.100.1"), 5, "the route is gone from red")
+    assert reaches(lab["bluea"], "198.51.100.1")
+
+
+def test_the_default_virtual_router_is_untouched_by_the_others(lab):
+    assert_reaches(lab["alone"], "10.9.0.1")
+    assert not reaches(lab["alone"], "10.2.0.2")

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ether_test.c - whose frame is it: MAC filter, VLANs, EtherTypes, lengths
+#include "harness.h"
+
+#include <rte_mbuf.h>
+
+static uint16_t in, out;
+
+// One interface on port 0, one on port 1, everything routed to neighbour 1 behind the latter.
+static void two_interfaces(void)
+{
+    in = rig_iface(0, 0, VR_DEFAULT);
+    out = rig_iface(1, 0, VR_DEFAULT);
+    uint32_t nh = rig_adjacency(out, 1);
+    rig_route(VR_DEFAULT, "0.0.0.0/0", nh);
+    rig_route(VR_DEFAULT, "::/0", nh);
+}
+
+static struct frame packet(void)
+{
+    return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"});
+}
+
+static void a_packet_leaves_with_new_macs_lower_ttl_and_right_checksum(void **state)
+{
+    two_interfaces();
+    struct frame f = packet(), g;
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, f.n);
+    assert_memory_equal(g.b, neighbor_mac(1), 6);
+    assert_memory_equal(g.b + 6, iface_get(out)->mac, 6);
+    assert_int_equal(g.b[12], 0x08);
+    assert_int_equal(g.b[13], 0x00);
+    assert_int_equal(g.b[14 + 8], 63);
+    assert_true(frame_is_ip4_sound(&g));
+    assert_memory_equal(g.b + 14 + 12, f.b + 14 + 12, g.n - 26);
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void an_ipv6_packet_leaves_with_new_macs_and_lower_hop_limit(void **state)
+{
+    two_interfaces();
+    struct frame f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1"}), g;
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, f.n);
+    assert_memory_equal(g.b, neighbor_mac(1), 6);
+    assert_int_equal(g.b[12] << 8 | g.b[13], 0x86dd);
+    assert_int_equal(g.b[14 + 7], 63);
+    assert_memory_equal(g.b + 14 + 8, f.b + 14 + 8, g.n - 22);
+}
+
+static void ethernet_padding_is_cut_off(void **state)
+{
+    two_interfaces();
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .pad_to = 60}), g;
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, 14 + 28);
+}
+
+static void a_frame_for_another_mac_is_dropped(void **state)
+{
+    two_interfaces();
+    struct frame f = packet();
+    f.b[5] ^= 1;
+    rig_send(0, &f);
+    rig_poll();
+    assert_only_drop(DROP_ETHER_NOT_OURS, 1);
+}
+
+static void frames_shorter_than_their_header_are_dropped(void **state)
+{
+    two_interfaces();
+    rig_iface(0, 7, VR_DEFAULT);
+    struct frame f = packet();
+    for (f.n = 1; f.n < 14; f.n++)
+        rig_send(0, &f);
+    struct frame tagged = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 7});
+    for (tagged.n = 14; tagged.n < 18; tagged.n++)
+        rig_send(0, &tagged);
+    rig_poll();
+    assert_only_drop(DROP_ETHER_TRUNCATED, 13 + 4);
+}
+
+static void a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded(void **state)
+{
+    two_interfaces();
+    uint8_t group[6] = {0x01, 0, 0x5e, 1, 2, 3};
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .dst_mac = broadcast_mac});
+    struct frame g = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1", .dst_mac = group});
+    rig_send(0, &f);
+    rig_send(0, &g);
+    rig_poll();
+    assert_only_drop(DROP_ETHER_BROADCAST, 2);
+}
+
+static void a_broadcast_frame_with_a_packet_for_us_is_delivered(void **state)
+{
+    two_interfaces();
+    rig_route(VR_DEFAULT, "192.0.2.255/32", rig_nexthop(NEXTHOP_LOCAL, in));
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.255", .dst_mac = broadcast_mac}), g;
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_punted(PUNT_LOCAL, &g, NULL));
+    assert_int_equal(g.n, f.n);
+    assert_memory_equal(g.b, f.b, f.n);
+}
+
+static void ethertypes_nobody_speaks_are_dropped(void **state)
+{
+    two_interfaces();
+    uint16_t unknown[] = {0x8847, 0x9000, 0x8137, 0x0600, 0xffff, 0x0027 /* 802.3 with foreign LLC */};
+    for (unsigned i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        struct frame f = packet();
+        f.b[12] = (uint8_t)(unknown[i] >> 8);
+        f.b[13] = (uint8_t)unknown[i];
+        rig_send(0, &f);
+    }
+    rig_poll();
+    assert_only_drop(DROP_ETHER_TYPE_UNKNOWN, sizeof unknown / sizeof *unknown);
+}
+
+static void frames_of_link_protocols_go_up_unchanged(void **state)
+{
+    static const struct {
+        uint8_t b[20];
+        enum punt_class class;
+    } known[] = {
+        {{[12] = 0x08, 0x06}, PUNT_NEIGH},
+        {{[12] = 0x88, 0xcc}, PUNT_ROUTING},
+        {{[12] = 0x88, 0x09, 1}, PUNT_ROUTING},
+        {{[12] = 0x88, 0x8e}, PUNT_LOCAL},
+        {{[12] = 0x00, 0x06, 0xfe, 0xfe, 0x03, 0x83}, PUNT_ROUTING}, // IS-IS
+    };
+    two_interfaces();
+    for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
+        struct frame f = frame_raw(known[i].b, 20), g;
+        uint16_t iface = 0;
+        memcpy(f.b, (uint8_t[6]){0x01, 0x80, 0xc2, 0, 0, 0x0e}, 6);
+        rig_send(0, &f);
+        rig_poll();
+        assert_true(rig_punted(known[i].class, &g, &iface));
+        assert_int_equal(iface, in);
+        assert_int_equal(g.n, f.n);
+        assert_memory_equal(g.b, f.b, f.n);
+    }
+}
+
+static void a_tagged_packet_enters_by_its_sub_interface_and_leaves_untagged(void **state)
+{
+    two_interfaces();
+    uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
+    struct frame g, f = frame_ip(&(struct ip_spec){
+                        .src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub});
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, f.n - 4);
+    assert_int_equal(g.b[12] << 8 | g.b[13], 0x0800);
+    assert_true(frame_is_ip4_sound(&g));
+    struct counter_iface c;
+    counter_sum_iface(sub, &c);
+    assert_int_equal(c.rx_packets, 1);
+    assert_int_equal(c.rx_bytes, f.n);
+    counter_sum_iface(out, &c);
+    assert_int_equal(c.tx_packets, 1);
+    assert_int_equal(c.tx_bytes, g.n);
+}
+
+static void a_packet_leaves_tagged_by_a_sub_interface(void **state)
+{
+    in = rig_iface(0, 0, VR_DEFAULT);
+    uint16_t sub = rig_iface(1, 4094, VR_DEFAULT);
+    rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(sub, 9));
+    rig_route(VR_DEFAULT, "::/0", rig_adjacency(sub, 9));
+    struct frame g, f = packet(), f6 = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1"});
+    rig_send(0, &f);
+    rig_send(0, &f6);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, f.n + 4);
+    assert_memory_equal(g.b, neighbor_mac(9), 6);
+    assert_memory_equal(g.b + 6, iface_get(sub)->mac, 6);
+    assert_memory_equal(g.b + 12, ((uint8_t[6]){0x81, 0x00, 0x0f, 0xfe, 0x08, 0x00}), 6);
+    assert_true(frame_is_ip4_sound(&g));
+    assert_true(rig_receive(1, &g));
+    assert_memory_equal(g.b + 12, ((uint8_t[6]){0x81, 0x00, 0x0f, 0xfe, 0x86, 0xdd}), 6);
+}
+
+static void a_tag_the_port_has_stripped_counts_like_one_in_the_frame(void **state)
+{
+    two_interfaces();
+    uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
+    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .to_iface = sub});
+    struct rte_mbuf *m = rig_mbuf(&f, 2048);
+    m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+    m->vlan_tci = 0xe000 | 100; // priority 7
+    rig_send_mbuf(0, 0, m);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    struct counter_iface c;
+    counter_sum_iface(sub, &c);
+    assert_int_equal(c.rx_packets, 1);
+}
+
+static void a_priority_tag_means_untagged(void **state)
+{
+    two_interfaces();
+    struct frame g, f = packet(), t = f;
+    memmove(t.b + 16, f.b + 12, f.n - 12);
+    memcpy(t.b + 12, (uint8_t[4]){0x81, 0x00, 0xa0, 0x00}, 4);
+    t.n += 4;
+    rig_send(0, &t);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, f.n);
+    struct counter_iface c;
+    counter_sum_iface(in, &c);
+    assert_int_equal(c.rx_packets, 1);
+}
+
+static void an_unknown_vlan_is_dropped_and_so_is_a_second_tag(void **state)
+{
+    two_interfaces();
+    rig_iface(0, 100, VR_DEFAULT);
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 101});
+    rig_send(0, &f);
+    struct frame q = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100});
+    q.b[16] = 0x81, q.b[17] = 0x00;
+    rig_send(0, &q);
+    struct frame ad = packet();
+    ad.b[12] = 0x88, ad.b[13] = 0xa8;
+    rig_send(0, &ad);
+    rig_poll();
+    assert_only_drop(DROP_VLAN_UNKNOWN, 3);
+}
+
+static void an_interface_that_is_down_receives_nothing(void **state)
+{
+    two_interfaces();
+    uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
+    struct frame f = packet();
+    struct frame t = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub});
+    iface_get(in)->up = 0;
+    iface_get(sub)->up = 0;
+    rig_send(0, &f);
+    rig_send(0, &t);
+    rig_poll();
+    assert_only_drop(DROP_IFACE_DOWN, 2);
+}
+
+static void a_port_without_an_interface_of_its_own_drops_untagged_frames(void **state)
+{
+    two_interfaces();
+    struct frame f = packet();
+    rig_send(2, &f);
+    rig_poll();
+    assert_only_drop(DROP_IFACE_DOWN, 1);
+}
+
+static void a_jumbo_frame_in_several_segments_is_forwarded_whole(void **state)
+{
+    two_interfaces();
+    iface_get(out)->mtu = 9000;
+    rig_role(ROLE_RIB_MANAGER);
+    nexthop_refresh_iface(out);
+    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 8900});
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, f.n);
+    assert_memory_equal(g.b + 14 + 20, f.b + 14 + 20, f.n - 34);
+    assert_true(frame_is_ip4_sound(&g));
+}
+
+static void headers_cut_into_small_segments_are_put_together_first(void **state)
+{
+    two_interfaces();
+    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 100});
+    rig_send_mbuf(0, 0, rig_mbuf(&f, 10));
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, f.n);
+    assert_memory_equal(g.b + 34, f.b + 34, f.n - 34);
+}
+
+static void padding_in_a_segment_of_its_own_is_cut_off(void **state)
+{
+    two_interfaces();
+    struct frame g, f = frame_ip(&(struct ip_spec){
+                        .src = "192.0.2.1", .dst = "198.51.100.1", .payload = 200, .pad_to = 600});
+    rig_send_mbuf(0, 0, rig_mbuf(&f, 150));
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, 14 + 28 + 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        path_test(a_packet_leaves_with_new_macs_lower_ttl_and_right_checksum),
+        path_test(an_ipv6_packet_leaves_with_new_macs_and_lower_hop_limit),
+        path_test(ethernet_padding_is_cut_off),
+        path_test(a_frame_for_another_mac_is_dropped),
+        path_test(frames_shorter_than_their_header_are_dropped),
+        path_test(a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded),
+        path_test(a_broadcast_frame_with_a_packet_for_us_is_delivered),
+        path_test(ethertypes_nobody_speaks_are_dropped),
+        path_test(frames_of_link_protocols_go_up_unchanged),
+        path_test(a_tagged_packet_enters_by_its_sub_interface_and_leaves_untagged),
+        path_test(a_packet_leaves_tagged_by_a_sub_interface),
+        path_test(a_tag_the_port_has_stripped_counts_like_one_in_the_frame),
+        path_test(a_priority_tag_means_untagged),
+        path_test(an_unknown_vlan_is_dropped_and_so_is_a_second_tag),
+        path_test(an_interface_that_is_down_receives_nothing),
+        path_test(a_port_without_an_interface_of_its_own_drops_untagged_frames),
+        path_test(a_jumbo_frame_in_several_segments_is_forwarded_whole),
+        path_test(headers_cut_into_small_segments_are_put_together_first),
+        path_test(padding_in_a_segment_of_its_own_is_cut_off),
+    };
+    return path_run(tests);
+}

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// harness.c - see harness.h
+#include "harness.h"
+
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/eal.h"
+#include "core/rcu.h"
+
+#define RING_SIZE 1024
+#define POOL_SIZE 8191
+
+static struct rte_mempool *pool;
+static struct rte_ring *rx_ring[RIG_PORTS][RIG_QUEUES], *tx_ring[RIG_PORTS][RIG_QUEUES];
+static uint16_t port_id[RIG_PORTS];
+static struct forwarder *forwarder[RIG_FORWARDERS];
+static unsigned filler[RIG_PORTS][RIG_QUEUES]; // buffers that block a transmit ring
+
+void rig_role(enum thread_role role)
+{
+    unsigned slot = role == ROLE_RIB_MANAGER ? THREAD_SLOT_RIB_MANAGER
+                    : role == ROLE_TAP_MANAGER ? THREAD_SLOT_TAP_MANAGER : THREAD_SLOT_CONTROL;
+    thread_adopt(role, slot);
+}
+
+static void be_forwarder(unsigned i)
+{
+    thread_adopt(ROLE_FORWARDER, THREAD_SLOT_FORWARDER + i);
+}
+
+// --- once per program ---
+
+static struct rte_ring *ring_new(const char *kind, unsigned port, unsigned queue)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "%s-%u-%u", kind, port, queue);
+    struct rte_ring *r = rte_ring_create(name, RING_SIZE, SOCKET_ID_ANY, 0);
+    assert_non_null(r);
+    return r;
+}
+
+static void port_new(unsigned p)
+{
+    struct rte_eth_conf conf = {0};
+    char name[32];
+
+    for (unsigned q = 0; q < RIG_QUEUES; q++) {
+        rx_ring[p][q] = ring_new("rx", p, q);
+        tx_ring[p][q] = ring_new("tx", p, q);
+    }
+    snprintf(name, sizeof name, "rig%u", p);
+    int id = rte_eth_from_rings(name, rx_ring[p], RIG_QUEUES, tx_ring[p], RIG_QUEUES, 0);
+    assert_true(id >= 0);
+    port_id[p] = (uint16_t)id;
+    assert_int_equal(rte_eth_dev_configure(port_id[p], RIG_QUEUES, RIG_QUEUES, &conf), 0);
+    for (uint16_t q = 0; q < RIG_QUEUES; q++) {
+        assert_int_equal(rte_eth_rx_queue_setup(port_id[p], q, RING_SIZE, 0, NULL, pool), 0);
+        assert_int_equal(rte_eth_tx_queue_setup(port_id[p], q, RING_SIZE, 0, NULL), 0);
+    }
+    assert_int_equal(rte_eth_dev_start(port_id[p]), 0);
+}
+
+int rig_group_setup(void **state)
+{
+    char name[32], err[256];
+    struct eal_config cfg = {.name = name, .memory_mib = 256, .no_huge = true};
+
+    snprintf(name, sizeof name, "path-%d", getpid());
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    rcu_init();
+    rcu_thread_register();
+    if (eal_init(&cfg, err, sizeof err)) {
+        fprintf(stderr, "%s\n", err);
+        return -1;
+    }
+    pool = packet_pool_new("rig", POOL_SIZE, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, false);
+    assert_non_null(pool);
+    for (unsigned p = 0; p < RIG_PORTS; p++)
+        port_new(p);
+    return 0;
+}
+
+int rig_group_teardown(void **state)
+{
+    rcu_thread_unregister();
+    rcu_fini();
+    eal_fini();
+    return 0;
+}
+
+// --- once per test ---
+
+int rig_setup(void **state)
+{
+    rig_role(ROLE_CONTROL);
+    assert_int_equal(counter_init(), 0);
+    assert_int_equal(port_table_init(), 0);
+    assert_int_equal(iface_table_init(), 0);
+    assert_int_equal(nexthop_table_init(), 0);
+    assert_int_equal(vr_table_init(), 0);
+    assert_int_equal(plan_init(), 0);
+    assert_int_equal(exchange_init(4095, RTE_MBUF_DEFAULT_BUF_SIZE), 0);
+    assert_int_equal(rig_vr("default"), VR_DEFAULT);
+    memset(filler, 0, sizeof filler);
+    for (unsigned i = 0; i < RIG_FORWARDERS; i++) {
+        be_forwarder(i);
+        forwarder[i] = forwarder_new(i);
+        assert_non_null(forwarder[i]);
+        forwarder_set_icmp_rate(forwarder[i], 0, 0);
+    }
+    struct plan_rx all[RIG_PORTS];
+    for (unsigned p = 0; p < RIG_PORTS; p++)
+        all[p] = (struct plan_rx){port_id[p], 0};
+    rig_plan_set(0, rig_plan_new(0, all, RIG_PORTS));
+    return 0;
+}
+
+static void drain_rest(void)
+{
+    struct frame f;
+    struct rte_mbuf *m;
+
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
+        while (rig_punted(c, &f, NULL))
+            ;
+    while ((m = rig_held()))
+        rig_release(m);
+    for (unsigned p = 0; p < RIG_PORTS; p++) {
+        rig_tx_block(p, false);
+        rig_discard(p);
+        for (unsigned q = 0; q < RIG_QUEUES; q++)
+            while (!rte_ring_dequeue(rx_ring[p][q], (void **)&m))
+                rte_pktmbuf_free(m);
+    }
+}
+
+int rig_teardown(void **state)
+{
+    rig_poll();
+    drain_rest();
+    rig_check_conservation();
+    assert_int_equal(rig_buffers_in_use(), 0);
+    char why[256] = "";
+    if (nexthop_check(why, sizeof why))
+        fail_msg("%s", why);
+    for (unsigned i = 0; i < RIG_FORWARDERS; i++) {
+        rig_plan_set(i, NULL);
+        forwarder_free(forwarder[i]);
+    }
+    rig_role(ROLE_CONTROL);
+    rcu_barrier();
+    exchange_fini();
+    vr_table_fini();
+    plan_fini();
+    nexthop_table_fini();
+    iface_table_fini();
+    port_table_fini();
+    counter_fini();
+    return 0;
+}
+
+unsigned rig_buffers_in_use(void)
+{
+    return rte_mempool_in_use_count(pool) + rte_mempool_in_use_count(exchange_pool);
+}
+
+void rig_check_conservation(void)
+{
+    struct ledger l;
+
+    ledger_read(&l, 2);
+    if (l.imbalance)
+        fail_msg("ledger: rx %lu + inject %lu != tx %lu + punt %lu + held %lu + drops %lu", l.rx, l.inject, l.tx, l.punt,
+                 l.held, l.drops);
+}
+
+// --- tables ---
+
+uint16_t rig_vr(const char *name)
+{
+    rig_role(ROLE_CONTROL);
+    struct vr *v = vr_new(name);
+    assert_non_null(v);
+    return v->id;
+}
+
+uint16_t rig_iface(unsigned port, uint16_t vlan, uint16_t vr)
+{
+    char name[16];
+
+    rig_role(ROLE_CONTROL);
+    snprintf(name, sizeof name, "p%u.%u", port, vlan);
+    struct iface *i = iface_new(name);
+    assert_non_null(i);
+    memcpy(i->mac, (uint8_t[6]){0x02, 0xaa, 0, (uint8_t)port, (uint8_t)(vlan >> 8), (uint8_t)vlan}, 6);
+    i->port = port_id[port];
+    i->vlan = vlan;
+    i->vr = vr;
+    i->mtu = 1500;
+    memcpy(&i->addr4, (uint8_t[4]){10, 255, (uint8_t)port, (uint8_t)vlan}, 4);
+    memcpy(i->addr6, (uint8_t[16]){0x20, 1, 0xd, 0xb8, 0, 0xff, [13] = (uint8_t)port, [15] = (uint8_t)vlan}, 16);
+    i->kind = vlan ? IFACE_VPORT : IFACE_PORT;
+    i->up = 1;
+    struct port *p = port_get(port_id[port]);
+    p->used = p->started = true;
+    if (vlan)
+        p->vlan_iface[vlan] = i->id;
+    else
+        p->untagged = i->id;
+    return i->id;
+}
+
+uint32_t rig_nexthop(enum nexthop_kind kind, uint16_t iface)
+{
+    rig_role(ROLE_RIB_MANAGER);
+    uint32_t id = nexthop_new(kind, iface);
+    assert_int_not_equal(id, 0);
+    return id;
+}
+
+uint32_t rig_adjacency(uint16_t iface, unsigned neighbor)
+{
+    uint32_t id = rig_nexthop(NEXTHOP_HOLD, iface);
+
+    nexthop_set_adjacency(id, iface, neighbor_mac(neighbor));
+    return id;
+}
+
+uint32_t rig_group(const uint32_t *member, unsigned n)
+{
+    uint32_t weight[64];
+
+    for (unsigned i = 0; i < n; i++)
+        weight[i] = 1;
+    rig_role(ROLE_RIB_MANAGER);
+    uint32_t id = nexthop_group_new(member, weight, n);
+    assert_int_not_equal(id, 0);
+    return id;
+}
+
+static struct fib *fib_of(uint16_t vr, const char *text, struct prefix *p)
+{
+    assert_int_equal(prefix_parse(text, p, false), 0);
+    rig_role(ROLE_RIB_MANAGER);
+    return p->family == IP4 ? vr_get(vr)->fib4 : vr_get(vr)->fib6;
+}
+
+void rig_route(uint16_t vr, const char *prefix, uint32_t nexthop)
+{
+    struct prefix p;
+    struct fib *f = fib_of(vr, prefix, &p);
+
+    assert_int_equal(fib_set(f, &p, nexthop), 0);
+    fib_commit(f);
+}
+
+void rig_unroute(uint16_t vr, const char *prefix)
+{
+    struct prefix p;
+    struct fib *f = fib_of(vr, prefix, &p);
+
+    assert_int_equal(fib_del(f, &p), 0);
+    fib_commit(f);
+}
+
+struct plan *rig_plan_new(unsigned f, const struct plan_rx *rx, unsigned n)
+{
+    struct plan *p = calloc(1, sizeof *p);
+
+    assert_non_null(p);
+    p->n_rx = (uint16_t)n;
+    for (unsigned i = 0; i < n; i++)
+        p->rx[i] = rx[i];
+    memset(p->tx_owner, PLAN_TX_NONE, sizeof p->tx_owner);
+    for (unsigned i = 0; i < RIG_PORTS; i++) {
+        p->tx_owner[port_id[i]] = (uint8_t)f;
+        p->tx_queue[port_id[i]] = (uint16_t)f;
+    }
+    return p;
+}
+
+void rig_plan_set(unsigned f, struct plan *p)
+{
+    struct plan *old = forwarder_slot[f].plan;
+
+    rcu_publish(&forwarder_slot[f].plan, p);
+    rcu_synchronize();
+    free(old);
+}
+
+// --- traffic ---
+
+struct forwarder *rig_forwarder(unsigned i)
+{
+    return forwarder[i];
+}
+
+struct rte_mbuf *rig_mbuf(const struct frame *f, unsigned segment)
+{
+    struct rte_mbuf *first = NULL, *last = NULL;
+    unsigned at = 0;
+
+    do {
+        struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+        unsigned n = f->n - at < segment ? f->n - at : segment;
+        assert_non_null(m);
+        // Behind the data lies what a careless reader would take for a packet to somewhere.
+        memset(rte_pktmbuf_mtod(m, void *), 0x45, rte_pktmbuf_tailroom(m));
+        memcpy(rte_pktmbuf_append(m, (uint16_t)n), f->b + at, n);
+        at += n;
+        if (!first)
+            first = m;
+        else
+            last->next = m, first->nb_segs++, first->pkt_len += n;
+        last = m;
+    } while (at < f->n);
+    return first;
+}
+
+void rig_send_mbuf(unsigned port, unsigned queue, struct rte_mbuf *m)
+{
+    assert_int_equal(rte_ring_enqueue(rx_ring[port][queue], m), 0);
+}
+
+void rig_send_queue(unsigned port, unsigned queue, const struct frame *f)
+{
+    rig_send_mbuf(port, queue, rig_mbuf(f, 2048));
+}
+
+void rig_send(unsigned port, const struct frame *f)
+{
+    rig_send_queue(port, 0, f);
+}
+
+void rig_step(unsigned i)
+{
+    be_forwarder(i);
+    forwarder_poll(forwarder[i]);
+    rcu_quiescent();
+}
+
+void rig_poll(void)
+{
+    unsigned taken;
+
+    do {
+        taken = 0;
+        for (unsigned i = 0; i < RIG_FORWARDERS; i++) {
+            be_forwarder(i);
+            taken += forwarder_poll(forwarder[i]);
+            rcu_quiescent();
+        }
+    } while (taken);
+}
+
+static void frame_of(struct frame *f, struct rte_mbuf *m)
+{
+    assert_true(m->pkt_len <= FRAME_MAX);
+    f->n = m->pkt_len;
+    const void *p = rte_pktmbuf_read(m, 0, m->pkt_len, f->b);
+    assert_non_null(p);
+    if (p != f->b)
+        memcpy(f->b, p, f->n);
+    rte_pktmbuf_free(m);
+}
+
+bool rig_receive_queue(unsigned port, unsigned queue, struct frame *f)
+{
+    struct rte_mbuf *m;
+
+    if (rte_ring_dequeue(tx_ring[port][queue], (void **)&m))
+        return false;
+    frame_of(f, m);
+    return true;
+}
+
+bool rig_receive(unsigned port, struct frame *f)
+{
+    for (unsigned q = 0; q < RIG_QUEUES; q++)
+        if (rig_receive_queue(port, q, f))
+            return true;
+    return false;
+}
+
+unsigned rig_discard(unsigned port)
+{
+    static struct frame f;
+    unsigned n = 0;
+
+    while (rig_receive(port, &f))
+        n++;
+    return n;
+}
+
+void rig_tx_block(unsigned port, bool blocked)
+{
+    struct rte_mbuf *m;
+
+    for (unsigned q = 0; q < RIG_QUEUES; q++) {
+        struct rte_ring *r = tx_ring[port][q];
+        for (; !blocked && filler[port][q]; filler[port][q]--) {
+            assert_int_equal(rte_ring_dequeue(r, (void **)&m), 0);
+            rte_pktmbuf_free(m);
+        }
+        while (blocked && rte_ring_free_count(r)) {
+            m = rte_pktmbuf_alloc(pool);
+            assert_non_null(m);
+            assert_int_equal(rte_ring_enqueue(r, m), 0);
+            filler[port][q]++;
+        }
+    }
+}
+
+bool rig_punted(enum punt_class c, struct frame *f, uint16_t *iface)
+{
+    struct rte_mbuf *m;
+
+    if (rte_ring_dequeue(exchange_punt[c], (void **)&m))
+        return false;
+    rig_role(ROLE_TAP_MANAGER);
+    counter_mine()->punt++;
+    if (iface)
+        *iface = packet_meta(m)->iface;
+    frame_of(f, m);
+    return true;
+}
+
+// From here to rig_inject or rig_release the packet is in a private queue of the rib_manager thread.
+struct rte_mbuf *rig_held(void)
+{
+    struct rte_mbuf *m;
+
+    if (rte_ring_dequeue(exchange_hold, (void **)&m))
+        return NULL;
+    rig_role(ROLE_RIB_MANAGER);
+    counter_mine()->held++;
+    return m;
+}
+
+void rig_release(struct rte_mbuf *m)
+{
+    rig_role(ROLE_RIB_MANAGER);
+    counter_mine()->held--;
+    counter_mine()->drop[DROP_HOLD_GONE]++;
+    rte_pktmbuf_free(m);
+}
+
+int rig_inject(unsigned i, struct rte_mbuf *m)
+{
+    rig_role(ROLE_RIB_MANAGER);
+    counter_mine()->held--;
+    return rte_ring_enqueue(exchange_inject[i], m);
+}
+
+void rig_inject_frame(unsigned i, uint16_t iface, const struct frame *f)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(exchange_pool);
+
+    assert_non_null(m);
+    memcpy(rte_pktmbuf_append(m, (uint16_t)f->n), f->b, f->n);
+    *packet_meta(m) = (struct packet_meta){.iface = iface, .kind = INJECT_FRAME};
+    rig_role(ROLE_TAP_MANAGER);
+    counter_mine()->inject++;
+    assert_int_equal(rte_ring_enqueue(exchange_inject[i], m), 0);
+}
+
+uint64_t rig_drops(enum drop_reason r)
+{
+    return counter_sum_drop(r);
+}
+
+uint64_t rig_drops_all(void)
+{
+    uint64_t n = 0;
+
+    for (unsigned r = DROP_NONE + 1; r < DROP_N; r++)
+        n += counter_sum_drop(r);
+    return n;
+}

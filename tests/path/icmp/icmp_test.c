@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// icmp_test.c - which ICMP errors the router sends, about what, to whom, how often
+#include "harness.h"
+
+#include <arpa/inet.h>
+
+#include "base/checksum.h"
+
+static uint16_t in, out;
+
+// Sources are behind port 0 (neighbour 3), destinations behind port 1.
+static void two_interfaces(void)
+{
+    in = rig_iface(0, 0, VR_DEFAULT);
+    out = rig_iface(1, 0, VR_DEFAULT);
+    uint32_t back = rig_adjacency(in, 3), on = rig_adjacency(out, 1);
+    rig_route(VR_DEFAULT, "192.0.2.0/24", back);
+    rig_route(VR_DEFAULT, "2001:db8::/48", back);
+    rig_route(VR_DEFAULT, "198.51.100.0/24", on);
+    rig_route(VR_DEFAULT, "2001:db8:1::/48", on);
+    forwarder_set_icmp_rate(rig_forwarder(0), 100, 50);
+}
+
+static const struct ip_spec plain4 = {.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 100};
+static const struct ip_spec plain6 = {.src = "2001:db8::1", .dst = "2001:db8:1::1", .payload = 100};
+
+// Sends what `spec` says by port 0; true with the error that came back by it.
+static bool error_about(const struct ip_spec *spec, struct frame *f, struct frame *error)
+{
+    *f = frame_ip(spec);
+    rig_send(0, f);
+    rig_poll();
+    return rig_receive(0, error);
+}
+
+static void assert_error4(const struct frame *f, const struct frame *e, uint8_t type, uint8_t code, uint16_t mtu)
+{
+    const uint8_t *ip = e->b + 14, *icmp = ip + 20;
+    unsigned len = (unsigned)(ip[2] << 8 | ip[3]), quote = f->n - 14 < 548 ? f->n - 14 : 548;
+
+    assert_memory_equal(e->b, neighbor_mac(3), 6);
+    assert_int_equal(e->n, 14 + len);
+    assert_true(frame_is_ip4_sound(e));
+    assert_int_equal(ip[1] >> 5, 6); // precedence
+    assert_int_equal(ip[8], 64);
+    assert_int_equal(ip[9], 1);
+    assert_memory_equal(ip + 12, &iface_get(in)->addr4, 4);
+    assert_memory_equal(ip + 16, f->b + 14 + 12, 4);
+    assert_int_equal(icmp[0], type);
+    assert_int_equal(icmp[1], code);
+    assert_int_equal(icmp[4] << 8 | icmp[5], 0);
+    assert_int_equal(icmp[6] << 8 | icmp[7], mtu);
+    assert_int_equal(checksum(icmp, len - 20), 0);
+    assert_int_equal(len, 28 + quote);
+    assert_memory_equal(icmp + 8, f->b + 14, quote);
+}
+
+static void assert_error6(const struct frame *f, const struct frame *e, uint8_t type, uint8_t code, uint32_t mtu)
+{
+    const uint8_t *ip = e->b + 14, *icmp = ip + 40;
+    unsigned len = (unsigned)(ip[4] << 8 | ip[5]), quote = f->n - 14 < 1232 ? f->n - 14 : 1232;
+
+    assert_memory_equal(e->b, neighbor_mac(3), 6);
+    assert_int_equal(e->n, 14 + 40 + len);
+    assert_int_equal(ip[6], 58);
+    assert_int_equal(ip[7], 64);
+    assert_memory_equal(ip + 8, iface_get(in)->addr6, 16);
+    assert_memory_equal(ip + 24, f->b + 14 + 8, 16);
+    assert_int_equal(icmp[0], type);
+    assert_int_equal(icmp[1], code);
+    uint32_t told;
+    memcpy(&told, icmp + 4, 4);
+    assert_int_equal(ntohl(told), mtu);
+    assert_int_equal(checksum_finish(checksum_add(checksum_pseudo6(ip + 8, ip + 24, len, 58), icmp, len)), 0);
+    assert_int_equal(len, 8 + quote);
+    assert_memory_equal(icmp + 8, f->b + 14, quote);
+}
+
+static void a_ttl_that_runs_out_is_told_to_the_sender(void **state)
+{
+    struct ip_spec s4 = plain4, s6 = plain6;
+    struct frame f, e;
+    s4.ttl = s6.ttl = 1;
+    two_interfaces();
+    assert_true(error_about(&s4, &f, &e));
+    assert_error4(&f, &e, 11, 0, 0);
+    assert_true(error_about(&s6, &f, &e));
+    assert_error6(&f, &e, 3, 0, 0);
+    assert_int_equal(rig_drops(DROP_IP4_TTL), 1);
+    assert_int_equal(rig_drops(DROP_IP6_HOP_LIMIT), 1);
+    struct ledger l;
+    ledger_read(&l, 2);
+    assert_int_equal(l.rx, 2);
+    assert_int_equal(l.inject, 2);
+    assert_int_equal(l.tx, 2);
+    assert_int_equal(l.drops, 2);
+}
+
+static void each_kind_of_dead_end_has_its_own_code(void **state)
+{
+    static const struct {
+        enum nexthop_kind kind;
+        uint8_t code4, code6;
+    } want[] = {{NEXTHOP_UNREACHABLE, 1, 0}, {NEXTHOP_PROHIBIT, 13, 1}, {NEXTHOP_FAILED, 1, 3}};
+    struct frame f, e;
+    two_interfaces();
+    for (unsigned i = 0; i < 3; i++) {
+        uint32_t nh = rig_nexthop(want[i].kind, 0);
+        rig_route(VR_DEFAULT, "198.51.100.0/24", nh);
+        rig_route(VR_DEFAULT, "2001:db8:1::/48", nh);
+        assert_true(error_about(&plain4, &f, &e));
+        assert_error4(&f, &e, 3, want[i].code4, 0);
+        assert_true(error_about(&plain6, &f, &e));
+        assert_error6(&f, &e, 1, want[i].code6, 0);
+    }
+    rig_unroute(VR_DEFAULT, "198.51.100.0/24");
+    rig_unroute(VR_DEFAULT, "2001:db8:1::/48");
+    assert_true(error_about(&plain4, &f, &e));
+    assert_error4(&f, &e, 3, 0, 0);
+    assert_true(error_about(&plain6, &f, &e));
+    assert_error6(&f, &e, 1, 0, 0);
+    uint32_t empty = rig_group(NULL, 0);
+    rig_route(VR_DEFAULT, "198.51.100.0/24", empty);
+    assert_true(error_about(&plain4, &f, &e));
+    assert_error4(&f, &e, 3, 0, 0);
+}
+
+static void a_blackhole_says_nothing(void **state)
+{
+    struct frame f, e;
+    two_interfaces();
+    rig_route(VR_DEFAULT, "198.51.100.0/24", rig_nexthop(NEXTHOP_BLACKHOLE, 0));
+    rig_route(VR_DEFAULT, "2001:db8:1::/48", rig_nexthop(NEXTHOP_BLACKHOLE, 0));
+    assert_false(error_about(&plain4, &f, &e));
+    assert_false(error_about(&plain6, &f, &e));
+    assert_only_drop(DROP_BLACKHOLE, 2);
+}
+
+static void a_packet_too_big_is_told_with_the_mtu_of_the_way_out(void **state)
+{
+    struct ip_spec s4 = plain4, s6 = plain6;
+    struct frame f, e;
+    s4.fragment = 0x4000;
+    s4.payload = s6.payload = 1460;
+    two_interfaces();
+    iface_get(out)->mtu = 1400;
+    rig_role(ROLE_RIB_MANAGER);
+    nexthop_refresh_iface(out);
+    assert_true(error_about(&s4, &f, &e));
+    assert_error4(&f, &e, 3, 4, 1400);
+    assert_true(error_about(&s6, &f, &e));
+    assert_error6(&f, &e, 2, 0, 1400);
+}
+
+static void the_quote_ends_where_the_packet_does_not_the_padding(void **state)
+{
+    struct ip_spec s = plain4;
+    struct frame f, e;
+    s.ttl = 1;
+    s.payload = 0;
+    s.pad_to = 60;
+    two_interfaces();
+    assert_true(error_about(&s, &f, &e));
+    assert_int_equal(e.n, 14 + 20 + 8 + 28);
+}
+
+static void a_quote_is_gathered_from_all_segments(void **state)
+{
+    struct ip_spec s = plain4;
+    struct frame e;
+    s.ttl = 1;
+    s.payload = 700;
+    two_interfaces();
+    struct frame f = frame_ip(&s);
+    rig_send_mbuf(0, 0, rig_mbuf(&f, 130));
+    rig_poll();
+    assert_true(rig_receive(0, &e));
+    assert_error4(&f, &e, 11, 0, 0);
+}
+
+// Rows: a packet whose TTL runs out, and whether its sender may be told (RFC 1812 4.3.2.7, RFC 4443 2.4).
+static void the_rules_say_about_what_an_error_may_be_sent(void **state)
+{
+    static const uint8_t type[256][8] = {[3] = {3}, [5] = {5}, [11] = {11}, [12] = {12}, [4] = {4}, [8] = {8}, [0] = {0},
+                                         [13] = {13}, [40] = {40}, [1] = {1}, [2] = {2}, [128] = {128}, [129] = {129},
+                                         [137] = {137}, [135] = {135}, [127] = {127}};
+    static const uint8_t behind_options[16] = {58, 0, 1, 4, 0, 0, 0, 0, 1 /* unreachable */};
+    static const uint8_t echo_behind_options[16] = {58, 0, 1, 4, 0, 0, 0, 0, 128};
+    static const uint8_t later_icmp6[16] = {58, 0, 0, 8 /* offset 1 */, 0, 0, 0, 1};
+    static const uint8_t later_udp6[16] = {17, 0, 0, 8, 0, 0, 0, 1};
+    static const uint8_t first_echo6[16] = {58, 0, 0, 1 /* more */, 0, 0, 0, 1, 128};
+#define ICMP4(t) {.src = "192.0.2.1", .dst = "198.51.100.1", .proto = 1, .l4 = type[t], .l4_len = 8}
+#define ICMP6(t) {.src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 58, .l4 = type[t], .l4_len = 8}
+#define EXT6(p, b) {.src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = p, .l4 = b, .l4_len = 16}
+    const struct {
+        struct ip_spec spec;
+        bool told;
+        const char *what;
+    } row[] = {
+        {ICMP4(8), true, "echo request"},
+        {ICMP4(0), true, "echo reply"},
+        {ICMP4(13), true, "timestamp"},
+        {ICMP4(3), false, "unreachable"},
+        {ICMP4(4), false, "source quench"},
+        {ICMP4(5), false, "redirect"},
+        {ICMP4(11), false, "time exceeded"},
+        {ICMP4(12), false, "parameter problem"},
+        {ICMP4(40), false, "a type nobody knows"},
+        {{.src = "192.0.2.1", .dst = "198.51.100.1", .proto = 1, .l4 = "", .l4_len = 0}, false, "ICMP without a type"},
+        {{.src = "192.0.2.1", .dst = "198.51.100.1", .fragment = 0x2000}, true, "first fragment"},
+        {{.src = "192.0.2.1", .dst = "198.51.100.1", .fragment = 0x2001}, false, "later fragment"},
+        {{.src = "192.0.2.1", .dst = "198.51.100.1", .fragment = 5}, false, "last fragment"},
+        {{.src = "192.0.2.1", .dst = "198.51.100.1", .options = 8}, true, "packet with options"},
+        {ICMP6(128), true, "ICMPv6 echo request"},
+        {ICMP6(129), true, "ICMPv6 echo reply"},
+        {ICMP6(1), false, "ICMPv6 unreachable"},
+        {ICMP6(2), false, "ICMPv6 too big"},
+        {ICMP6(127), false, "ICMPv6 error nobody knows"},
+        {ICMP6(137), false, "ICMPv6 redirect"},
+        {EXT6(60, behind_options), false, "ICMPv6 error behind options"},
+        {EXT6(0, echo_behind_options), true, "echo behind options"},
+        {EXT6(44, later_icmp6), false, "later fragment of ICMPv6"},
+        {EXT6(44, later_udp6), true, "later fragment of UDP"},
+        {EXT6(44, first_echo6), true, "first fragment of an echo"},
+        {{.src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 60, .l4 = "\x3a", .l4_len = 1}, false, "cut-off options"},
+    };
+    two_interfaces();
+    for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
+        struct ip_spec s = row[i].spec;
+        struct frame f, e;
+        s.ttl = 1;
+        bool told = error_about(&s, &f, &e);
+        if (told != row[i].told)
+            fail_msg("%s: %s", row[i].what, told ? "an error was sent" : "no error was sent");
+    }
+}
+
+static void broadcast_frames_cause_no_error(void **state)
+{
+    struct ip_spec s = plain4;
+    struct frame f, e;
+    s.ttl = 1;
+    s.dst_mac = broadcast_mac;
+    two_interfaces();
+    assert_false(error_about(&s, &f, &e));
+    assert_only_drop(DROP_ETHER_BROADCAST, 1);
+}
+
+static void an_interface_without_an_address_sends_no_error(void **state)
+{
+    struct ip_spec s4 = plain4, s6 = plain6;
+    struct frame f, e;
+    s4.ttl = s6.ttl = 1;
+    two_interfaces();
+    iface_get(in)->addr4 = 0;
+    memset(iface_get(in)->addr6, 0, 16);
+    assert_false(error_about(&s4, &f, &e));
+    assert_false(error_about(&s6, &f, &e));
+    assert_int_equal(rig_drops(DROP_IP4_TTL), 1);
+    assert_int_equal(rig_drops(DROP_IP6_HOP_LIMIT), 1);
+}
+
+static void an_error_about_an_error_of_ours_is_not_made(void **state)
+{
+    struct ip_spec s = plain4;
+    struct frame f, e;
+    s.ttl = 1;
+    two_interfaces();
+    rig_unroute(VR_DEFAULT, "192.0.2.0/24"); // no way back
+    assert_false(error_about(&s, &f, &e));
+    assert_int_equal(rig_drops(DROP_IP4_TTL), 1);
+    assert_int_equal(rig_drops(DROP_IP4_NO_ROUTE), 1); // the error itself
+    assert_int_equal(rig_drops_all(), 2);
+}
+
+static void an_error_to_our_own_address_ends_as_a_martian(void **state)
+{
+    struct ip_spec s = plain4;
+    struct frame f, e;
+    s.ttl = 1;
+    two_interfaces();
+    rig_route(VR_DEFAULT, "192.0.2.1/32", rig_nexthop(NEXTHOP_LOCAL, in)); // the source claims to be us
+    assert_false(error_about(&s, &f, &e));
+    assert_int_equal(rig_drops(DROP_IP4_TTL), 1);
+    assert_int_equal(rig_drops(DROP_IP4_MARTIAN_SRC), 1);
+}
+
+static void an_error_waits_for_a_neighbour_like_any_packet(void **state)
+{
+    struct ip_spec s = plain4;
+    struct frame f, e;
+    s.ttl = 1;
+    two_interfaces();
+    rig_route(VR_DEFAULT, "192.0.2.0/24", rig_nexthop(NEXTHOP_GLEAN, in));
+    assert_false(error_about(&s, &f, &e));
+    struct rte_mbuf *m = rig_held();
+    assert_non_null(m);
+    const uint8_t *ip = rte_pktmbuf_mtod(m, const uint8_t *);
+    assert_int_equal(ip[8], 64);
+    assert_int_equal(ip[20], 11);
+    rig_release(m);
+}
+
+static void errors_are_limited_for_each_interface_by_its_own_bucket(void **state)
+{
+    two_interfaces();
+    uint16_t other = rig_iface(2, 0, VR_DEFAULT);
+    rig_route(VR_DEFAULT, "203.0.113.0/24", rig_adjacency(other, 4));
+    forwarder_set_icmp_rate(rig_forwarder(0), 1, 5);
+    for (unsigned i = 0; i < 40; i++) {
+        struct ip_spec s = plain4;
+        s.ttl = 1;
+        struct frame f = frame_ip(&s);
+        rig_send(0, &f);
+        s.src = "203.0.113.1";
+        s.to_iface = other;
+        f = frame_ip(&s);
+        rig_send(2, &f);
+    }
+    rig_poll();
+    assert_int_equal(rig_discard(0), 5);
+    assert_int_equal(rig_discard(2), 5);
+    assert_only_drop(DROP_IP4_TTL, 80);
+    struct counter_iface c;
+    counter_sum_iface(in, &c);
+    assert_int_equal(c.inject_packets, 5);
+    assert_int_equal(c.drop_packets, 40);
+}
+
+static void the_bucket_fills_again_at_its_rate(void **state)
+{
+    struct ip_spec s = plain4;
+    struct frame f, e;
+    s.ttl = 1;
+    two_interfaces();
+    forwarder_set_icmp_rate(rig_forwarder(0), 5, 1);
+    assert_true(error_about(&s, &f, &e));
+    bool told = false;
+    unsigned quiet = 0;
+    // one in 200 ms: there are packets that are not answered, and after them one that is
+    for (unsigned i = 0; i < 100000000 && !told; i++) {
+        bool answered = error_about(&s, &f, &e);
+        quiet += !answered;
+        told = answered && quiet > 0;
+    }
+    assert_true(told);
+    assert_true(quiet > 0);
+}
+
+static void a_forty_packet_burst_of_errors_is_answered_whole_and_in_order(void **state)
+{
+    two_interfaces();
+    for (unsigned i = 0; i < 40; i++) {
+        struct ip_spec s = i % 2 ? plain6 : plain4;
+        s.ttl = i % 4 < 2 ? 1 : 64;
+        s.sport = (uint16_t)(i + 1);
+        struct frame f = frame_ip(&s);
+        rig_send(0, &f);
+    }
+    rig_step(0);
+    assert_int_equal(rig_discard(1), 20);
+    assert_int_equal(rig_discard(0), 20);
+    assert_int_equal(rig_drops_all(), 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        path_test(a_ttl_that_runs_out_is_told_to_the_sender),
+        path_test(each_kind_of_dead_end_has_its_own_code),
+        path_test(a_blackhole_says_nothing),
+        path_test(a_packet_too_big_is_told_with_the_mtu_of_the_way_out),
+        path_test(the_quote_ends_where_the_packet_does_not_the_padding),
+        path_test(a_quote_is_gathered_from_all_segments),
+        path_test(the_rules_say_about_what_an_error_may_be_sent),
+        path_test(broadcast_frames_cause_no_error),
+        path_test(an_interface_without_an_address_sends_no_error),
+        path_test(an_error_about_an_error_of_ours_is_not_made),
+        path_test(an_error_to_our_own_address_ends_as_a_martian),
+        path_test(an_error_waits_for_a_neighbour_like_any_packet),
+        path_test(errors_are_limited_for_each_interface_by_its_own_bucket),
+        path_test(the_bucket_fills_again_at_its_rate),
+        path_test(a_forty_packet_burst_of_errors_is_answered_whole_and_in_order),
+    };
+    return path_run(tests);
+}

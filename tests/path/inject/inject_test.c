@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// inject_test.c - packets from the kernel, from neigh_manager and from other forwarders
+#include "harness.h"
+
+#include <rte_mbuf.h>
+
+static uint16_t in, out;
+
+static void two_interfaces(void)
+{
+    in = rig_iface(0, 0, VR_DEFAULT);
+    out = rig_iface(1, 0, VR_DEFAULT);
+}
+
+static void a_frame_of_the_kernel_leaves_unchanged(void **state)
+{
+    two_interfaces();
+    struct frame g, f = frame_ip(&(struct ip_spec){
+                        .src = "0.0.0.0", .dst = "255.255.255.255", .ttl = 1, .dst_mac = broadcast_mac});
+    rig_inject_frame(0, out, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, f.n);
+    assert_memory_equal(g.b, f.b, f.n);
+    struct counter_iface c;
+    counter_sum_iface(out, &c);
+    assert_int_equal(c.tx_packets, 1);
+    assert_int_equal(c.tx_bytes, f.n);
+}
+
+static void a_frame_for_a_sub_interface_gets_its_tag(void **state)
+{
+    two_interfaces();
+    uint16_t sub = rig_iface(1, 300, VR_DEFAULT);
+    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.2"});
+    rig_inject_frame(0, sub, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, f.n + 4);
+    assert_memory_equal(g.b, f.b, 12);
+    assert_memory_equal(g.b + 12, ((uint8_t[4]){0x81, 0, 0x01, 0x2c}), 4);
+    assert_memory_equal(g.b + 16, f.b + 12, f.n - 12);
+}
+
+static void a_frame_for_an_interface_that_is_down_or_gone_is_dropped(void **state)
+{
+    two_interfaces();
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.2"});
+    iface_get(out)->up = 0;
+    rig_inject_frame(0, out, &f);
+    rig_inject_frame(0, 4000, &f);
+    rig_poll();
+    assert_only_drop(DROP_IFACE_DOWN, 2);
+}
+
+static void a_frame_without_a_whole_header_is_dropped(void **state)
+{
+    two_interfaces();
+    struct frame f = frame_raw("short", 5);
+    rig_inject_frame(0, out, &f);
+    rig_poll();
+    assert_only_drop(DROP_ETHER_TRUNCATED, 1);
+}
+
+// Sends one packet to an unresolved neighbour and takes it as its manager does.
+static struct rte_mbuf *held_packet(const struct ip_spec *s)
+{
+    struct frame f = frame_ip(s);
+    rig_send(0, &f);
+    rig_poll();
+    struct rte_mbuf *m = rig_held();
+    assert_non_null(m);
+    return m;
+}
+
+static const struct ip_spec held4 = {.src = "192.0.2.1", .dst = "198.51.100.1", .ttl = 2};
+static const struct ip_spec held6 = {.src = "2001:db8::1", .dst = "2001:db8:1::1", .ttl = 2};
+
+static uint32_t both_on_hold(void)
+{
+    two_interfaces();
+    uint32_t nh = rig_nexthop(NEXTHOP_HOLD, out);
+    rig_route(VR_DEFAULT, "198.51.100.0/24", nh);
+    rig_route(VR_DEFAULT, "2001:db8:1::/48", nh);
+    return nh;
+}
+
+static void held_packets_of_both_families_leave_when_the_neighbour_answers(void **state)
+{
+    uint32_t nh = both_on_hold();
+    struct rte_mbuf *m[6];
+    struct frame g;
+    for (unsigned i = 0; i < 6; i++)
+        m[i] = held_packet(i % 2 ? &held6 : &held4);
+    rig_role(ROLE_RIB_MANAGER);
+    nexthop_set_adjacency(nh, out, neighbor_mac(8));
+    for (unsigned i = 0; i < 6; i++)
+        rig_inject(0, m[i]);
+    rig_poll();
+    for (unsigned i = 0; i < 6; i++) {
+        assert_true(rig_receive(1, &g));
+        assert_memory_equal(g.b, neighbor_mac(8), 6);
+        assert_int_equal(g.b[12] << 8 | g.b[13], i % 2 ? 0x86dd : 0x0800);
+        assert_int_equal(g.b[i % 2 ? 14 + 7 : 14 + 8], 1); // lowered once, not twice
+        if (i % 2 == 0)
+            assert_true(frame_is_ip4_sound(&g));
+    }
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void a_held_packet_that_finds_its_next_hop_unresolved_again_is_held_again(void **state)
+{
+    both_on_hold();
+    rig_inject(0, held_packet(&held4));
+    rig_poll();
+    struct rte_mbuf *m = rig_held();
+    assert_non_null(m);
+    assert_int_equal(rte_pktmbuf_mtod(m, uint8_t *)[8], 1);
+    assert_int_equal(packet_meta(m)->iface, in);
+    rig_release(m);
+}
+
+static void a_held_packet_whose_neighbour_failed_is_refused_and_its_sender_told(void **state)
+{
+    uint32_t nh = both_on_hold();
+    struct frame g;
+    rig_route(VR_DEFAULT, "192.0.2.0/24", rig_adjacency(in, 3));
+    rig_route(VR_DEFAULT, "2001:db8::/48", rig_adjacency(in, 3));
+    forwarder_set_icmp_rate(rig_forwarder(0), 100, 50);
+    struct rte_mbuf *a = held_packet(&held4), *b = held_packet(&held6);
+    rig_role(ROLE_RIB_MANAGER);
+    nexthop_set_kind(nh, NEXTHOP_FAILED);
+    rig_inject(0, a);
+    rig_inject(0, b);
+    rig_poll();
+    assert_only_drop(DROP_NEIGH_FAILED, 2);
+    assert_true(rig_receive(0, &g));
+    assert_int_equal(g.b[34], 3);
+    assert_int_equal(g.b[35], 1);
+    assert_true(rig_receive(0, &g));
+    assert_int_equal(g.b[54], 1);
+    assert_int_equal(g.b[55], 3);
+}
+
+static void a_held_packet_for_an_address_that_became_ours_is_delivered(void **state)
+{
+    uint32_t nh = both_on_hold();
+    struct frame g;
+    uint16_t iface;
+    struct rte_mbuf *m = held_packet(&held4);
+    rig_role(ROLE_RIB_MANAGER);
+    nexthop_set_kind(nh, NEXTHOP_LOCAL);
+    rig_inject(0, m);
+    rig_poll();
+    assert_true(rig_punted(PUNT_LOCAL, &g, &iface));
+    assert_int_equal(iface, in);
+    assert_int_equal(g.n, 14 + 28);
+    assert_memory_equal(g.b, iface_get(in)->mac, 6);
+    assert_true(frame_is_ip4_sound(&g));
+}
+
+static void a_held_packet_larger_than_the_mtu_that_came_meanwhile_is_fragmented(void **state)
+{
+    uint32_t nh = both_on_hold();
+    struct ip_spec s = held4;
+    s.payload = 1200;
+    struct rte_mbuf *m = held_packet(&s);
+    iface_get(out)->mtu = 700;
+    rig_role(ROLE_RIB_MANAGER);
+    nexthop_set_adjacency(nh, out, neighbor_mac(8));
+    rig_inject(0, m);
+    rig_poll();
+    assert_int_equal(rig_discard(1), 2);
+}
+
+// Two forwarders, port 1 has one transmit queue, forwarder 0's; forwarder 1 receives from port 0.
+static void shared_queue_plans(void)
+{
+    struct plan_rx rx[] = {{port_get(0) - port_table, 0}};
+    struct plan *p = rig_plan_new(1, rx, 1);
+    p->tx_owner[iface_get(out)->port] = 0;
+    rig_plan_set(0, rig_plan_new(0, rx, 0));
+    rig_plan_set(1, p);
+}
+
+static void a_port_with_one_queue_is_served_through_the_queue_s_owner(void **state)
+{
+    two_interfaces();
+    rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
+    shared_queue_plans();
+    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"});
+    for (unsigned i = 0; i < 30; i++)
+        rig_send(0, &f);
+    rig_step(1);
+    assert_false(rig_receive(1, &g));
+    struct ledger l;
+    ledger_read(&l, 2);
+    assert_int_equal(l.held, 30);
+    assert_int_equal(l.tx, 0);
+    rig_check_conservation();
+    rig_step(0);
+    for (unsigned i = 0; i < 30; i++)
+        assert_true(rig_receive_queue(1, 0, &g));
+    ledger_read(&l, 2);
+    assert_int_equal(l.tx, 30);
+    struct counter_iface c;
+    counter_sum_iface(out, &c);
+    assert_int_equal(c.tx_packets, 30);
+}
+
+static void a_full_inject_ring_is_a_named_drop_of_the_sender(void **state)
+{
+    two_interfaces();
+    rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
+    shared_queue_plans();
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"});
+    for (unsigned i = 0; i < EXCHANGE_INJECT_SIZE + 31; i++) {
+        rig_send(0, &f);
+        if (i % 64 == 63)
+            rig_step(1);
+    }
+    rig_step(1);
+    assert_only_drop(DROP_INJECT_RING_FULL, 32);
+    struct counter_iface c;
+    counter_sum_iface(out, &c);
+    assert_int_equal(c.tx_packets, EXCHANGE_INJECT_SIZE - 1);
+    assert_int_equal(c.drop_packets, 32);
+    for (unsigned i = 0; i < EXCHANGE_INJECT_SIZE / 64; i++) {
+        rig_step(0);
+        rig_discard(1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        path_test(a_frame_of_the_kernel_leaves_unchanged),
+        path_test(a_frame_for_a_sub_interface_gets_its_tag),
+        path_test(a_frame_for_an_interface_that_is_down_or_gone_is_dropped),
+        path_test(a_frame_without_a_whole_header_is_dropped),
+        path_test(held_packets_of_both_families_leave_when_the_neighbour_answers),
+        path_test(a_held_packet_that_finds_its_next_hop_unresolved_again_is_held_again),
+        path_test(a_held_packet_whose_neighbour_failed_is_refused_and_its_sender_told),
+        path_test(a_held_packet_for_an_address_that_became_ours_is_delivered),
+        path_test(a_held_packet_larger_than_the_mtu_that_came_meanwhile_is_fragmented),
+        path_test(a_port_with_one_queue_is_served_through_the_queue_s_owner),
+        path_test(a_full_inject_ring_is_a_named_drop_of_the_sender),
+    };
+    return path_run(tests);
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ip4_test.c - which IPv4 packets may be forwarded, and what happens to the TTL
+#include "harness.h"
+
+#include <rte_mbuf.h>
+
+static uint16_t in, out;
+
+static void two_interfaces(void)
+{
+    in = rig_iface(0, 0, VR_DEFAULT);
+    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(out, 1));
+    rig_route(VR_DEFAULT, "192.0.2.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
+}
+
+static struct frame packet(void)
+{
+    return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 20});
+}
+
+static struct frame between(const char *src, const char *dst)
+{
+    return frame_ip(&(struct ip_spec){.src = src, .dst = dst});
+}
+
+static void wrong_version_or_header_length_is_dropped(void **state)
+{
+    uint8_t wrong[] = {0x55, 0x65, 0x05, 0x44, 0x40};
+
+    two_interfaces();
+    for (unsigned i = 0; i < sizeof wrong; i++) {
+        struct frame f = packet();
+        f.b[14] = wrong[i];
+        rig_send(0, &f);
+    }
+    rig_poll();
+    assert_only_drop(DROP_IP4_VERSION, sizeof wrong);
+}
+
+static void a_total_length_beyond_the_frame_is_dropped(void **state)
+{
+    two_interfaces();
+    struct frame f = packet();
+    f.b[17]++;
+    ip4_fix_checksum(&f);
+    rig_send(0, &f);
+    f.b[16] = f.b[17] = 0xff;
+    ip4_fix_checksum(&f);
+    rig_send(0, &f);
+    rig_poll();
+    assert_only_drop(DROP_IP4_TRUNCATED, 2);
+}
+
+static void a_total_length_shorter_than_the_header_is_dropped(void **state)
+{
+    two_interfaces();
+    struct frame f = packet();
+    f.b[17] = 19;
+    ip4_fix_checksum(&f);
+    rig_send(0, &f);
+    struct frame g = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = 8});
+    g.b[17] = 24;
+    ip4_fix_checksum(&g);
+    rig_send(0, &g);
+    rig_poll();
+    assert_only_drop(DROP_IP4_TRUNCATED, 2);
+}
+
+static void a_frame_that_ends_inside_the_header_is_dropped(void **state)
+{
+    two_interfaces();
+    struct frame f = packet();
+    for (f.n = 14; f.n < 34; f.n++)
+        rig_send(0, &f);
+    struct frame g = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = 40});
+    for (g.n = 34; g.n < 74; g.n++)
+        rig_send(0, &g);
+    rig_poll();
+    assert_only_drop(DROP_IP4_TRUNCATED, 20 + 40);
+}
+
+static void a_packet_with_options_is_forwarded_with_them(void **state)
+{
+    two_interfaces();
+    struct frame g, f = frame_ip(&(struct ip_spec){
+                        .src = "192.0.2.1", .dst = "198.51.100.1", .options = 40, .payload = 11});
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, f.n);
+    assert_true(frame_is_ip4_sound(&g));
+    assert_memory_equal(g.b + 34, f.b + 34, f.n - 34);
+}
+
+static void a_wrong_checksum_is_dropped_with_options_or_without(void **state)
+{
+    two_interfaces();
+    struct frame f = packet();
+    f.b[24] ^= 0x10;
+    rig_send(0, &f);
+    struct frame g = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = 4});
+    g.b[34] ^= 1;
+    rig_send(0, &g);
+    rig_poll();
+    assert_only_drop(DROP_IP4_CHECKSUM, 2);
+}
+
+static void a_checksum_the_port_found_good_is_believed_one_it_found_bad_is_computed(void **state)
+{
+    two_interfaces();
+    struct frame g, f = packet();
+    struct rte_mbuf *m = rig_mbuf(&f, 2048);
+    m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_BAD; // and yet it is right
+    rig_send_mbuf(0, 0, m);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_true(frame_is_ip4_sound(&g));
+    f.b[24] ^= 0x10;
+    m = rig_mbuf(&f, 2048);
+    m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+    rig_send_mbuf(0, 0, m);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void the_checksum_stays_right_for_every_value(void **state)
+{
+    two_interfaces();
+    struct frame g, f = packet();
+    for (unsigned id = 0; id < 65536; id += 7) { // walks the checksum through its values, 0xffff's neighbours included
+        f.b[18] = (uint8_t)(id >> 8);
+        f.b[19] = (uint8_t)id;
+        f.b[22] = (uint8_t)(2 + id % 254);
+        ip4_fix_checksum(&f);
+        rig_send(0, &f);
+        rig_step(0);
+        assert_true(rig_receive(1, &g));
+        assert_int_equal(g.b[22], f.b[22] - 1);
+        assert_true(frame_is_ip4_sound(&g));
+        struct frame want = g;
+        ip4_fix_checksum(&want);
+        assert_memory_equal(g.b + 24, want.b + 24, 2);
+    }
+}
+
+static void sources_that_can_not_be_are_dropped(void **state)
+{
+    static const char *const src[] = {"0.0.0.0",   "0.1.2.3",   "127.0.0.1",      "127.255.255.255", "224.0.0.1",
+                                      "239.1.1.1", "240.0.0.1", "255.255.255.255"};
+    two_interfaces();
+    for (unsigned i = 0; i < sizeof src / sizeof *src; i++) {
+        struct frame f = between(src[i], "198.51.100.1");
+        rig_send(0, &f);
+    }
+    rig_poll();
+    assert_only_drop(DROP_IP4_MARTIAN_SRC, sizeof src / sizeof *src);
+}
+
+static void destinations_that_must_not_be_forwarded_are_dropped(void **state)
+{
+    static const char *const dst[] = {"0.0.0.0", "0.1.2.3", "127.0.0.1", "127.1.1.1", "240.0.0.1", "255.255.255.254"};
+    two_interfaces();
+    for (unsigned i = 0; i < sizeof dst / sizeof *dst; i++) {
+        struct frame f = between("192.0.2.1", dst[i]);
+        rig_send(0, &f);
+    }
+    rig_poll();
+    assert_only_drop(DROP_IP4_MARTIAN_DST, sizeof dst / sizeof *dst);
+}
+
+static void limited_broadcast_goes_up_even_without_a_source(void **state)
+{
+    two_interfaces();
+    struct frame g, f = frame_ip(&(struct ip_spec){
+                        .src = "0.0.0.0", .dst = "255.255.255.255", .sport = 68, .dport = 67, .dst_mac = broadcast_mac});
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_punted(PUNT_LOCAL, &g, NULL));
+    assert_memory_equal(g.b, f.b, f.n);
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void control_multicast_goes_up_and_other_multicast_is_dropped(void **state)
+{
+    static const uint8_t group[6] = {0x01, 0, 0x5e, 0, 0, 5};
+    static const struct {
+        const char *dst;
+        uint8_t proto;
+        enum punt_class class;
+    } up[] = {
+        {"224.0.0.5", 89, PUNT_ROUTING}, {"224.0.0.18", 112, PUNT_ROUTING}, {"224.0.0.251", 17, PUNT_LOCAL},
+        {"239.1.1.1", 2, PUNT_ROUTING},  {"232.1.1.1", 103, PUNT_ROUTING},
+    };
+    two_interfaces();
+    struct frame g;
+    for (unsigned i = 0; i < sizeof up / sizeof *up; i++) {
+        struct frame f = frame_ip(&(struct ip_spec){
+            .src = "192.0.2.1", .dst = up[i].dst, .proto = up[i].proto, .ttl = 1, .dst_mac = group});
+        rig_send(0, &f);
+        rig_poll();
+        assert_true(rig_punted(up[i].class, &g, NULL));
+        assert_memory_equal(g.b, f.b, f.n);
+    }
+    assert_int_equal(rig_drops_all(), 0);
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "239.1.1.1", .dst_mac = group});
+    rig_send(0, &f);
+    rig_poll();
+    assert_only_drop(DROP_IP4_MULTICAST, 1);
+}
+
+static void ttl_1_to_router_itself_is_delivered(void **state)
+{
+    two_interfaces();
+    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .ttl = 1});
+    uint16_t iface = 0;
+    rig_send(0, &f);
+    struct frame z = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .ttl_zero = true});
+    rig_send(0, &z);
+    rig_poll();
+    assert_true(rig_punted(PUNT_LOCAL, &g, &iface));
+    assert_int_equal(iface, in);
+    assert_int_equal(g.n, f.n);
+    assert_memory_equal(g.b, f.b, f.n);
+    assert_true(rig_punted(PUNT_LOCAL, &g, NULL));
+    assert_memory_equal(g.b, z.b, z.n);
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void ttl_1_and_0_are_not_forwarded_and_2_is(void **state)
+{
+    two_interfaces();
+    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .ttl = 2});
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.b[22], 1);
+    f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .ttl = 1});
+    rig_send(0, &f);
+    f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .ttl_zero = true});
+    rig_send(0, &f);
+    rig_poll();
+    assert_false(rig_receive(1, &g));
+    assert_only_drop(DROP_IP4_TTL, 2);
+}
+
+static void without_a_route_a_packet_is_dropped(void **state)
+{
+    two_interfaces();
+    rig_unroute(VR_DEFAULT, "0.0.0.0/0");
+    struct frame f = packet();
+    rig_send(0, &f);
+    rig_poll();
+    assert_only_drop(DROP_IP4_NO_ROUTE, 1);
+}
+
+static void good_packets_keep_their_order_around_bad_ones(void **state)
+{
+    two_interfaces();
+    for (unsigned i = 0; i < 64; i++) {
+        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1",
+                                                    .dst = i % 5 == 1 ? "127.0.0.1" : "198.51.100.1",
+                                                    .ttl = i % 7 == 3 ? 1 : 9,
+                                                    .options = i % 3 ? 0 : 4,
+                                                    .sport = (uint16_t)(i + 1)});
+        rig_send(0, &f);
+    }
+    rig_poll();
+    struct frame g;
+    unsigned n = 0;
+    for (unsigned i = 0; i < 64; i++) {
+        if (i % 5 == 1 || i % 7 == 3)
+            continue;
+        assert_true(rig_receive(1, &g));
+        unsigned hlen = (g.b[14] & 15) * 4u;
+        assert_int_equal(g.b[14 + hlen] << 8 | g.b[15 + hlen], i + 1);
+        n++;
+    }
+    assert_false(rig_receive(1, &g));
+    assert_int_equal(rig_drops_all(), 64 - n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        path_test(wrong_version_or_header_length_is_dropped),
+        path_test(a_total_length_beyond_the_frame_is_dropped),
+        path_test(a_total_length_shorter_than_the_header_is_dropped),
+        path_test(a_frame_that_ends_inside_the_header_is_dropped),
+        path_test(a_packet_with_options_is_forwarded_with_them),
+        path_test(a_wrong_checksum_is_dropped_with_options_or_without),
+        path_test(a_checksum_the_port_found_good_is_believed_one_it_found_bad_is_computed),
+        path_test(the_checksum_stays_right_for_every_value),
+        path_test(sources_that_can_not_be_are_dropped),
+        path_test(destinations_that_must_not_be_forwarded_are_dropped),
+        path_test(limited_broadcast_goes_up_even_without_a_source),
+        path_test(control_multicast_goes_up_and_other_multicast_is_dropped),
+        path_test(ttl_1_to_router_itself_is_delivered),
+        path_test(ttl_1_and_0_are_not_forwarded_and_2_is),
+        path_test(without_a_route_a_packet_is_dropped),
+        path_test(good_packets_keep_their_order_around_bad_ones),
+    };
+    return path_run(tests);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ip6_test.c - which IPv6 packets may be forwarded, and what stays on its link
+#include "harness.h"
+
+static uint16_t in, out;
+
+static void two_interfaces(void)
+{
+    in = rig_iface(0, 0, VR_DEFAULT);
+    out = rig_iface(1, 0, VR_DEFAULT);
+    rig_route(VR_DEFAULT, "::/0", rig_adjacency(out, 1));
+    rig_route(VR_DEFAULT, "2001:db8::fe/128", rig_nexthop(NEXTHOP_LOCAL, in));
+}
+
+static struct frame between(const char *src, const char *dst)
+{
+    return frame_ip(&(struct ip_spec){.src = src, .dst = dst, .payload = 4});
+}
+
+static void send_all_between(const char *const (*pair)[2], unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct frame f = between(pair[i][0], pair[i][1]);
+        rig_send(0, &f);
+    }
+    rig_poll();
+}
+
+static void a_wrong_version_is_dropped(void **state)
+{
+    two_interfaces();
+    struct frame f = between("2001:db8::1", "2001:db8:1::1");
+    f.b[14] = 0x45;
+    rig_send(0, &f);
+    f.b[14] = 0x70;
+    rig_send(0, &f);
+    rig_poll();
+    assert_only_drop(DROP_IP6_VERSION, 2);
+}
+
+static void a_payload_length_beyond_the_frame_is_dropped(void **state)
+{
+    two_interfaces();
+    struct frame f = between("2001:db8::1", "2001:db8:1::1");
+    f.b[19]++;
+    rig_send(0, &f);
+    f.b[18] = f.b[19] = 0xff;
+    rig_send(0, &f);
+    rig_poll();
+    assert_only_drop(DROP_IP6_TRUNCATED, 2);
+}
+
+static void a_frame_that_ends_inside_the_header_is_dropped(void **state)
+{
+    two_interfaces();
+    struct frame f = between("2001:db8::1", "2001:db8:1::1");
+    f.b[18] = f.b[19] = 0;
+    for (f.n = 14; f.n < 54; f.n++)
+        rig_send(0, &f);
+    rig_poll();
+    assert_only_drop(DROP_IP6_TRUNCATED, 40);
+}
+
+static void a_header_without_payload_is_forwarded(void **state)
+{
+    two_interfaces();
+    struct frame g, f = frame_ip(&(struct ip_spec){
+                        .src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 59, .l4 = "", .l4_len = 0, .pad_to = 60});
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, 54);
+}
+
+static void sources_that_can_not_be_are_dropped(void **state)
+{
+    static const char *const pair[][2] = {
+        {"ff02::1", "2001:db8:1::1"}, {"ff0e::1", "2001:db8:1::1"},          {"::1", "2001:db8:1::1"},
+        {"::", "2001:db8:1::1"},      {"::ffff:192.0.2.1", "2001:db8:1::1"}, {"ff02::1", "ff02::1"},
+    };
+    two_interfaces();
+    send_all_between(pair, 6);
+    assert_only_drop(DROP_IP6_MARTIAN_SRC, 6);
+}
+
+static void destinations_that_must_not_be_forwarded_are_dropped(void **state)
+{
+    static const char *const pair[][2] = {
+        {"2001:db8::1", "::"}, {"2001:db8::1", "::1"}, {"2001:db8::1", "::ffff:192.0.2.1"}};
+    two_interfaces();
+    send_all_between(pair, 3);
+    assert_only_drop(DROP_IP6_MARTIAN_DST, 3);
+}
+
+static void unusual_but_global_addresses_are_forwarded(void **state)
+{
+    static const char *const pair[][2] = {
+        {"64:ff9b::1", "2001:db8:1::1"}, {"2001:db8::1", "64:ff9b::c000:201"}, {"fd00::1", "fc00::1"},
+        {"2001:db8::1", "fec0::1"},      {"::2", "2001:db8:1::1"}};
+    two_interfaces();
+    send_all_between(pair, 5);
+    assert_int_equal(rig_discard(1), 5);
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void link_local_and_link_scope_destinations_go_up(void **state)
+{
+    static const char *const dst[] = {"fe80::1", "febf::1", "ff02::5", "ff01::1", "ff12::1"};
+    two_interfaces();
+    for (unsigned i = 0; i < 5; i++) {
+        struct frame g, f = between("fe80::2", dst[i]);
+        uint16_t iface = 0;
+        rig_send(0, &f);
+        rig_poll();
+        assert_true(rig_punted(PUNT_LOCAL, &g, &iface));
+        assert_int_equal(iface, in);
+        assert_memory_equal(g.b, f.b, f.n);
+    }
+    struct frame f = between("::", "ff02::1:ff00:1"); // duplicate address detection
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_punted(PUNT_LOCAL, &f, NULL));
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void wider_multicast_is_dropped(void **state)
+{
+    static const char *const pair[][2] = {
+        {"2001:db8::1", "ff05::2"}, {"2001:db8::1", "ff0e::1"}, {"2001:db8::1", "ff00::1"}};
+    two_interfaces();
+    send_all_between(pair, 3);
+    assert_only_drop(DROP_IP6_MULTICAST, 3);
+}
+
+static void a_link_local_source_reaches_us_but_no_other_link(void **state)
+{
+    two_interfaces();
+    struct frame g, f = between("fe80::2", "2001:db8::fe");
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_punted(PUNT_LOCAL, &g, NULL));
+    assert_memory_equal(g.b, f.b, f.n);
+    assert_int_equal(rig_drops_all(), 0);
+    f = between("fe80::2", "2001:db8:1::1");
+    rig_send(0, &f);
+    rig_poll();
+    assert_false(rig_receive(1, &g));
+    assert_only_drop(DROP_IP6_LINK_LOCAL, 1);
+}
+
+static void hop_limit_1_is_delivered_to_us_and_not_forwarded(void **state)
+{
+    two_interfaces();
+    struct frame g, f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8::fe", .ttl = 1});
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_punted(PUNT_LOCAL, &g, NULL));
+    assert_memory_equal(g.b, f.b, f.n);
+    f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1", .ttl = 1});
+    rig_send(0, &f);
+    rig_poll();
+    assert_only_drop(DROP_IP6_HOP_LIMIT, 1);
+}
+
+static void hop_by_hop_options_for_elsewhere_are_forwarded_unread(void **state)
+{
+    static const uint8_t hbh[16] = {17, 0, 5, 2, 0, 0, 1, 0}; // router alert
+    two_interfaces();
+    struct frame g, f = frame_ip(&(struct ip_spec){
+                        .src = "2001:db8::1", .dst = "2001:db8:1::1", .proto = 0, .l4 = hbh, .l4_len = 16});
+    f.b[14 + 6] = 0;
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_memory_equal(g.b + 54, f.b + 54, 16);
+}
+
+static void without_a_route_a_packet_is_dropped(void **state)
+{
+    two_interfaces();
+    rig_unroute(VR_DEFAULT, "::/0");
+    struct frame f = between("2001:db8::1", "2001:db8:1::1");
+    rig_send(0, &f);
+    rig_poll();
+    assert_only_drop(DROP_IP6_NO_ROUTE, 1);
+}
+
+static void both_families_in_one_burst_find_their_ways(void **state)
+{
+    two_interfaces();
+    uint16_t third = rig_iface(2, 0, VR_DEFAULT);
+    rig_route(VR_DEFAULT, "0.0.0.0/0", rig_adjacency(third, 2));
+    for (unsigned i = 0; i < 60; i++) {
+        struct frame f = i % 3 ? frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"})
+                               : between("2001:db8::1", "2001:db8:1::1");
+        rig_send(0, &f);
+    }
+    rig_poll();
+    assert_int_equal(rig_discard(1), 20);
+    assert_int_equal(rig_discard(2), 40);
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        path_test(a_wrong_version_is_dropped),
+        path_test(a_payload_length_beyond_the_frame_is_dropped),
+        path_test(a_frame_that_ends_inside_the_header_is_dropped),
+        path_test(a_header_without_payload_is_forwarded),
+        path_test(sources_that_can_not_be_are_dropped),
+        path_test(destinations_that_must_not_be_forwarded_are_dropped),
+        path_test(unusual_but_global_addresses_are_forwarded),
+        path_test(link_local_and_link_scope_destinations_go_up),
+        path_test(wider_multicast_is_dropped),
+        path_test(a_link_local_source_reaches_us_but_no_other_link),
+        path_test(hop_limit_1_is_delivered_to_us_and_not_forwarded),
+        path_test(hop_by_hop_options_for_elsewhere_are_forwarded_unread),
+        path_test(without_a_route_a_packet_is_dropped),
+        path_test(both_families_in_one_burst_find_their_ways),
+    };
+    return path_run(tests);
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ledger_test.c - every packet ends in exactly one place, whatever it is
+//
+// Random frames through a router that has one of everything, in bursts of random
+// size, whole or cut into segments, while transmit rings fill up, held packets come
+// back or do not, and next hops change. After each round nothing is in the
+// router, and rx + inject = tx + punt + drops; at the end no buffer is missing
+// (rig_teardown). KAMUEE_SEED=n repeats a run.
+#include "random.h"
+
+#include <rte_mbuf.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FRAMES 50000u
+
+// Plays neigh_manager: some packets come back, some are dropped.
+static void neighbours_answer(struct random *r)
+{
+    for (struct rte_mbuf *m; (m = rig_held());)
+        if (random_below(r, 2))
+            assert_int_equal(rig_inject(0, m), 0);
+        else
+            rig_release(m);
+}
+
+static void take_punts(void)
+{
+    static struct frame f;
+
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
+        while (rig_punted(c, &f, NULL))
+            ;
+}
+
+static void send_one(struct random *r)
+{
+    static struct frame f;
+    static const unsigned segments[] = {2048, 2048, 2048, 200, 60, 14};
+
+    unsigned port = random_frame(r, &f);
+    unsigned segment = segments[random_below(r, 6)];
+    if (segment < f.n / 20) // the pool is finite
+        segment = 200;
+    rig_send_mbuf(port, 0, rig_mbuf(&f, segment));
+    if (random_below(r, 40) == 0)
+        rig_inject_frame(0, (uint16_t)(1 + random_below(r, 7)), &(struct frame){.n = 60});
+}
+
+static void fifty_thousand_random_frames_leave_the_ledger_at_zero(void **state)
+{
+    const char *seed = getenv("KAMUEE_SEED");
+    struct random r = {.state = seed ? strtoull(seed, NULL, 0) : 20260101};
+
+    random_router();
+    forwarder_set_icmp_rate(rig_forwarder(0), 1000000, 1000);
+    for (unsigned sent = 0, blocked = 0; sent < FRAMES;) {
+        unsigned n = 1 + random_below(&r, 100);
+        if (random_below(&r, 30) == 0) {
+            blocked = !blocked;
+            rig_tx_block(1, blocked);
+        }
+        for (unsigned i = 0; i < n && sent < FRAMES; i++, sent++)
+            send_one(&r);
+        rig_poll();
+        rig_check_conservation();
+        neighbours_answer(&r);
+        rig_poll();
+        take_punts();
+        for (unsigned p = 0; p < RIG_PORTS; p++)
+            if (p != 1 || !blocked)
+                rig_discard(p);
+    }
+    for (struct rte_mbuf *m; (m = rig_held());)
+        rig_release(m);
+    struct ledger l;
+    ledger_read(&l, 2);
+    assert_int_equal(l.imbalance, 0);
+    assert_int_equal(l.rx, FRAMES);
+    assert_in_range(l.inject, 1000, FRAMES);
+    assert_in_range(l.tx, 1000, FRAMES);
+    assert_in_range(l.punt, 1000, FRAMES);
+    assert_in_range(l.drops, 1000, FRAMES);
+    assert_int_equal(l.held, 0);
+}
+
+// The random frames are worth something only if they reach all corners.
+static void random_frames_reach_nearly_every_drop_reason(void **state)
+{
+    static const enum drop_reason not_reached[] = {
+        DROP_HOLD_FULL, DROP_HOLD_LIMIT, DROP_HOLD_RING_FULL, DROP_HOLD_TIMEOUT, DROP_HOLD_GONE, DROP_PUNT_RING_FULL,
+        DROP_PUNT_TAP, DROP_PUNT_NO_TAP, DROP_INJECT_NO_FORWARDER, DROP_INJECT_RING_FULL, DROP_INJECT_NO_BUFFER,
+        DROP_TX_FULL, DROP_TX_NO_QUEUE};
+    struct random r = {.state = 7};
+
+    random_router();
+    for (unsigned i = 0; i < 20000; i++) {
+        send_one(&r);
+        rig_step(0);
+        for (struct rte_mbuf *m; (m = rig_held());)
+            rig_release(m);
+        take_punts();
+        for (unsigned p = 0; p < RIG_PORTS; p++)
+            rig_discard(p);
+    }
+    for (unsigned reason = DROP_NONE + 1; reason < DROP_N; reason++) {
+        bool expected = true;
+        for (unsigned k = 0; k < sizeof not_reached / sizeof *not_reached; k++)
+            expected &= reason != not_reached[k];
+        if (expected && !rig_drops(reason))
+            fail_msg("no random frame was dropped as %s", drop_info[reason].name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        path_test(fifty_thousand_random_frames_leave_the_ledger_at_zero),
+        path_test(random_frames_reach_nearly_every_drop_reason),
+    };
+    return path_run(tests);
+}
