@@ -17,6 +17,7 @@ from kamuee.lab.nodes import BaseNode
 
 KEEP = bool(os.environ.get("KEEP"))
 STREAM = Path(__file__).with_name("stream.py")
+PINGER = Path(__file__).with_name("pinger.py")
 
 
 def eventually(true: Callable[[], object], timeout_s: float = 10,
@@ -87,19 +88,17 @@ def assert_reaches(node: BaseNode, target: str, timeout_s: float = 10) -> None:
 
 
 class Pinging:
-    """Pings in the background; stop() gives the result."""
+    """Pings in the background; stop() gives the result, with number and time of each lost one."""
 
     def __init__(self, node: BaseNode, target: str, interval_s: float = 0.005):
-        self.proc = node.popen(["ping", "-n", "-i", str(interval_s), "-W", "1", target], stdout=subprocess.PIPE)
+        self.proc = node.popen([sys.executable, str(PINGER), target, str(interval_s)],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self.proc.stdout.readline().strip() == b"ready"
 
     def stop(self) -> Pinged:
-        time.sleep(0.3)                              # the last answer is on its way
-        self.proc.send_signal(signal.SIGINT)
-        said = self.proc.communicate(timeout=10)[0].decode()
-        found = re.search(r"(\d+) packets transmitted, (\d+) received", said)
-        sent, received = int(found[1]), int(found[2])
-        # The one that was under way when the signal came is not lost.
-        return Pinged(sent, received, said[-600:])
+        said = json.loads(self.proc.communicate(timeout=20)[0])
+        return Pinged(said["sent"], said["received"],
+                      f"{said['sent']} sent, lost (number, seconds since the start): {said['lost'][:20]}")
 
 
 # --- numbered packets ---

@@ -50,7 +50,7 @@ def configure(router, line: str) -> None:
 def test_engine_changes_live_without_the_loss_of_a_packet(lab):
     router = lab["r"]
     pings = [Pinging(lab["h1"], target) for target in TARGETS]
-    for engine in ("dir24_8", "lpm", "poptrie", "dir24_8"):
+    for engine in ("dir24_8", "lpm", "poptrie") * 3:
         configure(router, f"set fib-engine {engine}")
         assert engines(router) == [engine, engine]
         churn = [f"route add 198.51.{i // 256}.{i % 256}/32 via 10.2.0.2" for i in range(600)]
