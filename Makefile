@@ -12,10 +12,10 @@ BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburc
 	libyang2-dev libyang2-tools libjansson-dev libsystemd-dev libcmocka-dev libnuma-dev libpcap-dev
 RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
 LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang libbpf-dev procps
-TEST_PACKAGES = python3-pytest python3-scapy python3-pyroute2 python3-numpy gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+TEST_PACKAGES = python3-pytest python3-scapy python3-pyroute2 python3-numpy python3-matplotlib gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctags qemu-user
 # A command or header of each group; all there = nothing to install, and no network needed.
-HAVE = meson ninja pkg-config yanglint ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd
+HAVE = meson ninja pkg-config yanglint ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd aarch64-linux-gnu-gcc
 
 .PHONY: help deps build check test e2e demo demo-stop bench fuzz sanitize install uninstall clean
 
@@ -27,7 +27,7 @@ deps: ## install what building, testing and the demo need (Debian 12 packages)
 	@missing=; for c in $(HAVE); do command -v $$c >/dev/null || missing="$$missing $$c"; done; \
 	for p in libdpdk liburcu-qsbr libmnl libevent libyang jansson libsystemd cmocka; do \
 		pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
-	$(PYTHON) -c 'import prompt_toolkit, rich, yaml, pytest, scapy, pyroute2' 2>/dev/null || missing="$$missing python3-modules"; \
+	$(PYTHON) -c 'import prompt_toolkit, rich, yaml, pytest, scapy, pyroute2, matplotlib' 2>/dev/null || missing="$$missing python3-modules"; \
 	if [ -z "$$missing" ]; then echo "deps: everything is installed"; exit 0; fi; \
 	echo "deps: installing packages (missing:$$missing)"; \
 	export DEBIAN_FRONTEND=noninteractive; \

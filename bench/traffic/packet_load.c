@@ -23,8 +23,8 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "load.h"
-#include "netns.h"
+#include "traffic/load.h"
+#include "traffic/netns.h"
 
 #define BURST 32
 #define RING_FRAME 2048

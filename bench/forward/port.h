@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// forward_port.h - a port whose packets come from a table in memory and go nowhere
+// port.h - a port whose packets come from a table in memory and go nowhere
 //
 // For measuring what a forwarder costs without what a port costs. Receiving
 // takes fresh buffers and copies one 64-byte line of ready headers into each, as

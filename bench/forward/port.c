@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// forward_port.c - see forward_port.h
-#include "forward_port.h"
+// port.c - see port.h
+#include "forward/port.h"
 
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>

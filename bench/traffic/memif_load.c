@@ -19,7 +19,7 @@
 
 #undef NS_PER_S // DPDK's and base/clock.h's are the same number
 #include "base/clock.h"
-#include "load.h"
+#include "traffic/load.h"
 
 #define BURST 32
 #define DESCRIPTORS 1024

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// forward_peer.c - the least a program can do and still call itself an IPv4 forwarder
+// peer.c - the least a program can do and still call itself an IPv4 forwarder
 //
 // A yardstick for forward_bench, measured in the same rounds: DPDK's DIR-24-8
 // (rte_fib, widest vector kernel) in bursts of 64, TTL and checksum, 12 bytes of new header, one array per
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "forward_peer.h"
+#include "forward/peer.h"
 
 #define PORTS 4
 

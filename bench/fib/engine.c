@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_bench_engine.c - poptrie and DPDK's four libraries behind one interface
+// engine.c - poptrie and DPDK's four libraries behind one interface
 //
 // All DPDK tables live in one external heap of transparent huge pages, as poptrie's do, so neither
 // hugetlbfs nor root is needed and nobody is slowed by small pages.  Sizes are those that hold the
 // table; what DPDK reserves beyond it counts as its memory, since it cannot be had back.
-#include "fib_bench.h"
+#include "fib/fib_bench.h"
 
 #include <sched.h>
 #include <stdio.h>

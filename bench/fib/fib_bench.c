@@ -14,7 +14,7 @@
 // drawn by popularity 1/rank; sequential.  Updates: withdraw and announce a random route, timed
 // one by one, while a thread on another core looks up all the time (poptrie; DPDK's tables allow
 // it too).  rte_lpm takes a minute to build a full table: only with --all.
-#include "fib_bench.h"
+#include "fib/fib_bench.h"
 
 #include <getopt.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 // IPv4 header checksums are computed for each packet, because the destination
 // varies; UDP goes without one (0, RFC 768), so that the sequence number can be
 // written without touching anything else.
-#include "load.h"
+#include "traffic/load.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -31,7 +31,7 @@
 
 #include "base/clock.h"
 #include "base/ip.h"
-#include "route.h"
+#include "route/route.h"
 
 #define HOPS_MAX 64
 #define BATCH_MAX 512

@@ -29,9 +29,9 @@
 #include <linux/if_ether.h>
 
 #include "base/clock.h"
-#include "load.h"
-#include "netns.h"
-#include "route.h"
+#include "traffic/load.h"
+#include "traffic/netns.h"
+#include "route/route.h"
 
 #define LINKS 2
 #define GIVE_UP_NS (5 * NS_PER_S)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // route.c - see route.h
-#include "route.h"
+#include "route/route.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netns.c - see netns.h
-#include "netns.h"
+#include "traffic/netns.h"
 
 #include <errno.h>
 #include <fcntl.h>

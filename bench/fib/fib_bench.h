@@ -29,7 +29,7 @@ struct traffic {
     uint8_t (*ip6)[16]; // IPv6
 };
 
-// --- fib_bench_table.c ---
+// --- table.c ---
 uint64_t random_next(void);
 void *memory_huge(size_t bytes);
 // name: full (the file, or a generated table without one), ntt (full and 16,140 routes longer than
@@ -38,7 +38,7 @@ int table_make(struct table *t, const char *name, unsigned family, const char *p
 void table_next_hops(struct table *t, unsigned n);
 void traffic_make(const struct table *t, enum pattern p, struct traffic *a);
 
-// --- fib_bench_engine.c ---
+// --- engine.c ---
 struct engine {
     const char *name, *kernel;
     unsigned family;

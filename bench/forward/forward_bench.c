@@ -4,11 +4,11 @@
 //     forward_bench [--prefixes FILE] [--rounds 21] [--only TEXT] [--quick] [--json]
 //
 // The forwarder of the product, its tables written as its managers write them,
-// between ports in memory (forward_port.h): a full table, 64 next hops on four
+// between ports in memory (port.h): a full table, 64 next hops on four
 // ports, 64-byte frames. Cases take turns within each round, so that a slow
 // hour of the machine slows all of them. "harness" sends packets straight from rx to
 // tx: the cost that is in all the others; a forwarder's own share is the difference,
-// round by round. "minimal" is the yardstick of forward_peer.c.
+// round by round. "minimal" is the yardstick of peer.c.
 #include <getopt.h>
 #include <math.h>
 #include <rte_cycles.h>
@@ -23,9 +23,9 @@
 #include "base/log.h"
 #include "core/eal.h"
 #include "core/rcu.h"
-#include "fib_bench.h"
-#include "forward_peer.h"
-#include "forward_port.h"
+#include "fib/fib_bench.h"
+#include "forward/peer.h"
+#include "forward/port.h"
 #include "forwarder/forwarder.h"
 #include "table/counter.h"
 #include "table/exchange.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_bench_table.c - the tables and the traffic of fib_bench
-#include "fib_bench.h"
+// table.c - the tables and the traffic of fib_bench
+#include "fib/fib_bench.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

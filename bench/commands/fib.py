@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`kamuee bench fib`: longest-prefix match alone, our engine and DPDK's over the same table in one process, in turns.
+
+The program fib_bench measures; this module asks for the cases, prints the table and draws the picture.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from kamuee import render
+from kamuee.context import terminal_width
+from kamuee.render import Column, count, right
+from measure import plot
+
+IDEA = "longest-prefix match: ours and DPDK's engines on one table, updates, memory (no root)"
+ROOT = Path(__file__).resolve().parents[2]
+PLOT = "fib-bench.svg"
+SCALES = (1_000, 10_000, 100_000, 300_000, 1_000_000, 2_000_000, 4_000_000)
+TABLE = (Column("Engine"), Column("Kernel"), Column("IP"), Column("Pattern"), right("Next hops"), right("Mlookups/s"),
+         right("Ratio"), right("MB"), right("Build ms"), right("Updates/s"))
+
+
+class BenchError(Exception):
+    """What is missing, and what to do."""
+
+
+def parser() -> argparse.ArgumentParser:
+    given = argparse.ArgumentParser(prog="kamuee bench fib", description=__doc__.splitlines()[0])
+    given.add_argument("--quick", action="store_true", help="few rounds: ends within 50 s")
+    given.add_argument("--json", "-j", action="store_true", help="print JSON")
+    given.add_argument("--prefixes", metavar="FILE", help="table, one prefix a line (.gz too)")
+    given.add_argument("--plot", metavar="FILE", help=f"where the picture goes (PNG, SVG; {PLOT}, none with --json)")
+    given.add_argument("--scaling", action="store_true", help="synthetic tables of 1,000 to 4,000,000 routes (many minutes)")
+    return given
+
+
+def main(argv: list[str]) -> int:
+    given = parser().parse_args(argv)
+    try:
+        return run(given)
+    except (BenchError, plot.NoPlot) as error:
+        print(f"kamuee bench fib: {error}", file=sys.stderr)
+        return 1
+
+
+def build() -> Path:
+    """The build directory: of $KAMUEED, or build/ of this checkout."""
+    named = os.environ.get("KAMUEED")
+    return Path(named).resolve().parent if named else ROOT / "build"
+
+
+def run(given: argparse.Namespace) -> int:
+    program = build() / "bench/fib_bench"
+    if not os.access(program, os.X_OK):
+        raise BenchError(f"no {program}: build it (make build), or name the daemon of another build in KAMUEED")
+    if given.scaling:
+        rows = [row for size in SCALES for row in of_size(program, given, size)]
+    else:
+        rows = measured(program, given)
+    if given.json:
+        print(json.dumps({"rows": rows}, indent=1))
+    else:
+        print(*render.table(TABLE, map(cells, rows), terminal_width()), sep="\n")
+        print("Ratio: to rte_fib (rte_fib6) with AVX-512, the median of the rounds' own ratios. Updates: with a reader.")
+    picture = given.plot or (None if given.json else PLOT)
+    if picture:
+        plot.save(picture, scaling_charts(rows) if given.scaling else charts(rows))
+        print(f"picture: {picture}", file=sys.stderr)
+    return 0
+
+
+def measured(program: Path, given: argparse.Namespace, *more: str) -> list[dict]:
+    argv = [str(program), "--json", *more] + (["--quick"] if given.quick else [])
+    argv += ["--prefixes", given.prefixes] if given.prefixes and not given.scaling else []
+    done = subprocess.run(argv, stdout=subprocess.PIPE)
+    if done.returncode:
+        raise BenchError(f"{program.name} ended with code {done.returncode}; what it said is above")
+    return json.loads(done.stdout)["rows"]
+
+
+def of_size(program: Path, given: argparse.Namespace, size: int) -> list[dict]:
+    """A synthetic table. DPDK's take minutes to fill, or refuse, where there are millions of routes; rte_fib6 before."""
+    print(f"kamuee bench fib: {count(size)} routes", file=sys.stderr)
+    common = ("--table", str(size), "--next-hops", "64")
+    engines = {"4": "poptrie,rte_fib" if size <= 1_000_000 else "poptrie", "6": "poptrie"}
+    return [row for family in engines
+            for row in measured(program, given, *common, "--family", family, "--engines", engines[family])]
+
+
+def cells(row: dict) -> list[str | None]:
+    return [row["engine"], row["kernel"], str(row["family"]), row["pattern"], count(row["next_hops"]),
+            f"{row['mlps']:.1f}", f"{row['ratio']:.2f}" if row["ratio"] else None, f"{row['bytes'] / 1e6:.1f}",
+            f"{row['build_ms']:.0f}", count(round(row["updates_per_s"])) if row["updates_per_s"] else None]
+
+
+def label(row: dict) -> str:
+    return f"{row['engine']} {row['kernel']}"
+
+
+def charts(rows: Iterable[dict]) -> list[plot.Bars]:
+    """One for each family and number of next hops; sequential traffic, which is no one's, would dwarf the others."""
+    found: dict[tuple[int, int], list[dict]] = {}
+    for row in rows:
+        if row["pattern"] != "sequential":
+            found.setdefault((row["family"], row["next_hops"]), []).append(row)
+    return [bars(f"IPv{family}, {count(hops)} next hops", some) for (family, hops), some in found.items()]
+
+
+def bars(title: str, rows: Sequence[dict]) -> plot.Bars:
+    value = {(label(row), row["pattern"]): row["mlps"] for row in rows}
+    groups = list(dict.fromkeys(row["pattern"] for row in rows))
+    return plot.Bars(title, "million lookups/s", groups,
+                     {name: [value.get((name, group)) for group in groups] for name in dict.fromkeys(map(label, rows))})
+
+
+def scaling_charts(rows: Iterable[dict]) -> list[plot.Lines]:
+    """Nanoseconds a lookup against the number of routes, uniform traffic, the vector kernels."""
+    fastest = [row for row in rows if row["pattern"] == "uniform" and row["kernel"] not in ("single", "scalar")]
+    found = []
+    for family in (4, 6):
+        series: dict[str, list[tuple[float, float]]] = {}
+        for row in fastest:
+            if row["family"] == family:
+                series.setdefault(label(row), []).append((row["routes"], 1e3 / row["mlps"]))
+        found.append(plot.Lines(f"IPv{family}, uniform", "routes", "ns a lookup", series, log_x=True))
+    return found

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands of `kamuee bench`: what they say without a build, and what they draw."""
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
+
+from commands import fib        # noqa: E402
+from kamuee import bench        # noqa: E402
+from measure import plot        # noqa: E402
+
+ROWS = [{"engine": engine, "kernel": "avx512", "family": family, "pattern": pattern, "next_hops": 64, "routes": 1000,
+         "mlps": mlps, "ratio": mlps / 100, "bytes": 2_800_000, "build_ms": 70.4, "updates_per_s": updates}
+        for family in (4, 6) for engine, mlps, updates in (("poptrie", 371.3, 1_000_000), ("rte_fib", 100.0, 0))
+        for pattern in ("uniform", "zipf", "sequential")]
+
+
+def test_charts_of_the_fib_leave_sequential_traffic_out():
+    four, six = fib.charts(ROWS)
+    assert four.title == "IPv4, 64 next hops" and list(four.groups) == ["uniform", "zipf"]
+    assert four.series == {"poptrie avx512": [371.3, 371.3], "rte_fib avx512": [100.0, 100.0]}
+
+
+def test_scaling_draws_the_cost_of_a_lookup_against_the_number_of_routes():
+    four, _ = fib.scaling_charts(ROWS + [{**ROWS[0], "routes": 4_000_000, "mlps": 250.0}])
+    assert four.series["poptrie avx512"] == [(1000, 1e3 / 371.3), (4_000_000, 4.0)]
+
+
+def test_bars_have_the_heights_of_the_values_and_a_missing_value_has_none():
+    pytest.importorskip("matplotlib")
+    axes = plot.figure([plot.Bars("t", "u", ["g", "h"], {"a": [50.0, None], "b": [200.0, 1.0]})]).axes[0]
+    assert [round(bar.get_height()) for bar in axes.patches] == [50, 200, 1]
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_a_picture_is_written_in_the_format_of_its_name(tmp_path, kind):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"p.{kind}"
+    plot.save(path, [*fib.charts(ROWS), plot.Lines("l", "x", "y", {"a": [(1, 2), (10, 4)]}, log_x=True)])
+    assert (b"<svg" if kind == "svg" else b"\x89PNG") in path.read_bytes()[:1000]
+
+
+def test_without_a_build_it_says_what_to_build(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("KAMUEED", str(tmp_path / "kamueed"))
+    assert bench.main(["fib", "--quick"]) == 1
+    assert "make build" in capsys.readouterr().err
+
+
+def test_rows_of_the_table_show_what_was_measured():
+    assert fib.cells(ROWS[0]) == ["poptrie", "avx512", "4", "uniform", "64", "371.3", "3.71", "2.8", "70", "1,000,000"]
+    assert fib.cells(ROWS[3])[-1] is None, "no updates were measured"
+
+
+def test_the_list_names_every_command_and_experiment(capsys):
+    assert bench.main([]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in (*bench.commands(), "full-table", "route-change"))
