@@ -4,11 +4,12 @@
 // Forwarders are readers: they load each root once per burst and call
 // rcu_quiescent() once per poll; they go offline before they sleep. Managers
 // publish with rcu_publish() and retire what they unlinked with rcu_retire():
-// the callback runs on liburcu's own thread after a grace period, so it may
-// only free memory or post to a mailbox.
+// the callback runs on a thread of its own, about a third of a millisecond and
+// a grace period later, so it may only free memory or post to a mailbox.
 #ifndef CORE_RCU_H
 #define CORE_RCU_H
 
+#include <sched.h>
 #include <stdint.h>
 
 struct rcu_retired { // embed in what is retired; opaque outside rcu.c
@@ -17,6 +18,7 @@ struct rcu_retired { // embed in what is retired; opaque outside rcu.c
 
 void rcu_init(void); // before any thread
 void rcu_fini(void); // runs all callbacks still waiting
+void rcu_set_cores(const cpu_set_t *cores); // where the callbacks run: not on a forwarder's core
 
 // --- every thread that reads; thread_start() registers (forwarders online, managers offline) ---
 void rcu_thread_register(void);

@@ -148,6 +148,39 @@ static void fini_runs_what_is_still_waiting(void **state)
     rcu_init();
 }
 
+static void retire_once_more(struct rcu_retired *r)
+{
+    if (++n_freed == 1)
+        rcu_retire(r, retire_once_more);
+}
+
+static void a_callback_may_retire_again(void **state)
+{
+    n_freed = 0;
+    rcu_retire(&again.retired, retire_once_more);
+    rcu_barrier(); // the first; what it retired is retired before the barrier ends
+    rcu_barrier();
+    assert_int_equal(n_freed, 2);
+}
+
+static unsigned order[3];
+
+static void note_order(struct rcu_retired *r)
+{
+    order[n_freed++] = (unsigned)((struct thing *)r)->alive;
+}
+
+static void callbacks_run_in_the_order_of_retiring(void **state)
+{
+    struct thing things[3] = {{.alive = 1}, {.alive = 2}, {.alive = 3}};
+
+    n_freed = 0;
+    for (unsigned i = 0; i < 3; i++)
+        rcu_retire(&things[i].retired, note_order);
+    rcu_barrier();
+    assert_true(order[0] == 1 && order[1] == 2 && order[2] == 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +188,8 @@ int main(void)
         cmocka_unit_test(synchronize_waits_for_an_online_reader),
         cmocka_unit_test(synchronize_does_not_wait_for_a_sleeping_manager),
         cmocka_unit_test(synchronize_from_an_online_reader_does_not_wait_for_itself),
+        cmocka_unit_test(a_callback_may_retire_again),
+        cmocka_unit_test(callbacks_run_in_the_order_of_retiring),
         cmocka_unit_test(fini_runs_what_is_still_waiting),
     };
     rcu_init();

@@ -225,6 +225,7 @@ void thread_set_slow_cores(const int *cpu, unsigned n)
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
         if (by_slot[s] && by_slot[s]->cpu < 0 && by_slot[s]->id)
             pin(by_slot[s]->id, -1);
+    rcu_set_cores(&cores_slow);
     pthread_mutex_unlock(&lock);
 }
 

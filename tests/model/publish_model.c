@@ -11,12 +11,12 @@
 //
 //     writer   make a child (and, in every second change, a parent), publish the word that leads to it,
 //              retire what the old word led to, draw a ticket; free and use again what is over
-//     worker   liburcu's thread: a grace period, one reader after the other, then: the ticket is over
+//     worker   the thread of rcu.c: a grace period, one reader after the other, then: the ticket is over
 //     reader   word, word, leaf; says between two lookups that it holds nothing; goes offline at the end
 //
 // Stores are as weak as C11 allows: a plain store may arrive after later ones, a
 // release store arrives after all before it; stores to one place keep their
-// order; where the code has a full barrier (call_rcu), nothing may be under way.
+// order; when the worker takes the ticket (the lock of rcu_retire), nothing may be under way.
 // Readers' loads depend on each other, so hardware keeps them in order.
 //
 // Asked in every state: a lookup of the changed route gives a value that was
@@ -82,7 +82,7 @@ struct state { // bytes only: compared and hashed as they are
     uint8_t retired[2];                // by this change; txn.dead
     uint8_t pending[CHANGES][3];       // two blocks and their ticket; fib_poptrie.c: pending[]
     uint8_t drawn, over;               // grace.c
-    // worker: liburcu
+    // worker: rcu.c:reclaim
     uint8_t c, target, period;
     struct {
         uint8_t r, left, which, word, lo, seen, counter; // counter: 0 = offline
@@ -275,7 +275,7 @@ static void retire(struct state *s)
     s->new_child = s->new_parent = NOBODY;
 }
 
-// fib_poptrie.c:commit, grace.c:grace_ticket: call_rcu is a full barrier.
+// fib_poptrie.c:commit, grace.c:grace_ticket: rcu_retire hands the ticket over under a lock.
 static bool draw_ticket(struct state *s)
 {
     if (s->n_stores)
