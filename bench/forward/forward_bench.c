@@ -2,6 +2,10 @@
 // forward_bench.c - what one packet costs from rx to tx, in TSC cycles
 //
 //     forward_bench [--prefixes FILE] [--rounds 21] [--only TEXT] [--quick] [--json]
+//     valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE --polls 2000
+//
+// --only: the cases whose names contain TEXT, or after "=" the one that is called so. --polls: so many polls a
+// trial instead of a time, and how many packets they were: for counting instructions.
 //
 // The forwarder of the product, its tables written as its managers write them,
 // between ports in memory (port.h): a full table, 64 next hops on four
@@ -45,7 +49,7 @@
 static uint16_t port_id[PORTS], vport[PORTS]; // DPDK's ids; the interface of VLAN 7 on each
 static struct forwarder *forwarder;
 static const char *prefixes, *only = ""; // file of routes; text in the names of the cases to run
-static unsigned rounds = 21, round_ms = 10;
+static unsigned rounds = 21, round_ms = 10, polls; // polls: 0 = by time
 
 struct test {
     const char *name;
@@ -57,7 +61,7 @@ struct test {
 };
 
 static unsigned harness_poll(void);
-static unsigned forward_poll(void)
+static __rte_noinline unsigned forward_poll(void)
 {
     return forwarder_poll(forwarder);
 }
@@ -236,9 +240,11 @@ static double cycles_per_packet(const struct test *t)
         (void)t->poll();
     uint64_t sent = replay_sent;
     start = now = cycles_used();
-    for (; now - start < end; now = cycles_used())
+    for (unsigned done = 0; polls ? done < polls : now - start < end; done += 50, now = cycles_used())
         for (unsigned i = 0; i < 50; i++)
             packets += t->poll();
+    if (polls)
+        printf("%-38s %lu packets in %u polls, and a warm-up of 100 polls\n", t->name, packets, polls);
     rcu_quiescent();
     check(replay_sent - sent == packets, "not every packet was forwarded");
     return (now - start) / (double)packets;
@@ -291,11 +297,16 @@ static void report_json(void)
            (double)rte_get_tsc_hz() / 1e9, v[rounds / 2]);
 }
 
+static bool wanted(const char *name)
+{
+    return *only == '=' ? !strcmp(name, only + 1) : strstr(name, only) != NULL;
+}
+
 static bool options_read(int argc, char **argv)
 {
     static const struct option known[] = {
         {"prefixes", 1, NULL, 'p'}, {"rounds", 1, NULL, 'r'}, {"only", 1, NULL, 'o'},
-        {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'}, {0}};
+        {"polls", 1, NULL, 'n'},    {"quick", 0, NULL, 'q'},  {"json", 0, NULL, 'j'}, {0}};
     bool json = false;
 
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
@@ -305,6 +316,8 @@ static bool options_read(int argc, char **argv)
             rounds = (unsigned)atoi(optarg);
         else if (c == 'o')
             only = optarg;
+        else if (c == 'n')
+            polls = (unsigned)atoi(optarg);
         else if (c == 'q')
             rounds = 7;
         else if (c == 'j')
@@ -344,7 +357,7 @@ int main(int argc, char **argv)
     memcpy(iface_get(vport[1])->mac, iface_get(vport[0])->mac, 6);
     struct traffic a = traffic_new(&t4, &t6);
     for (unsigned i = 0; i < N_TESTS; i++) {
-        tests[i].skip = i && !strstr(tests[i].name, only);
+        tests[i].skip = i && !wanted(tests[i].name);
         lines_make(&tests[i], &a);
     }
     for (unsigned r = 0; r < rounds; r++)
