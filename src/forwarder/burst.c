@@ -11,11 +11,14 @@ void burst_remove(struct burst *b, uint64_t gone)
     for (unsigned i = k; i < b->n; i++) {
         b->pkt[k] = b->pkt[i];
         b->ip[k] = b->ip[i];
+        b->word[k] = b->word[i];
+        b->nh[k] = b->nh[i];
+        b->hop[k] = b->hop[i];
+        b->hop_out[k] = b->hop_out[i];
         b->iface[k] = b->iface[i];
         b->len[k] = b->len[i];
-        b->word[k] = b->word[i];
+        b->size[k] = b->size[i];
         b->why[k] = b->why[i];
-        b->nh[k] = b->nh[i];
         if (b->family == IP4)
             b->dst4[k] = b->dst4[i];
         else

@@ -8,9 +8,12 @@
 // without exceptions is never moved.
 //
 //     set by      field
-//     ether_in    pkt ip iface len, vr, mixed and summed
-//     ip4/6_in    len (as the header says) dst
-//     fwd         nh word
+//     ether_in    pkt ip iface, vr, mixed, chained, l2, size, len; of plain packets also what ip4/6_in sets
+//     ip4/6_in    len (as the header says) dst hop
+//     fwd         nh word hop_out size same
+//
+// Arrays have room for a block more than a burst: the vector code of lanes_avx512.c works
+// on whole blocks, and what it writes behind the last packet means nothing.
 #ifndef FORWARDER_BURST_H
 #define FORWARDER_BURST_H
 
@@ -21,6 +24,9 @@
 #include "base/ip.h"
 #include "table/iface.h"
 #include "table/limits.h"
+
+#define BURST_BLOCK 8
+#define BURST_ROOM (BURST_MAX + BURST_BLOCK)
 
 enum burst_kind {
     BURST_TRANSIT, // received, to be forwarded
@@ -34,18 +40,23 @@ struct burst {
     uint8_t kind;   // enum burst_kind
     uint8_t family; // enum ip_family
     bool mixed;     // packets of several virtual routers: each one's interface tells
-    bool summed;    // the port has found the IPv4 header checksum of each packet right
+    bool chained;   // some packet may have more than one segment
+    bool same;      // each frame leaves with the length, and where, it came: the mbufs stay as they are
+    uint8_t l2;     // bytes in front of the IP header of each frame, 0 = not the same for all
     uint16_t vr;    // the one virtual router unless mixed
-    struct rte_mbuf *pkt[BURST_MAX];
-    uint8_t *ip[BURST_MAX];    // IP header, in the first segment
-    uint16_t iface[BURST_MAX]; // came in by
-    uint16_t len[BURST_MAX];   // bytes from `ip` on: at first of the frame, then of the packet (frames may be padded)
-    uint16_t word[BURST_MAX];  // next hop's word as it was when the packet was looked at
-    uint8_t why[BURST_MAX];    // BURST_LOCAL: enum drop_reason when the packet is not for us
-    uint32_t nh[BURST_MAX];    // next-hop id
+    struct rte_mbuf *pkt[BURST_ROOM];
+    uint8_t *ip[BURST_ROOM];     // IP header, in the first segment
+    uint64_t word[BURST_ROOM];   // next hop's word as it was when the packet was looked at
+    uint32_t nh[BURST_ROOM];     // next-hop id
+    uint32_t hop[BURST_ROOM];    // bytes 8..11 of the IPv4 header, 4..7 of the IPv6 header: with the TTL, as received
+    uint32_t hop_out[BURST_ROOM]; // the same as it will be sent
+    uint16_t iface[BURST_ROOM];  // came in by
+    uint16_t len[BURST_ROOM];    // bytes from `ip` on: at first of the frame, then of the packet (frames may be padded)
+    uint16_t size[BURST_ROOM];   // bytes of the frame: as it came (0 = not known), then as it leaves
+    uint8_t why[BURST_ROOM];     // BURST_LOCAL: enum drop_reason when the packet is not for us
     union {
-        ip4_t dst4[BURST_MAX];
-        uint8_t dst6[BURST_MAX][16];
+        ip4_t dst4[BURST_ROOM];
+        uint8_t dst6[BURST_ROOM][16];
     };
 } __attribute__((aligned(64)));
 
@@ -53,34 +64,36 @@ static inline void burst_reset(struct burst *b)
 {
     b->n = 0;
     b->mixed = false;
-    b->summed = false;
+    b->chained = false;
+    b->l2 = 0;
+}
+
+// Where `hop` lies in an IP header.
+static inline unsigned burst_hop_at(const struct burst *b)
+{
+    return b->family == IP4 ? 8 : 4;
+}
+
+// The burst has another packet, of virtual router `vr`, at place i.
+static inline void burst_joins(struct burst *b, unsigned i, uint16_t vr)
+{
+    if (i == 0)
+        b->vr = vr;
+    b->mixed |= vr != b->vr;
 }
 
 // Appends a packet; its place. The caller knows that there is room.
 static inline unsigned burst_add(struct burst *b, struct rte_mbuf *m, uint8_t *ip, uint16_t iface)
 {
-    uint16_t vr = iface_get(iface)->vr;
     unsigned i = b->n++;
 
-    if (i == 0)
-        b->vr = vr;
-    b->mixed |= vr != b->vr;
+    burst_joins(b, i, iface_get(iface)->vr);
+    b->chained |= m->nb_segs > 1;
     b->pkt[i] = m;
     b->ip[i] = ip;
     b->iface[i] = iface;
+    memcpy(&b->hop[i], ip + burst_hop_at(b), 4);
     return i;
-}
-
-// A mask of packets is made in order of the packets, bit by bit: mask = mask_next(mask, bit) for each of n, then
-// mask_end(mask, n). Shifts by constants are one instruction; a shift by i is three on older targets.
-static inline uint64_t mask_next(uint64_t mask, uint64_t bit)
-{
-    return mask >> 1 | bit << 63;
-}
-
-static inline uint64_t mask_end(uint64_t mask, unsigned n)
-{
-    return n ? mask >> (64 - n) : 0;
 }
 
 // Virtual router of packet i.

@@ -1,44 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage ether_in: whose frame is it, and what is in it?
 //
-//   in     f->in4.pkt[0..n), what one port has received
-//   out    in4, in6        IP packets in frames for the interface's own MAC
+//   in     f->rx.pkt[0..n), what one port has received, and f->rx.frame[] where they begin
+//   out    in4, in6        plain packets: nothing more has to be asked before the lookup
+//          odd4, odd6      IP packets to be looked at one by one in ip4_in, ip6_in
 //          local4, local6  IP packets in broadcast and multicast frames: they may be delivered here, but a router
 //                          must not forward them (RFC 1812 5.3.4)
-//   exits  ARP, LLDP, LACP, IS-IS … -> punt; ETHER_TRUNCATED, ETHER_NOT_OURS, ETHER_TYPE_UNKNOWN,
+//   exits  ARP, LLDP, LACP, IS-IS ... -> punt; ETHER_TRUNCATED, ETHER_NOT_OURS, ETHER_TYPE_UNKNOWN,
 //          VLAN_UNKNOWN, IFACE_DOWN
 //
-// The common frame - untagged, for the port's own MAC, IP - is recognised without
-// a branch. A burst of nothing but IPv4 stays where it was received; any other is
-// sorted, and what is not of the common kind is looked at one by one afterwards. Frames of
-// one flow are all of one or the other kind, so flows keep their order.
+// A plain packet is in a frame for the MAC of its interface, has a complete and
+// right header - IPv4 without options - and addresses that may be forwarded: the five checks of RFC 1812 5.2.2
+// and the martians of 5.3.7; for IPv6, RFC 8200 3 and RFC 4291 2.5-2.7.
+//
+// Frames are taken in rounds. A round supposes that all frames are of the kind of
+// the first - IPv4 or IPv6; untagged, tagged, or with the tag taken off by the port -
+// loads what the check needs from where that kind has it, and checks all at once (lanes.h). What fits joins in4 or in6, the
+// rest goes into the next round. Traffic of one kind takes one round, and each further kind one
+// more; what no round has taken is looked at frame by frame. Frames of one flow are of one kind,
+// so flows keep their order.
+//
+// When the port has found the IPv4 header checksums good, it is believed; otherwise
+// they are computed. Bytes behind the total length (Ethernet pads short frames) stay until
+// ether_out: a punted frame goes up as it came.
 //
 // From here on the first segment holds min(pkt_len, HEADERS_MAX) bytes: no later
 // stage reads beyond data_len without having compared it.
-#include <rte_prefetch.h>
-
 #include "forwarder/forwarder_priv.h"
+#include "forwarder/lanes_priv.h"
 #include "forwarder/packet.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
-#define PREFETCH_AHEAD 8u
 #define HEADERS_MAX 128u // VLAN tag, IPv4 with options or IPv6 with some extensions, and ports
+#define ROUNDS_MAX 4
 
-#define MAC_MASK rte_cpu_to_le_64(0x0000ffffffffffffull)
-
-// The MAC that untagged frames must have, in the low 48 bits; a value outside MAC_MASK, which equals none, when the port's
-// own interface does not receive.
-static inline uint64_t own_mac(const struct iface *own)
-{
-    uint64_t mac = 0;
-
-    if (own->kind == IFACE_NONE || !own->up)
-        return ~0ull;
-    memcpy(&mac, own->mac, 6);
-    return mac;
-}
+_Static_assert(HEADERS_MAX == LANES_WHOLE, "what plain packets have in their first segment");
 
 // Frames that are not plain IP: EtherTypes that some control plane listens to.
 static void ether_control(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, const uint8_t *type_at)
@@ -72,10 +70,10 @@ static inline uint16_t iface_of(const struct port *port, uint16_t vlan)
     return vlan ? port->vlan_iface[vlan] : port->untagged;
 }
 
-// Appends to the burst that fits; frames to group addresses may only be delivered here.
+// Appends to the burst that fits, to be looked at there; frames to group addresses may only be delivered here.
 static void ether_ip(struct forwarder *f, struct rte_mbuf *m, uint8_t *ip, uint16_t iface, bool is4, bool group)
 {
-    struct burst *b = is4 ? group ? &f->local4 : &f->in4 : group ? &f->local6 : &f->in6;
+    struct burst *b = is4 ? group ? &f->local4 : &f->odd4 : group ? &f->local6 : &f->odd6;
     unsigned i = burst_add(b, m, ip, iface);
 
     b->len[i] = (uint16_t)(m->pkt_len - packet_l2_len(m, ip));
@@ -122,79 +120,83 @@ static void ether_one(struct forwarder *f, const struct port *port, struct rte_m
         ether_control(f, m, id, type_at);
 }
 
-// Sorts a burst that is not all IPv4: mask4 and mask6 name the frames of the common path.
-static void ether_sort(struct forwarder *f, const struct port *port, unsigned n, uint64_t mask4, uint64_t mask6)
+struct kind {
+    uint8_t family; // enum ip_family
+    enum tag tag;
+};
+
+static struct kind kind_of(const struct rte_mbuf *m, const uint8_t *frame)
 {
-    struct burst *b4 = &f->in4, *b6 = &f->in6;
-    struct rte_mbuf *other[BURST_MAX];
-    uint32_t n4 = 0, n6 = 0, n_other = 0;
+    bool tagged = load16(frame + 12) == ETHER_TYPE_VLAN;
+    uint16_t type = load16(frame + (tagged ? 16 : 12));
 
-    for (unsigned i = 0; i < n; i++) {
-        unsigned is4 = mask4 >> i & 1, is6 = mask6 >> i & 1;
-        struct rte_mbuf *m = b4->pkt[i];
-        uint8_t *ip = b4->ip[i];
-        uint16_t len = b4->len[i];
-
-        b4->pkt[n4] = b6->pkt[n6] = other[n_other] = m;
-        b4->ip[n4] = b6->ip[n6] = ip;
-        b4->len[n4] = b6->len[n6] = len;
-        b6->iface[n6] = port->untagged;
-        n4 += is4;
-        n6 += is6;
-        n_other += !(is4 | is6);
-    }
-    b4->n = n4;
-    b6->n = n6;
-    for (unsigned i = 0; i < n_other; i++) {
-        struct counter_iface *own = &f->counter->iface[port->untagged]; // where ether_in has counted it
-        own->rx_packets--;
-        own->rx_bytes -= other[i]->pkt_len;
-        ether_one(f, port, other[i]);
-    }
+    return (struct kind){.family = type == ETHER_TYPE_IP6 ? IP6 : IP4,
+                         .tag = tagged ? TAGGED : m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED ? STRIPPED : UNTAGGED};
 }
 
-uint64_t ether_in(struct forwarder *f, uint16_t port_id, unsigned n)
+// Counts the packets from `at` on as received by their interfaces, and notes their virtual routers. Their bytes.
+static uint64_t count_plain(struct forwarder *f, const struct port *port, struct burst *b, unsigned at, enum tag tag)
+{
+    struct counter_iface *const counter = f->counter->iface;
+    uint64_t bytes = 0;
+
+    if (tag == UNTAGGED && b->n > at) {
+        for (unsigned i = at; i < b->n; i++)
+            bytes += b->size[i];
+        counter[port->untagged].rx_packets += b->n - at;
+        counter[port->untagged].rx_bytes += bytes;
+        burst_joins(b, at, iface_get(port->untagged)->vr);
+        return bytes;
+    }
+    for (unsigned i = at; i < b->n; i++) {
+        struct counter_iface *c = &counter[b->iface[i]];
+        c->rx_packets++;
+        c->rx_bytes += b->size[i];
+        bytes += b->size[i];
+        burst_joins(b, i, iface_get(b->iface[i])->vr);
+    }
+    return bytes;
+}
+
+// The frames of mask `rest` stay in f->rx, in order.
+static void rx_keep(struct forwarder *f, uint64_t rest)
+{
+    unsigned k = 0;
+
+    for (; rest; rest &= rest - 1, k++) {
+        unsigned i = (unsigned)__builtin_ctzll(rest);
+        f->rx.pkt[k] = f->rx.pkt[i];
+        f->rx.frame[k] = f->rx.frame[i];
+    }
+    f->rx.n = k;
+}
+
+// One round. The bytes of the frames it took, 0 = none.
+static uint64_t take_kind(struct forwarder *f, const struct port *port)
+{
+    struct kind k = kind_of(f->rx.pkt[0], f->rx.frame[0]);
+    struct burst *b = k.family == IP4 ? &f->in4 : &f->in6;
+    unsigned at = b->n;
+
+    uint64_t odd = (k.family == IP4 ? f->lanes->plain4 : f->lanes->plain6)(&f->rx, port, k.tag, b);
+    b->l2 = at == 0 || b->l2 == lanes_l2(k.tag) ? (uint8_t)lanes_l2(k.tag) : 0;
+    rx_keep(f, odd);
+    return count_plain(f, port, b, at, k.tag);
+}
+
+uint64_t ether_in(struct forwarder *f, uint16_t port_id)
 {
     const struct port *port = port_get(port_id);
-    const struct iface *own = iface_get(port->untagged);
-    const uint64_t mac = own_mac(own);
-    struct burst *b = &f->in4;
-    uint64_t mask4 = 0, mask6 = 0, bytes = 0, all_flags = ~0ull, any_flags = 0;
+    uint64_t bytes = 0, taken = 1;
 
-    for (unsigned i = 0; i < n; i++) {
-        const struct rte_mbuf *m = b->pkt[i];
-        uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-
-        if (i + PREFETCH_AHEAD < n)
-            rte_prefetch0(rte_pktmbuf_mtod(b->pkt[i + PREFETCH_AHEAD], void *));
-        // Loads lie inside the buffer of any mbuf; what is behind data_len decides nothing.
-        uint64_t dst = load64(frame) & MAC_MASK, flags = m->ol_flags;
-        uint16_t type = load16(frame + 12);
-        uint32_t len = m->pkt_len, first = m->data_len;
-        uint64_t whole = (first >= HEADERS_MAX) | ((first == len) & (first >= ETHER_HDR + IP4_HDR));
-        uint64_t ours = (dst == mac) & whole & !(flags & RTE_MBUF_F_RX_VLAN_STRIPPED);
-
-        b->ip[i] = frame + ETHER_HDR;
-        b->len[i] = (uint16_t)(len - ETHER_HDR);
-        mask4 = mask_next(mask4, ours & (type == ETHER_TYPE_IP4));
-        mask6 = mask_next(mask6, ours & (type == ETHER_TYPE_IP6));
-        bytes += len;
-        all_flags &= flags;
-        any_flags |= flags;
+    for (unsigned round = 0; f->rx.n && taken && round < ROUNDS_MAX; round++) {
+        taken = take_kind(f, port);
+        bytes += taken;
     }
-    mask4 = mask_end(mask4, n);
-    mask6 = mask_end(mask6, n);
-    for (unsigned i = 0; i < n; i++)
-        b->iface[i] = port->untagged;
-    f->counter->iface[port->untagged].rx_packets += n;
-    f->counter->iface[port->untagged].rx_bytes += bytes;
-    b->vr = f->in6.vr = own->vr;
-    b->mixed = f->in6.mixed = false;
-    b->summed = ((all_flags & RTE_MBUF_F_RX_IP_CKSUM_GOOD) | (any_flags & RTE_MBUF_F_RX_IP_CKSUM_BAD)) ==
-                RTE_MBUF_F_RX_IP_CKSUM_GOOD;
-    b->n = n;
-    f->in6.n = 0;
-    if (mask4 != mask_end(~0ull, n))
-        ether_sort(f, port, n, mask4, mask6);
+    for (unsigned i = 0; i < f->rx.n; i++) {
+        bytes += f->rx.pkt[i]->pkt_len;
+        ether_one(f, port, f->rx.pkt[i]);
+    }
+    f->rx.n = 0;
     return bytes;
 }

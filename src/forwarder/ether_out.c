@@ -1,64 +1,97 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage ether_out: the new Ethernet header, and the way to the port
+// Stage ether_out: the new headers, and the way to the port
 //
-//   in     b->ip[], len[], nh[], word[]: each nh[] an adjacency
+//   in     b->ip[], nh[], word[], hop_out[], size[]: each nh[] an adjacency
 //   out    f->tx_pkt[port], one array per port, in order; the burst is empty
 //
-// The header is copied from the adjacency as two overlapping 8-byte words (12
-// bytes untagged, 16 with a VLAN tag, without asking which) and the EtherType;
-// Ethernet padding behind the packet is cut off by setting the length. The port
-// array's index is bumped without a branch: no grouping by port, no comparison with
-// the packet before.
+// The Ethernet header is copied from the adjacency in words of 8 bytes that overlap; the
+// TTL and the checksum beside it go out as one word; Ethernet padding behind the packet is cut off by setting the
+// length. The port array's index is bumped without a branch: no grouping by port, no comparison
+// with the packet before.
+//
+// A core commits about one store a cycle, so stores are what counts here. When
+// all frames leave as long as they came, untagged or with one tag as they came (b->same), the mbufs are not written at
+// all; and untagged ones leave their interface's counters to the port's word until tx_flush.
 #include "forwarder/forwarder_priv.h"
 #include "forwarder/packet.h"
 #include "forwarder/forbidden.h"
 
-// Segments beyond the first: rare, so apart.
-static __rte_noinline void out_chain(struct rte_mbuf *m, uint16_t head, uint32_t len)
+#define INLINE static inline __attribute__((always_inline))
+
+// Segments beyond the first: rare, so apart. The frame begins at `frame` from now on.
+static __rte_noinline void lengths_set_chain(struct rte_mbuf *m, const uint8_t *frame, uint32_t size)
 {
-    m->data_off = (uint16_t)(m->data_off - head);
+    int32_t head = (int32_t)(rte_pktmbuf_mtod(m, const uint8_t *) - frame);
+
     m->data_len = (uint16_t)(m->data_len + head);
-    m->pkt_len += head;
-    packet_trim(m, len);
+    m->pkt_len += (uint32_t)head;
+    packet_trim(m, size);
+}
+
+INLINE void lengths_set(struct rte_mbuf *m, const uint8_t *frame, uint64_t size)
+{
+    if (likely(m->nb_segs == 1))
+        store64(&m->pkt_len, size | size << 32); // pkt_len, data_len and vlan_tci
+    else
+        lengths_set_chain(m, frame, (uint32_t)size);
+    m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
 }
 
 // Pointers that do not change are held in locals: the compiler must assume that a store into a frame changes anything else.
-static inline __attribute__((always_inline)) void out(struct forwarder *f, const struct burst *b, uint16_t type)
+// `l2`: of all frames, mbufs stay as they are; 0 = any.
+INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2)
 {
+    const unsigned hop_at = family == IP4 ? 8 : 4;
+    const uint64_t type_at_end = (uint64_t)(family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6) << 48;
     struct counter_iface *const counter = f->counter->iface;
     const struct nexthop *const table = nexthop_table;
     uint8_t *const mark = f->used_mark;
-    uint16_t *const tx_n = f->tx_n;
+    uint64_t *const tx_word = f->tx_word;
     struct rte_mbuf *(*const tx_pkt)[COLLECT_MAX] = f->tx_pkt;
     const uint8_t epoch = f->used_epoch;
     const unsigned n = b->n;
+    uint64_t ports = f->tx_ports;
 
     for (unsigned i = 0; i < n; i++) {
         struct rte_mbuf *m = b->pkt[i];
         uint32_t id = b->nh[i];
-        const struct nexthop *nh = &table[id];
-        const uint8_t *rewrite = nexthop_rewrite(nh, b->word[i]);
-        uint32_t rewrite_len = nh->rewrite_len, head = rewrite_len + 2, len = b->len[i] + head;
-        uint8_t *frame = b->ip[i] - head;
-        unsigned port = nh->port;
+        uint64_t word = b->word[i], size = b->size[i];
+        const uint8_t *end = nexthop_rewrite(&table[id], word) + NEXTHOP_REWRITE;
+        unsigned port = nexthop_word_port(word), head = l2 ? l2 : nexthop_word_head(word);
+        uint8_t *ip = b->ip[i], *frame = ip - head;
 
-        store64(frame, load64(rewrite));
-        store64(frame + rewrite_len - 8, load64(rewrite + rewrite_len - 8));
-        store16(frame + rewrite_len, type);
-        if (likely(m->nb_segs == 1)) {
-            m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
-            m->data_len = (uint16_t)len;
-            m->pkt_len = len;
+        store64(frame, load64(end - head));
+        if (l2 != ETHER_HDR)
+            store64(ip - 12, load64(end - 12));
+        store64(ip - 8, load64(end - 8) | type_at_end); // the adjacency has zeros there
+        store32(ip + hop_at, b->hop_out[i]);
+        uint64_t at = tx_word[port];
+        tx_pkt[port][tx_word_n(at)] = m;
+        if (!l2)
+            lengths_set(m, frame, size);
+        if (l2 == ETHER_HDR) {
+            tx_word[port] = at + TX_WORD_COUNTED + (size << 32);
         } else {
-            out_chain(m, (uint16_t)(rte_pktmbuf_mtod(m, uint8_t *) - frame), len);
+            struct counter_iface *c = &counter[nexthop_word_iface(word)];
+            tx_word[port] = at + 1;
+            c->tx_packets++;
+            c->tx_bytes += size;
         }
-        struct counter_iface *c = &counter[nh->iface];
-        c->tx_packets++;
-        c->tx_bytes += len;
-        tx_pkt[port][tx_n[port]++] = m;
+        ports |= 1ull << port;
         if (unlikely(mark[id] != epoch))
             mark[id] = epoch;
     }
+    f->tx_ports = ports;
+}
+
+INLINE void out_family(struct forwarder *f, const struct burst *b, uint8_t family)
+{
+    if (likely(b->same && b->l2 == ETHER_HDR))
+        out(f, b, family, ETHER_HDR);
+    else if (b->same && b->l2 == ETHER_HDR + VLAN_HDR)
+        out(f, b, family, ETHER_HDR + VLAN_HDR);
+    else
+        out(f, b, family, 0);
 }
 
 void ether_out(struct forwarder *f, struct burst *b)
@@ -66,9 +99,9 @@ void ether_out(struct forwarder *f, struct burst *b)
     if (f->tx_queued + b->n > COLLECT_MAX)
         tx_flush(f);
     if (b->family == IP4)
-        out(f, b, ETHER_TYPE_IP4);
+        out_family(f, b, IP4);
     else
-        out(f, b, ETHER_TYPE_IP6);
+        out_family(f, b, IP6);
     f->tx_queued += b->n;
     b->n = 0;
 }

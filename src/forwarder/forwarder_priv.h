@@ -14,6 +14,7 @@
 
 #include "forwarder/burst.h"
 #include "forwarder/forwarder.h"
+#include "forwarder/lanes.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/nexthop.h"
@@ -39,23 +40,38 @@ struct forwarder {
     uint32_t tx_queued;              // packets in all of tx_pkt[][]
     uint64_t icmp_interval, icmp_tolerance; // TSC; interval 0 = no ICMP errors
     uint16_t icmp_id;                // IPv4 identification of the next error
-    struct burst in4, in6;           // transit
+    const struct lanes *lanes;       // vector code for this CPU
+    struct arrivals rx;              // of the queue polled last
+    struct burst in4, in6;           // transit, plain
+    struct burst odd4, odd6;         // transit, to be looked at one by one
     struct burst local4, local6;     // may only be delivered here
     struct burst origin4, origin6;   // ICMP errors of this burst
     struct burst resumed;            // back from neigh_manager, one family at a time
     struct burst fragment;           // pieces of one packet
     struct collect dead, hold, punt[PUNT_CLASS_N];
-    uint16_t tx_n[PORT_MAX] __attribute__((aligned(64))); // packets for each port
+    uint64_t tx_ports;               // bit p: tx_pkt[p] has packets
+    uint64_t tx_word[PORT_MAX] __attribute__((aligned(64))); // of each port, see tx_word_n
     struct rte_mbuf *tx_pkt[PORT_MAX][COLLECT_MAX];
     uint64_t icmp_tat[IFACE_MAX];    // theoretical arrival time of the next error's token, see icmp_error.c
 } __attribute__((aligned(64)));
 
+_Static_assert(PORT_MAX <= 64, "tx_ports");
+
+// What waits in tx_pkt[port], in one word so that a packet costs one store: bits 0-15 packets; 16-31 those of them that the
+// port's own interface has still to count as sent, 32-63 their bytes.
+#define TX_WORD_COUNTED (1ull | 1ull << 16)
+static inline unsigned tx_word_n(uint64_t word)
+{
+    return word & 0xffff;
+}
+
 // --- stages, in the order of path.c ---
 
-// Receives from one queue into f->in4.pkt; the number of packets.
+// Receives from one queue into f->rx; the number of packets.
 unsigned rx(struct forwarder *f, uint16_t port, uint16_t queue);
-// f->in4.pkt[0..n) of one port -> in4, in6, local4, local6, or an exit. The bytes of all n frames.
-uint64_t ether_in(struct forwarder *f, uint16_t port, unsigned n);
+// f->rx, of one port -> in4, in6, odd4, odd6, local4, local6, or an exit. The bytes of all frames.
+uint64_t ether_in(struct forwarder *f, uint16_t port);
+// Packets that are not plain: drops, punts, and lets go on.
 void ip4_in(struct forwarder *f, struct burst *b);
 void ip6_in(struct forwarder *f, struct burst *b);
 // Next hop for each packet; survivors have an adjacency and a lowered TTL.

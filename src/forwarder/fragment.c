@@ -32,7 +32,7 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
     if (mtu < hlen + 8)
         return false;
     if (b->kind != BURST_RESUMED)
-        ttl_lower(b->ip[i], IP4, 1);
+        ttl_lower(b->ip[i], IP4);
     rte_pktmbuf_adj(m, (uint16_t)packet_l2_len(m, b->ip[i]));
     packet_trim(m, b->len[i]);
     int n = cut(m, piece, mtu);
@@ -47,7 +47,9 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
         out->word[at] = b->word[i];
         store16(ip + 10, 0);
         store16(ip + 10, checksum(ip, (ip[0] & 15) * 4u));
+        out->hop[at] = load32(ip + 8);
     }
+    (void)f->lanes->take(out, false); // they fit: sets what ether_out needs
     f->counter->inject += (unsigned)n - 1;
     if (f->dead.n == COLLECT_MAX)
         dead_flush(f);

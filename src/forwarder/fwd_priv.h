@@ -4,14 +4,13 @@
 // Stages ip4_fwd, ip6_fwd: choose each packet's next hop.
 //
 //   in     packets checked by ip4_in / ip6_in
-//   out    survivors in the same order: nh[] names an adjacency, word[] is its state when it was looked at, the TTL
-//          is one lower
+//   out    survivors in the same order: nh[] names an adjacency, word[] is its state when it was looked at, hop_out[] the
+//          header word with the TTL one lower, size[] the length of the frame to send
 //   exits  all of exit.c
 //
-// One bulk lookup per virtual router of the burst; then the next hops' lines are
-// prefetched together, and one pass decides for all packets whether the adjacency takes
-// them, lowering the TTL of those it takes without a branch. Packets whose next
-// hop is a group choose their member and are decided again.
+// One bulk lookup per virtual router of the burst; then one pass (lanes.h) reads the next hops' words and decides for
+// all packets whether the adjacency takes them. Packets whose next hop is a group choose their member, and are decided again. Packets themselves are not
+// changed: what an exit sees and an ICMP error quotes is what was received.
 //
 // The TTL is looked at after the route, not before: a packet that reaches us
 // with TTL 1 and is addressed to us must be delivered (RFC 1812, 5.3.1).
@@ -24,9 +23,9 @@
 #include <rte_prefetch.h>
 
 #include "forwarder/flow_hash.h"
+#include "forwarder/lanes.h"
 #include "forwarder/forwarder_priv.h"
 #include "forwarder/packet.h"
-#include "forwarder/ttl.h"
 #include "table/nexthop.h"
 #include "table/vr.h"
 
@@ -109,56 +108,31 @@ FWD_INLINE void fwd_choose(struct burst *b, unsigned i, uint8_t family)
     b->nh[i] = member ? member : b->nh[i];
 }
 
-// 1 when packet i's adjacency takes it - then its TTL is one lower -, 0 when not.
-FWD_INLINE uint64_t fwd_take(struct burst *b, const struct nexthop *table, unsigned i, uint8_t family, bool resumed)
+// Those whose next hop is a group get their member. True when there were any.
+FWD_INLINE bool fwd_regroup(struct burst *b, uint64_t out, uint8_t family)
 {
-    const struct nexthop *nh = &table[b->nh[i]];
-    uint16_t word = nexthop_word(nh);
-    uint8_t *ip = b->ip[i], ttl = ttl_of(ip, family);
-    // mtu 0 means none: both sides less one, so that 0 becomes the largest
-    unsigned fits = (uint16_t)(b->len[i] - 1) <= (uint16_t)(nh->mtu - 1);
-    unsigned ok = (nexthop_word_kind(word) == NEXTHOP_ADJACENCY) & fits & (resumed | (ttl > 1));
+    bool any = false;
 
-    b->word[i] = word;
-    if (!resumed)
-        ttl_lower(ip, family, ok);
-    return ok;
-}
-
-// Those of `out` whose next hop is a group get their member, and another chance. What is still out afterwards.
-FWD_INLINE uint64_t fwd_regroup(struct burst *b, uint64_t out, uint8_t family, bool resumed)
-{
-    uint64_t grouped = 0;
-
-    for (uint64_t left = out; left; left &= left - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(left);
+    for (; out; out &= out - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(out);
         if (nexthop_word_kind(b->word[i]) == NEXTHOP_GROUP) {
             fwd_choose(b, i, family);
-            grouped |= 1ull << i;
+            any = true;
         }
     }
-    for (; grouped; grouped &= grouped - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(grouped);
-        out &= ~(fwd_take(b, nexthop_table, i, family, resumed) << i);
-    }
-    return out;
+    return any;
 }
 
 // nh[] -> survivors with an adjacency that takes them; the rest leaves by fwd_exit.
-FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family, bool resumed)
+FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family, bool lower)
 {
-    const struct nexthop *const table = nexthop_table; // stores into packets could change the global, for all C knows
-    const unsigned n = b->n;
-    uint64_t out = 0;
+    uint64_t out = f->lanes->take(b, lower);
 
-    for (unsigned i = 0; i < n; i++)
-        rte_prefetch0(&table[b->nh[i]]);
-    for (unsigned i = 0; i < n; i++)
-        out = mask_next(out, fwd_take(b, table, i, family, resumed) ^ 1);
-    out = mask_end(out, n);
+
     if (likely(!out))
         return;
-    out = fwd_regroup(b, out, family, resumed);
+    if (fwd_regroup(b, out, family))
+        out = f->lanes->take(b, lower);
     for (uint64_t left = out; left; left &= left - 1)
         fwd_exit(f, b, (unsigned)__builtin_ctzll(left));
     if (out)
@@ -170,7 +144,7 @@ FWD_INLINE void fwd_local(struct forwarder *f, struct burst *b, uint8_t family)
 {
     fwd_lookup(b, family);
     for (unsigned i = 0; i < b->n; i++) {
-        uint16_t word = nexthop_word(nexthop_get(b->nh[i]));
+        uint64_t word = nexthop_word(nexthop_get(b->nh[i]));
         if (nexthop_word_kind(word) != NEXTHOP_LOCAL)
             packet_drop(f, b->pkt[i], b->iface[i], b->why[i]);
         else if (family == IP4)

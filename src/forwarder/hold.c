@@ -16,7 +16,7 @@ void hold(struct forwarder *f, struct burst *b, unsigned i)
     struct packet_meta *meta = packet_meta(m);
 
     if (b->kind != BURST_RESUMED)
-        ttl_lower(b->ip[i], b->family, 1);
+        ttl_lower(b->ip[i], b->family);
     rte_pktmbuf_adj(m, (uint16_t)packet_l2_len(m, b->ip[i]));
     packet_trim(m, b->len[i]);
     *meta = (struct packet_meta){

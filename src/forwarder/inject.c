@@ -17,7 +17,8 @@ static void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port)
 {
     if (f->tx_queued == COLLECT_MAX)
         tx_flush(f);
-    f->tx_pkt[port][f->tx_n[port]++] = m;
+    f->tx_pkt[port][tx_word_n(f->tx_word[port]++)] = m;
+    f->tx_ports |= 1ull << port;
     f->tx_queued++;
 }
 

@@ -6,12 +6,12 @@
 void ip4_fwd(struct forwarder *f, struct burst *b)
 {
     fwd_lookup(b, IP4);
-    fwd_decide(f, b, IP4, false);
+    fwd_decide(f, b, IP4, true);
 }
 
 void ip4_resume(struct forwarder *f, struct burst *b)
 {
-    fwd_decide(f, b, IP4, true);
+    fwd_decide(f, b, IP4, false);
 }
 
 void ip4_local(struct forwarder *f, struct burst *b)

@@ -1,39 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage ip4_in: is it an IPv4 packet that may be forwarded?
+// Stage ip4_in: may this IPv4 packet be forwarded, and if not, why?
 //
-//   in     IPv4 packets, headers in the first segment
+//   in     IPv4 packets that ether_in did not find plain, headers in the first segment
 //   out    survivors in the same order; len[], dst4[] set; destination is unicast, source can be one
 //   exits  PUNT (limited broadcast, link-local and control multicast), IP4_TRUNCATED, IP4_VERSION, IP4_CHECKSUM,
 //          IP4_MARTIAN_SRC, IP4_MARTIAN_DST, IP4_MULTICAST
 //
 // RFC 1812 5.2.2 asks for five checks (length of the frame, version, header
-// length, total length, checksum), 5.3.7 for the martians. All are computed
-// for every packet without a branch; packets that fail one, and those with
-// options, are looked at again one by one to find out why.
-//
-// When the port has found every checksum of the burst good, it is believed;
-// otherwise they are computed here. Bytes behind the total length (Ethernet pads short
-// frames) stay until ether_out: a punted frame goes up as it came.
+// length, total length, checksum), 5.3.7 for the martians. Packet by packet: these are the
+// ones with options, those that are to be dropped, and those for us by multicast.
 #include "base/checksum.h"
 #include "forwarder/forwarder_priv.h"
 #include "forwarder/packet.h"
 #include "forwarder/forbidden.h"
 
-// Sum of a 20-byte header given as its words; 0xffff when the checksum is right (RFC 1071).
-static inline uint32_t header_sum(uint64_t w0, uint64_t w8, uint32_t w16)
+// First octet 1..223 but not 127: neither "this network", loopback, multicast nor reserved.
+static bool octet_is_unicast(uint8_t o)
 {
-    uint64_t s = (uint32_t)w0 + (w0 >> 32) + (uint32_t)w8 + (w8 >> 32) + w16;
-
-    s = (s & 0xffffffff) + (s >> 32);
-    s = (s & 0xffff) + (s >> 16);
-    s = (s & 0xffff) + (s >> 16);
-    return (uint32_t)((s & 0xffff) + (s >> 16));
-}
-
-// First octet 1..223 but not 127: neither "this network", loopback, multicast nor reserved. 0 or 1, for use with &.
-static inline unsigned octet_is_unicast(uint8_t o)
-{
-    return ((uint8_t)(o - 1) < 223) & (o != 127);
+    return (uint8_t)(o - 1) < 223 && o != 127;
 }
 
 // Where a packet to a group goes: up when it concerns this link or the routing protocols.
@@ -78,8 +62,8 @@ static enum drop_reason check_header(const struct rte_mbuf *m, const uint8_t *ip
     return DROP_NONE;
 }
 
-// True when packet i may go on after all (its only oddity are options).
-static bool look_again(struct forwarder *f, struct burst *b, unsigned i)
+// True when packet i may go on.
+static bool look(struct forwarder *f, struct burst *b, unsigned i)
 {
     const uint8_t *ip = b->ip[i];
     bool up = false;
@@ -94,37 +78,16 @@ static bool look_again(struct forwarder *f, struct burst *b, unsigned i)
     return why == DROP_NONE && !up;
 }
 
-// The packets of b that are not plainly good, as a mask. `summed`: checksums are known to be right.
-static inline __attribute__((always_inline)) uint64_t look(struct burst *b, bool summed)
-{
-    uint64_t odd = 0;
-
-    for (unsigned i = 0; i < b->n; i++) {
-        const uint8_t *ip = b->ip[i];
-        // Loads lie inside the buffer of any mbuf. That the header is all there follows from its length.
-        uint64_t w0 = load64(ip), w8 = load64(ip + 8);
-        uint32_t dst = load32(ip + 16), len = rte_bswap16((uint16_t)(w0 >> 16));
-        uint64_t ok = ((uint8_t)w0 == 0x45) & (len >= IP4_HDR) & (len <= b->len[i]) &
-                      octet_is_unicast((uint8_t)(w8 >> 32)) & octet_is_unicast((uint8_t)dst);
-
-        if (!summed)
-            ok &= header_sum(w0, w8, dst) == 0xffff;
-        odd = mask_next(odd, ok ^ 1);
-        b->dst4[i] = dst;
-        b->len[i] = (uint16_t)len;
-    }
-    return mask_end(odd, b->n);
-}
-
 void ip4_in(struct forwarder *f, struct burst *b)
 {
-    uint64_t odd = b->summed ? look(b, true) : look(b, false), gone = 0;
+    uint64_t gone = 0;
 
-    for (; unlikely(odd); odd &= odd - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(odd);
-        if (!look_again(f, b, i))
+    for (unsigned i = 0; i < b->n; i++) {
+        if (!look(f, b, i))
             gone |= 1ull << i;
+        b->len[i] = load16_host(b->ip[i] + 2);
+        b->dst4[i] = load32(b->ip[i] + 16);
     }
-    if (unlikely(gone))
+    if (gone)
         burst_remove(b, gone);
 }

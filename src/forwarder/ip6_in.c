@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage ip6_in: is it an IPv6 packet that may be forwarded?
+// Stage ip6_in: may this IPv6 packet be forwarded, and if not, why?
 //
-//   in     IPv6 packets
+//   in     IPv6 packets that ether_in did not find plain
 //   out    survivors in the same order; len[], dst6[] set; destination is unicast beyond this link
 //          packets from link-local sources move to f->local6: delivered here or dropped
 //   exits  PUNT (link-local destination, multicast of node and link scope), IP6_TRUNCATED, IP6_VERSION,
@@ -9,15 +9,10 @@
 //
 // RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (who can be a source
 // or destination). Addresses whose first octet is 0x01..0xfd - all that is
-// global or unique-local - need no second look; ::/8, fe80::/10 and ff00::/8 do.
+// global or unique-local - are plain; these are the ones of ::/8, fe80::/10 and ff00::/8.
 #include "forwarder/forwarder_priv.h"
 #include "forwarder/packet.h"
 #include "forwarder/forbidden.h"
-
-static inline unsigned octet_is_plain(uint8_t o) // 0 or 1, for use with &
-{
-    return (uint8_t)(o - 1) < 0xfd;
-}
 
 // :: and ::1, and ::ffff:0:0/96 (IPv4-mapped, never on the wire).
 static bool is_unspecified(const uint8_t *a)
@@ -75,7 +70,7 @@ static enum drop_reason check_addresses(const uint8_t *ip, bool *up)
 }
 
 // True when packet i may go on.
-static bool look_again(struct forwarder *f, struct burst *b, unsigned i)
+static bool look(struct forwarder *f, struct burst *b, unsigned i)
 {
     uint8_t *ip = b->ip[i];
     bool up = false;
@@ -101,25 +96,14 @@ static bool look_again(struct forwarder *f, struct burst *b, unsigned i)
 
 void ip6_in(struct forwarder *f, struct burst *b)
 {
-    uint64_t odd = 0, gone = 0;
+    uint64_t gone = 0;
 
     for (unsigned i = 0; i < b->n; i++) {
-        const uint8_t *ip = b->ip[i];
-        // Loads lie inside the buffer of any mbuf. That the header is all there follows from its length.
-        uint64_t w0 = load64(ip);
-        uint32_t len = IP6_HDR + rte_bswap16((uint16_t)(w0 >> 32));
-        uint64_t ok = ((w0 & 0xf0) == 0x60) & (len <= b->len[i]) & octet_is_plain(ip[8]) & octet_is_plain(ip[24]);
-
-        memcpy(b->dst6[i], ip + 24, 16);
-        odd = mask_next(odd, ok ^ 1);
-        b->len[i] = (uint16_t)len;
-    }
-    odd = mask_end(odd, b->n);
-    for (; unlikely(odd); odd &= odd - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(odd);
-        if (!look_again(f, b, i))
+        if (!look(f, b, i))
             gone |= 1ull << i;
+        b->len[i] = (uint16_t)(IP6_HDR + load16_host(b->ip[i] + 4));
+        memcpy(b->dst6[i], b->ip[i] + 24, 16);
     }
-    if (unlikely(gone))
+    if (gone)
         burst_remove(b, gone);
 }

@@ -31,8 +31,11 @@ struct forwarder *forwarder_new(unsigned index)
     f->counter = counter_mine();
     f->used_mark = nexthop_used_mark[index];
     f->now = rte_rdtsc();
+    f->lanes = lanes_choose(0);
     burst_init(&f->in4, BURST_TRANSIT, IP4);
     burst_init(&f->in6, BURST_TRANSIT, IP6);
+    burst_init(&f->odd4, BURST_TRANSIT, IP4);
+    burst_init(&f->odd6, BURST_TRANSIT, IP6);
     burst_init(&f->local4, BURST_LOCAL, IP4);
     burst_init(&f->local6, BURST_LOCAL, IP6);
     burst_init(&f->origin4, BURST_ORIGIN, IP4);

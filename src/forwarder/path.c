@@ -23,26 +23,30 @@
 
 static void path_ip4(struct forwarder *f)
 {
-    struct burst *b = &f->in4;
-
-    if (b->n)
-        ip4_in(f, b);
-    if (b->n)
-        ip4_fwd(f, b);
-    if (b->n)
-        ether_out(f, b);
+    if (f->in4.n) {
+        ip4_fwd(f, &f->in4);
+        ether_out(f, &f->in4);
+    }
+    if (unlikely(f->odd4.n)) {
+        ip4_in(f, &f->odd4);
+        ip4_fwd(f, &f->odd4);
+        ether_out(f, &f->odd4);
+        burst_reset(&f->odd4);
+    }
 }
 
 static void path_ip6(struct forwarder *f)
 {
-    struct burst *b = &f->in6;
-
-    if (b->n)
-        ip6_in(f, b);
-    if (b->n)
-        ip6_fwd(f, b);
-    if (b->n)
-        ether_out(f, b);
+    if (f->in6.n) {
+        ip6_fwd(f, &f->in6);
+        ether_out(f, &f->in6);
+    }
+    if (unlikely(f->odd6.n)) {
+        ip6_in(f, &f->odd6);
+        ip6_fwd(f, &f->odd6);
+        ether_out(f, &f->odd6);
+        burst_reset(&f->odd6);
+    }
 }
 
 // Packets that may be delivered here, not forwarded.
@@ -92,7 +96,9 @@ static void path_burst(struct forwarder *f, const struct plan_rx *q, unsigned n)
     struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[q->port][q->queue];
 
     stats->packets += n;
-    stats->bytes += ether_in(f, q->port, n);
+    burst_reset(&f->in4);
+    burst_reset(&f->in6);
+    stats->bytes += ether_in(f, q->port);
     path_ip4(f);
     path_ip6(f);
     path_local(f);

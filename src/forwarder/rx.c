@@ -2,7 +2,7 @@
 // Stage rx: take a burst from one receive queue.
 //
 //   in     port, queue of the plan
-//   out    f->in4.pkt[0..n), headers of the first packets on their way into the cache
+//   out    f->rx: the packets, where their frames begin, and these on their way into the cache
 //
 // Counts the ledger's rx and the queue's own statistics; bytes are those of the
 // frames as the driver hands them over (no FCS, no stripped VLAN tag).
@@ -12,14 +12,15 @@
 #include "forwarder/forwarder_priv.h"
 #include "forwarder/forbidden.h"
 
-#define PREFETCH_FIRST 8u // ether_in prefetches the rest, as far ahead as this
-
 unsigned rx(struct forwarder *f, uint16_t port, uint16_t queue)
 {
-    unsigned n = rte_eth_rx_burst(port, queue, f->in4.pkt, BURST_MAX);
+    unsigned n = rte_eth_rx_burst(port, queue, f->rx.pkt, BURST_MAX);
 
-    for (unsigned i = 0; i < n && i < PREFETCH_FIRST; i++)
-        rte_prefetch0(rte_pktmbuf_mtod(f->in4.pkt[i], void *));
+    for (unsigned i = 0; i < n; i++) {
+        f->rx.frame[i] = rte_pktmbuf_mtod(f->rx.pkt[i], uint8_t *);
+        rte_prefetch0(f->rx.frame[i]);
+    }
+    f->rx.n = n;
     if (n) {
         f->counter->rx += n;
         f->counter->bursts++;

@@ -6,16 +6,16 @@
 #include "base/ip.h"
 #include "forwarder/packet.h"
 
-// TTL and checksum of an IPv4 header, or the hop limit, `lower` (0 or 1) less. RFC 1624 eq. 3: the TTL is the high byte
-// of its 16-bit word, so one less of it is 0x0100 more in the checksum, which as bytes lie in memory is 1.
-static inline void ttl_lower(uint8_t *ip, uint8_t family, uint32_t lower)
+// TTL and checksum of an IPv4 header, or the hop limit, one less, in a packet that does not leave by ether_out's common way.
+// Its sum: see lowered4 in lanes.c.
+static inline void ttl_lower(uint8_t *ip, uint8_t family)
 {
     if (family == IP4) {
-        uint32_t w = rte_le_to_cpu_32(load32(ip + 8)), sum = (w >> 16) + lower;
-        sum += (sum >= 0xffff) & lower;
-        store32(ip + 8, rte_cpu_to_le_32(((w & 0xffff) - lower) | sum << 16));
+        uint32_t w = rte_le_to_cpu_32(load32(ip + 8)), sum = (w >> 16) + 1;
+        sum += sum >= 0xffff;
+        store32(ip + 8, rte_cpu_to_le_32(((w & 0xffff) - 1) | sum << 16));
     } else {
-        ip[7] = (uint8_t)(ip[7] - lower);
+        ip[7]--;
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage tx: hand each port's packets to its transmit queue
 //
-//   in     f->tx_pkt[port][0..tx_n[port]) of every port
+//   in     f->tx_pkt[port] of every port, how many: tx_word[port]
 //   out    sent (ledger: tx), or handed to the forwarder that owns the queue
 //   exits  TX_FULL, TX_NO_QUEUE, INJECT_RING_FULL
 //
@@ -10,8 +10,8 @@
 // port needs for a few frames - and then dropped: waiting longer would only move
 // the loss to the receive queues, where nobody sees whose it is.
 //
-// ether_out has counted the packets as sent by their interface; those that are
-// not are taken back here, where it is known.
+// Packets are counted as sent by their interface before: by ether_out, or here from what it has
+// left in tx_word. Those that are not sent are taken back here, where it is known.
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 
@@ -21,8 +21,6 @@
 #include "forwarder/forbidden.h"
 
 #define TX_TRIES 16
-
-_Static_assert(PORT_MAX % 4 == 0, "tx_flush looks at four ports at once");
 
 // The interface a finished frame leaves by: its VLAN tag tells.
 static uint16_t iface_of_frame(const struct port *port, const struct rte_mbuf *m)
@@ -69,26 +67,26 @@ static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, str
 static void tx_port(struct forwarder *f, uint16_t port)
 {
     struct rte_mbuf **pkt = f->tx_pkt[port];
-    unsigned n = f->tx_n[port], owner = f->plan ? f->plan->tx_owner[port] : PLAN_TX_NONE;
+    uint64_t word = f->tx_word[port];
+    struct counter_iface *c = &f->counter->iface[port_get(port)->untagged];
+    unsigned n = tx_word_n(word), owner = f->plan ? f->plan->tx_owner[port] : PLAN_TX_NONE;
 
+    c->tx_packets += word >> 16 & 0xffff;
+    c->tx_bytes += word >> 32;
     if (likely(owner == f->index))
         tx_send(f, port, f->plan->tx_queue[port], pkt, n);
     else if (owner < FORWARDER_MAX)
         tx_hand_over(f, port, owner, pkt, n);
     else
         tx_drop(f, port, pkt, n, DROP_TX_NO_QUEUE);
-    f->tx_n[port] = 0;
+    f->tx_word[port] = 0;
 }
 
 void tx_flush(struct forwarder *f)
 {
-    for (uint16_t four = 0; four < PORT_MAX; four += 4) {
-        if (!load64(&f->tx_n[four]))
-            continue;
-        for (uint16_t port = four; port < four + 4; port++)
-            if (f->tx_n[port])
-                tx_port(f, port);
-    }
+    for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1)
+        tx_port(f, (uint16_t)__builtin_ctzll(ports));
+    f->tx_ports = 0;
     f->tx_queued = 0;
 }
 

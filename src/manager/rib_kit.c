@@ -303,7 +303,7 @@ const char *kit_fib(const char *text)
     struct ip_addr a;
     uint32_t id;
     const struct nexthop *nh;
-    uint16_t word;
+    uint64_t word;
     char mac[MAC_TEXT_MAX];
 
     bug_on(ip_parse(text, &a));
@@ -316,7 +316,7 @@ const char *kit_fib(const char *text)
     case NEXTHOP_GROUP: describe_group(nh, buf, sizeof buf); break;
     case NEXTHOP_ADJACENCY:
         snprintf(buf, sizeof buf, "adjacency %s %s", iface_of(nh)->name,
-                 text_format_mac(nexthop_rewrite(nh, word), mac));
+                 text_format_mac(nexthop_rewrite(nh, word) + NEXTHOP_REWRITE - nexthop_word_head(word), mac));
         break;
     case NEXTHOP_HOLD:
     case NEXTHOP_GLEAN:

@@ -2,8 +2,9 @@
 // nexthop.c - where a FIB entry leads: ids and adjacencies (groups: nexthop_group.c)
 //
 // An adjacency has two copies of its rewrite. A change fills the copy that is
-// not in use and then flips bit 8 of `word` by a release store (N3). The copy that was
-// left may still be read by a burst in flight: so the flip draws a grace
+// not in use and then names it in `word`, with the way out it belongs to, by one release
+// store (N3): nobody sees the port of one and the header of the other. The copy that was
+// left may still be read by a burst in flight: so the change draws a grace
 // ticket, and the next change of the same id waits for it if it is not over.
 //
 // A freed id keeps its content until it is handed out again, which happens only
@@ -12,6 +13,7 @@
 #include "table/nexthop.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +34,7 @@ enum state { FREE, LIVE, WAITING };
 
 static struct slot {
     uint8_t state;        // enum state
-    uint64_t flip_ticket; // of the last flip of `word` bit 8
+    uint64_t flip_ticket; // of the last change of rewrite
 } *slots;
 
 struct waiting {
@@ -80,15 +82,25 @@ bool nexthop_is_live(uint32_t id)
     return id && id < NEXTHOP_MAX && slots[id].state == LIVE;
 }
 
-static void word_set(struct nexthop *nh, enum nexthop_kind kind, unsigned copy)
+static void word_set(struct nexthop *nh, struct nexthop with)
 {
-    // Release, partner: acquire in nexthop_word. All other fields are complete before it.
-    __atomic_store_n(&nh->word, (uint16_t)(kind | copy << 8), __ATOMIC_RELEASE);
+    // Release, partner: acquire in nexthop_word. The rewrite it names is complete before it.
+    __atomic_store_n(&nh->word, with.word, __ATOMIC_RELEASE);
 }
 
-static unsigned copy_now(const struct nexthop *nh)
+static void kind_set(struct nexthop *nh, enum nexthop_kind kind)
 {
-    return nh->word >> 8 & 1;
+    word_set(nh, (struct nexthop){.kind = (uint8_t)kind, .rewrite_at = nh->rewrite_at, .iface = nh->iface,
+                                  .mtu = nh->mtu, .port = nh->port, .head = nh->head});
+}
+
+// The way out by `iface`, 0 = none.
+static struct nexthop way_out(enum nexthop_kind kind, uint16_t iface)
+{
+    const struct iface *i = iface_get(iface);
+
+    return (struct nexthop){.kind = (uint8_t)kind, .rewrite_at = offsetof(struct nexthop, rewrite), .iface = iface,
+                            .mtu = iface ? i->mtu : 0, .port = iface ? (uint8_t)i->port : 0};
 }
 
 static uint32_t id_take(void)
@@ -113,15 +125,6 @@ static void id_give(uint32_t id)
     *vec_push(&waiting) = (struct waiting){.ticket = grace_ticket(), .id = id};
 }
 
-static void way_out_set(struct nexthop *nh, uint16_t iface)
-{
-    const struct iface *i = iface_get(iface);
-
-    nh->iface = iface;
-    nh->port = iface ? i->port : 0;
-    nh->mtu = iface ? i->mtu : 0;
-}
-
 uint32_t nexthop_id_new(enum nexthop_kind kind, uint16_t iface)
 {
     uint32_t id = id_take();
@@ -134,8 +137,7 @@ uint32_t nexthop_id_new(enum nexthop_kind kind, uint16_t iface)
     for (unsigned f = 0; f < FORWARDER_MAX; f++)
         if (nexthop_used_mark[f][id]) // reads of untouched marks commit no memory
             nexthop_used_mark[f][id] = 0;
-    way_out_set(nh, iface);
-    word_set(nh, kind, 0);
+    word_set(nh, way_out(kind, iface));
     n_used++;
     return id;
 }
@@ -154,46 +156,35 @@ void nexthop_set_kind(uint32_t id, enum nexthop_kind kind)
     thread_must_be(ROLE_RIB_MANAGER);
     bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) == NEXTHOP_GROUP);
     bug_on(kind == NEXTHOP_NONE || kind == NEXTHOP_GROUP);
-    bug_on(kind == NEXTHOP_ADJACENCY && !nh->rewrite_len); // nothing to send with yet
-    word_set(nh, kind, copy_now(nh));
+    bug_on(kind == NEXTHOP_ADJACENCY && !nh->head); // nothing to send with yet
+    kind_set(nh, kind);
 }
 
-// dst MAC, src MAC [, 0x8100, TCI]; returns its length.
-static uint8_t rewrite_fill(uint8_t rewrite[16], const struct iface *i, const uint8_t dst_mac[6])
+// dst MAC, src MAC [, 0x8100, TCI], at the end of a rewrite; returns `head`.
+static uint8_t rewrite_fill(uint8_t rewrite[NEXTHOP_REWRITE], const struct iface *i, const uint8_t dst_mac[6])
 {
-    memcpy(rewrite, dst_mac, 6);
-    memcpy(rewrite + 6, i->mac, 6);
-    if (!i->vlan)
-        return 12;
-    rewrite[12] = 0x81;
-    rewrite[13] = 0x00;
-    rewrite[14] = (uint8_t)(i->vlan >> 8);
-    rewrite[15] = (uint8_t)i->vlan;
-    return 16;
+    uint8_t head = i->vlan ? 18 : 14, *at = rewrite + NEXTHOP_REWRITE - head;
+
+    memset(rewrite, 0, NEXTHOP_REWRITE);
+    memcpy(at, dst_mac, 6);
+    memcpy(at + 6, i->mac, 6);
+    if (i->vlan)
+        memcpy(at + 12, (uint8_t[4]){0x81, 0x00, (uint8_t)(i->vlan >> 8), (uint8_t)i->vlan}, 4);
+    return head;
 }
 
 void nexthop_set_adjacency(uint32_t id, uint16_t iface, const uint8_t dst_mac[6])
 {
-    struct nexthop *nh = &nexthop_table[id];
-    const struct iface *i = iface_get(iface);
-    uint8_t rewrite[16] = {0};
+    struct nexthop *nh = &nexthop_table[id], with = way_out(NEXTHOP_ADJACENCY, iface);
 
     thread_must_be(ROLE_RIB_MANAGER);
     bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) == NEXTHOP_GROUP);
-    uint8_t len = rewrite_fill(rewrite, i, dst_mac);
-    bool elsewhere = nh->iface != iface || nh->port != i->port || nh->rewrite_len != len;
-    // Port and rewrite must not mix: nobody may be reading while the way out itself changes.
-    if (elsewhere && nexthop_word_kind(nh->word) == NEXTHOP_ADJACENCY) {
-        word_set(nh, NEXTHOP_HOLD, copy_now(nh));
-        grace_wait();
-    } else if (!grace_over(slots[id].flip_ticket)) {
+    if (!grace_over(slots[id].flip_ticket))
         grace_wait(); // the copy to be filled may still be read
-    }
-    unsigned copy = !copy_now(nh);
-    memcpy(nh->rewrite[copy], rewrite, sizeof rewrite);
-    way_out_set(nh, iface);
-    nh->rewrite_len = len;
-    word_set(nh, NEXTHOP_ADJACENCY, copy);
+    unsigned copy = nh->rewrite_at == offsetof(struct nexthop, rewrite[0]);
+    with.head = rewrite_fill(nh->rewrite[copy], iface_get(iface), dst_mac);
+    with.rewrite_at = (uint8_t)((uint8_t *)nh->rewrite[copy] - (uint8_t *)nh);
+    word_set(nh, with);
     slots[id].flip_ticket = grace_ticket();
 }
 
@@ -206,10 +197,13 @@ void nexthop_refresh_iface(uint16_t iface)
             continue;
         if (nexthop_word_kind(nh->word) == NEXTHOP_ADJACENCY) {
             uint8_t mac[6];
-            memcpy(mac, nh->rewrite[copy_now(nh)], sizeof mac);
+            memcpy(mac, nexthop_rewrite(nh, nh->word) + NEXTHOP_REWRITE - nh->head, sizeof mac);
             nexthop_set_adjacency(id, iface, mac);
         } else if (nexthop_word_kind(nh->word) != NEXTHOP_GROUP) {
-            way_out_set(nh, iface);
+            struct nexthop with = way_out(nh->kind, iface);
+            with.rewrite_at = nh->rewrite_at;
+            with.head = nh->head;
+            word_set(nh, with);
         }
     }
 }
@@ -271,8 +265,8 @@ int nexthop_check(char *why, unsigned n)
             snprintf(why, n, "live next hop %u has kind %u", id, kind);
             return -EINVAL;
         }
-        if (kind == NEXTHOP_ADJACENCY && nh->rewrite_len != 12 && nh->rewrite_len != 16) {
-            snprintf(why, n, "N3: adjacency %u has a rewrite of %u bytes", id, nh->rewrite_len);
+        if (kind == NEXTHOP_ADJACENCY && nh->head != 14 && nh->head != 18) {
+            snprintf(why, n, "N3: adjacency %u has a rewrite of %u bytes", id, nh->head);
             return -EINVAL;
         }
         if (kind == NEXTHOP_GROUP && nexthop_group_check(id, why, n))

@@ -11,12 +11,13 @@
 //     forwarder                           rib_manager
 //     nh = nexthop_get(fib leaf)          nexthop_set_adjacency(id, ...)
 //     if kind == GROUP: member by hash    nexthop_set_kind(id, NEXTHOP_HOLD)
-//     if kind == ADJACENCY: rewrite[cur]  nexthop_free(id)   --- RCU ---> id reusable
+//     if kind == ADJACENCY: nexthop_rewrite  nexthop_free(id)   --- RCU ---> id reusable
 //
 // Always true (nexthop_check):
 //   N1  a bucket of a live group names a live next hop that is not a group;
 //   N2  an id is reused only a grace period after no FIB and no group names it;
-//   N3  rewrite[cur] is complete when `word` says ADJACENCY (release store of `word`, partner: acquire in nexthop_word).
+//   N3  the rewrite that `word` names is complete when `word` says ADJACENCY (release store of `word`, partner:
+//       acquire in nexthop_word).
 #ifndef TABLE_NEXTHOP_H
 #define TABLE_NEXTHOP_H
 
@@ -24,6 +25,8 @@
 #include <stdint.h>
 
 #include "table/limits.h"
+
+#define NEXTHOP_REWRITE 24 // bytes of a rewrite: two VLAN tags would fit
 
 enum nexthop_kind {
     NEXTHOP_NONE,        // id 0: no route
@@ -39,22 +42,31 @@ enum nexthop_kind {
     NEXTHOP_KIND_N
 };
 
+// All that a forwarder needs to decide is in one word, read once per packet: 0 kind, 1 byte offset of the rewrite in
+// use, 2-3 iface, 4-5 mtu, 6 port, 7 head (bytes from the least significant one). The fields of that
+// name are for whoever need not read them together.
 struct nexthop {
-    uint16_t word;   // kind in bits 0-7, current rewrite copy in bit 8: one atomic word
-    uint16_t iface;  // way out, 0 = none
-    uint16_t port;
-    uint16_t mtu;    // bytes of layer 3, 0 = none
-    uint8_t rewrite_len; // 12 untagged, 16 with a VLAN tag: bytes before the EtherType
-    uint8_t spare[7];
     union {
-        uint8_t rewrite[2][16]; // dst MAC, src MAC [, 0x8100, TCI]
+        uint64_t word;
+        struct {
+            uint8_t kind, rewrite_at;
+            uint16_t iface; // way out, 0 = none
+            uint16_t mtu;   // bytes of layer 3, 0 = none
+            uint8_t port;
+            uint8_t head;   // bytes in front of the IP header: 14 untagged, 18 with a VLAN tag
+        };
+    };
+    union {
+        // dst MAC, src MAC [, 0x8100, TCI], room for the EtherType: `head` bytes at the end of each
+        uint8_t rewrite[2][NEXTHOP_REWRITE];
         struct {
             uint64_t word; // low half: first index in nexthop_bucket[]; high half: number of buckets - 1 (power of two)
         } group;
     };
-    uint8_t pad[16];
+    uint8_t pad[8];
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct nexthop) == 64, "one cache line");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && PORT_MAX <= 256, "layout of word");
 
 int nexthop_table_init(void);
 void nexthop_table_fini(void);
@@ -66,17 +78,34 @@ static inline const struct nexthop *nexthop_get(uint32_t id)
 {
     return &nexthop_table[id];
 }
-static inline uint16_t nexthop_word(const struct nexthop *nh)
+static inline uint64_t nexthop_word(const struct nexthop *nh)
 {
     return __atomic_load_n(&nh->word, __ATOMIC_ACQUIRE);
 }
-static inline enum nexthop_kind nexthop_word_kind(uint16_t word)
+static inline enum nexthop_kind nexthop_word_kind(uint64_t word)
 {
     return (enum nexthop_kind)(word & 0xff);
 }
-static inline const uint8_t *nexthop_rewrite(const struct nexthop *nh, uint16_t word)
+static inline uint16_t nexthop_word_iface(uint64_t word)
 {
-    return nh->rewrite[word >> 8 & 1];
+    return (uint16_t)(word >> 16);
+}
+static inline uint16_t nexthop_word_mtu(uint64_t word)
+{
+    return (uint16_t)(word >> 32);
+}
+static inline uint8_t nexthop_word_port(uint64_t word)
+{
+    return (uint8_t)(word >> 48);
+}
+static inline uint8_t nexthop_word_head(uint64_t word)
+{
+    return (uint8_t)(word >> 56);
+}
+// NEXTHOP_REWRITE bytes, of which the last nexthop_word_head() are the new header.
+static inline const uint8_t *nexthop_rewrite(const struct nexthop *nh, uint64_t word)
+{
+    return (const uint8_t *)nh + (word >> 8 & 0xff);
 }
 static inline uint32_t nexthop_member(const struct nexthop *group, uint32_t hash)
 {

@@ -58,6 +58,13 @@ static enum nexthop_kind kind_of(uint32_t id)
     return nexthop_word_kind(nexthop_word(nexthop_get(id)));
 }
 
+static const uint8_t *header_of(const struct nexthop *nh)
+{
+    uint64_t word = nexthop_word(nh);
+
+    return nexthop_rewrite(nh, word) + NEXTHOP_REWRITE - nexthop_word_head(word);
+}
+
 static void adjacency_holds_the_complete_rewrite(void **state)
 {
     uint32_t id = nexthop_new(NEXTHOP_HOLD, plain->id);
@@ -66,12 +73,12 @@ static void adjacency_holds_the_complete_rewrite(void **state)
     assert_int_equal(nh->port, 3);
     nexthop_set_adjacency(id, plain->id, (const uint8_t *)"\6\6\6\6\6\6");
     assert_int_equal(kind_of(id), NEXTHOP_ADJACENCY);
-    assert_int_equal(nh->rewrite_len, 12);
-    assert_memory_equal(nexthop_rewrite(nh, nexthop_word(nh)), "\6\6\6\6\6\6\2\0\0\0\0\1", 12);
+    assert_int_equal(nh->head, 14);
+    assert_memory_equal(header_of(nh), "\6\6\6\6\6\6\2\0\0\0\0\1", 12);
     assert_int_equal(nh->mtu, 1500);
     nexthop_set_adjacency(id, tagged->id, (const uint8_t *)"\7\7\7\7\7\7");
-    assert_int_equal(nh->rewrite_len, 16);
-    assert_memory_equal(nexthop_rewrite(nh, nexthop_word(nh)),
+    assert_int_equal(nh->head, 18);
+    assert_memory_equal(header_of(nh),
                         "\7\7\7\7\7\7\2\0\0\0\0\2\x81\0\1\x23", 16);
     assert_int_equal(nh->port, 4);
     check();
@@ -86,7 +93,7 @@ static void refresh_follows_mac_and_mtu_of_the_interface(void **state)
     memcpy(plain->mac, "\2\0\0\0\0\x9", 6);
     plain->mtu = 9000;
     nexthop_refresh_iface(plain->id);
-    assert_memory_equal(nexthop_rewrite(nh, nexthop_word(nh)), "\6\6\6\6\6\6\2\0\0\0\0\x9", 12);
+    assert_memory_equal(header_of(nh), "\6\6\6\6\6\6\2\0\0\0\0\x9", 12);
     assert_int_equal(nh->mtu, 9000);
     assert_int_equal(nexthop_get(glean)->mtu, 9000);
     check();
@@ -340,8 +347,7 @@ static void read_rewrites(void *arg)
 
     rcu_online();
     while (!stop) {
-        uint16_t word = nexthop_word(nh);
-        const uint8_t *r = nexthop_rewrite(nh, word);
+        const uint8_t *r = header_of(nh);
         for (unsigned k = 1; k < 6; k++) // the writer's MACs have six equal bytes
             n_torn += __atomic_load_n(&r[k], __ATOMIC_RELAXED) !=
                       __atomic_load_n(&r[0], __ATOMIC_RELAXED);

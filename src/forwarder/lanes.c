@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lanes.c - the choice, and the set for any machine: one packet after the other
+#include "forwarder/lanes_priv.h"
+
+#include <string.h>
+#ifdef LANES_X86
+#include <rte_cpuflags.h>
+#endif
+
+#include "forwarder/packet.h"
+#include "forwarder/forbidden.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+// First octet 1..223 but not 127 (ip4_in.c). 0 or 1, for use with &.
+INLINE unsigned octet_is_unicast(uint8_t o)
+{
+    return ((uint8_t)(o - 1) < 223) & (o != 127);
+}
+
+// Sum of a 20-byte header given as its words; 0xffff when the checksum is right (RFC 1071).
+INLINE uint32_t header_sum(uint64_t w0, uint64_t w8, uint32_t w16)
+{
+    uint64_t s = (uint32_t)w0 + (w0 >> 32) + (uint32_t)w8 + (w8 >> 32) + w16;
+
+    s = (s & 0xffffffff) + (s >> 32);
+    s = (s & 0xffff) + (s >> 16);
+    s = (s & 0xffff) + (s >> 16);
+    return (uint32_t)((s & 0xffff) + (s >> 16));
+}
+
+// The interface by tag, and whether the frame is for it.
+INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_mbuf *m, const uint8_t *frame, uint16_t *iface)
+{
+    uint64_t stripped = m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED;
+    unsigned vlan = tag == UNTAGGED ? 0 : (tag == TAGGED ? load16_host(frame + 14) : m->vlan_tci) & 0xfff;
+
+    *iface = tag == UNTAGGED || !vlan ? port->untagged : port->vlan_iface[vlan];
+    uint64_t own = load64(iface_get(*iface));
+    return ((own >> 16) == (load64(frame) & LANES_MAC)) & ((own & 0xff) != IFACE_NONE) & ((own & 0xff00) != 0) &
+           (tag == STRIPPED ? stripped != 0 : !stripped) & (tag != TAGGED || load16(frame + 12) == ETHER_TYPE_VLAN);
+}
+
+INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
+{
+    const unsigned l2 = lanes_l2(tag);
+    unsigned at = b->n; // goes on behind a plain packet only: the next one takes the place of one that is not
+    uint64_t odd = 0;
+
+    for (unsigned i = 0; i < a->n; i++) {
+        struct rte_mbuf *m = a->pkt[i];
+        uint8_t *frame = a->frame[i], *ip = frame + l2;
+        unsigned all = m->pkt_len, first = m->data_len, len;
+        // Loads lie inside the buffer of any mbuf; what is behind data_len decides nothing.
+        uint64_t w0 = load64(ip), w8 = load64(ip + 8), type = (uint64_t)load16(ip - 2) | (w0 & 0xff) << 16;
+        unsigned ok = for_us(port, tag, m, frame, &b->iface[at]) & ((first >= LANES_WHOLE) | (first >= all));
+        if (family == IP4) {
+            uint32_t dst = load32(ip + 16);
+            len = rte_bswap16((uint16_t)(w0 >> 16));
+            ok &= (type == LANES_IP4) & (len >= IP4_HDR) & octet_is_unicast((uint8_t)(w8 >> 32)) & octet_is_unicast((uint8_t)dst);
+            if (unlikely((m->ol_flags & LANES_CKSUM) != RTE_MBUF_F_RX_IP_CKSUM_GOOD))
+                ok &= header_sum(w0, w8, dst) == 0xffff;
+            b->hop[at] = (uint32_t)w8;
+            b->dst4[at] = dst;
+        } else {
+            len = IP6_HDR + rte_bswap16((uint16_t)(w0 >> 32));
+            ok &= ((type & 0xf0ffff) == LANES_IP6) & (len <= UINT16_MAX) & ((uint8_t)(w8 - 1) < 0xfd) &
+                  ((uint8_t)(ip[24] - 1) < 0xfd);
+            b->hop[at] = (uint32_t)(w0 >> 32);
+            memcpy(b->dst6[at], ip + 24, 16);
+        }
+        b->chained |= first != all;
+        b->pkt[at] = m;
+        b->ip[at] = ip;
+        b->len[at] = (uint16_t)len;
+        b->size[at] = (uint16_t)all;
+        ok &= len + l2 <= all;
+        at += ok;
+        odd |= (uint64_t)!ok << i;
+    }
+    b->n = at;
+    return odd;
+}
+
+static uint64_t plain4(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b)
+{
+    return tag == UNTAGGED ? plain(a, port, UNTAGGED, b, IP4)
+           : tag == TAGGED ? plain(a, port, TAGGED, b, IP4) : plain(a, port, STRIPPED, b, IP4);
+}
+
+static uint64_t plain6(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b)
+{
+    return tag == UNTAGGED ? plain(a, port, UNTAGGED, b, IP6)
+           : tag == TAGGED ? plain(a, port, TAGGED, b, IP6) : plain(a, port, STRIPPED, b, IP6);
+}
+
+// RFC 1624 eq. 3: the TTL is the high byte of its 16-bit word, so one less of it is 0x0100 more in the checksum, which as
+// bytes lie in memory is 1.
+INLINE uint32_t hop_lowered(uint32_t hop, uint8_t family)
+{
+    uint32_t sum = (hop >> 16) + 1;
+
+    sum += sum >= 0xffff;
+    return family == IP4 ? ((hop & 0xffff) - 1) | sum << 16 : hop - (1u << 24);
+}
+
+INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
+{
+    const struct nexthop *const table = nexthop_table; // stores could change the global, for all C knows
+    const unsigned n = b->n, l2 = b->l2;
+    uint64_t bad = 0;
+    unsigned changed = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t word = nexthop_word(&table[b->nh[i]]);
+        uint32_t hop = b->hop[i], ttl = family == IP4 ? hop & 0xff : hop >> 24, head = nexthop_word_head(word);
+        uint16_t size = (uint16_t)(b->len[i] + head);
+        // mtu 0 means none: both sides less one, so that 0 becomes the largest
+        unsigned fits = (uint16_t)(b->len[i] - 1) <= (uint16_t)(nexthop_word_mtu(word) - 1);
+        unsigned ok = (nexthop_word_kind(word) == NEXTHOP_ADJACENCY) & fits & (!lower | (ttl > 1));
+
+        changed |= (unsigned)(size ^ b->size[i]) | (head ^ l2);
+        bad |= (uint64_t)!ok << i;
+        b->word[i] = word;
+        b->hop_out[i] = lower ? hop_lowered(hop, family) : hop;
+        b->size[i] = size;
+    }
+    b->same = !changed;
+    return bad;
+}
+
+static uint64_t take(struct burst *b, bool lower)
+{
+    if (b->family == IP4)
+        return take_family(b, lower, IP4);
+    return take_family(b, lower, IP6);
+}
+
+const struct lanes lanes_scalar = {.name = "scalar", .plain4 = plain4, .plain6 = plain6, .take = take};
+
+static bool have_avx512(void)
+{
+#ifdef LANES_X86
+    static const enum rte_cpu_flag_t need[] = {RTE_CPUFLAG_AVX512F, RTE_CPUFLAG_AVX512BW, RTE_CPUFLAG_AVX512DQ, RTE_CPUFLAG_AVX512VL};
+
+    for (unsigned i = 0; i < RTE_DIM(need); i++)
+        if (rte_cpu_get_flag_enabled(need[i]) <= 0)
+            return false;
+    return true;
+#else
+    return false;
+#endif
+}
+
+const struct lanes *lanes_of(const char *name)
+{
+#ifdef LANES_X86
+    if (!strcmp(name, "avx512"))
+        return have_avx512() ? &lanes_avx512 : NULL;
+#endif
+    return strcmp(name, "scalar") ? NULL : &lanes_scalar;
+}
+
+const struct lanes *lanes_choose(unsigned simd_bits)
+{
+    const struct lanes *wide = !simd_bits || simd_bits >= 512 ? lanes_of("avx512") : NULL;
+
+    return wide ? wide : &lanes_scalar;
+}

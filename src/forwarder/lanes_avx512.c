@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lanes_avx512.c - eight packets at a time
+//
+// Gathers bring the same 8 bytes of eight frames, or of eight mbufs, into one register:
+// nothing is stored on the way, which counts, since a core commits one store a cycle. Conditions are
+// mask registers. Lanes behind the last packet are masked out of the gathers and of the result; what
+// is stored for them means nothing (burst.h). Compiled with its own flags, called after lanes_of() has asked the CPU.
+#include "forwarder/lanes_priv.h"
+
+#include <immintrin.h>
+
+#include "forwarder/forbidden.h"
+
+#define INLINE static inline __attribute__((always_inline))
+#define ALL(x) _mm512_set1_epi64((long long)(x))
+
+// 8 bytes at `offset` from each of eight addresses.
+INLINE __m512i gather(__mmask8 live, __m512i at, long offset)
+{
+    return _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), live, at, (const void *)offset, 1);
+}
+
+// Byte k, alone, of each lane.
+INLINE __m512i byte_of(__m512i v, int k)
+{
+    return _mm512_and_si512(_mm512_srli_epi64(v, (unsigned)k * 8), ALL(0xff));
+}
+
+// Bytes k and k + 1 of each lane as a number in network order.
+INLINE __m512i number16(__m512i v, int k)
+{
+    return _mm512_shuffle_epi8(v, _mm512_set4_epi32((int)0x80808080, (int)(0x80800000 | (k + 8) << 8 | (k + 9)),
+                                                    (int)0x80808080, (int)(0x80800000 | k << 8 | (k + 1))));
+}
+
+// First octet 1..223 but not 127 (ip4_in.c).
+INLINE __mmask8 unicast(__mmask8 k, __m512i octet)
+{
+    k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(octet, ALL(1)), ALL(223));
+    return _mm512_mask_cmpneq_epu64_mask(k, octet, ALL(127));
+}
+
+// Sum of the four 16-bit words of each lane.
+INLINE __m512i halves(__m512i v)
+{
+    v = _mm512_add_epi64(_mm512_and_si512(v, ALL(0x0000ffff0000ffff)), _mm512_and_si512(_mm512_srli_epi64(v, 16), ALL(0x0000ffff0000ffff)));
+    return _mm512_add_epi64(_mm512_and_si512(v, ALL(0xffffffff)), _mm512_srli_epi64(v, 32));
+}
+
+INLINE __m512i folded(__m512i sum)
+{
+    sum = _mm512_add_epi64(_mm512_and_si512(sum, ALL(0xffff)), _mm512_srli_epi64(sum, 16));
+    return _mm512_add_epi64(_mm512_and_si512(sum, ALL(0xffff)), _mm512_srli_epi64(sum, 16));
+}
+
+INLINE void store16(uint16_t *p, __m512i v)
+{
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi64_epi16(v));
+}
+
+INLINE void store32(uint32_t *p, __m512i v)
+{
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi64_epi32(v));
+}
+
+// The interface by tag, and whether the frame is for it.
+INLINE __mmask8 for_us(__mmask8 k, const struct port *port, enum tag tag, __m512i frame, __m512i size, __m512i *iface)
+{
+    __m512i mac = _mm512_and_si512(gather(k, frame, 0), ALL(LANES_MAC)), own;
+
+    if (tag == UNTAGGED) {
+        uint64_t word;
+        __builtin_memcpy(&word, iface_get(port->untagged), 8);
+        *iface = ALL(port->untagged);
+        if (!(word & 0xff) || !(word & 0xff00))
+            return 0;
+        return _mm512_mask_cmpeq_epu64_mask(k, mac, ALL(word >> 16));
+    }
+    __m512i tci = tag == TAGGED ? gather(k, frame, 12) : _mm512_srli_epi64(size, 32); // 0x8100, TCI; or TCI in host order
+    __m512i vlan = _mm512_and_si512(tag == TAGGED ? number16(tci, 2) : _mm512_srli_epi64(tci, 16), ALL(0xfff));
+    uint64_t id[8];
+    _mm512_storeu_si512(id, vlan);
+    for (unsigned j = 0; j < 8; j++)
+        id[j] = id[j] ? port->vlan_iface[id[j]] : port->untagged;
+    *iface = _mm512_loadu_si512(id);
+    own = gather(k, _mm512_add_epi64(ALL((uintptr_t)iface_table), _mm512_mullo_epi64(*iface, ALL(sizeof(struct iface)))), 0);
+    if (tag == TAGGED)
+        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(tci, ALL(0xffff)), ALL(0x0081));
+    k = _mm512_mask_test_epi64_mask(k, own, ALL(0xff));
+    k = _mm512_mask_test_epi64_mask(k, own, ALL(0xff00));
+    return _mm512_mask_cmpeq_epu64_mask(k, mac, _mm512_srli_epi64(own, 16));
+}
+
+struct packets { // what plain() appends of eight
+    __m512i pkt, ip, iface, len, size, hop, dst;
+};
+
+// The lanes of mask k, moved together, to place `at` of b.
+INLINE void append(struct burst *b, unsigned at, __mmask8 k, struct packets p, uint8_t family)
+{
+    if (k != 0xff) {
+        p.pkt = _mm512_maskz_compress_epi64(k, p.pkt);
+        p.ip = _mm512_maskz_compress_epi64(k, p.ip);
+        p.iface = _mm512_maskz_compress_epi64(k, p.iface);
+        p.len = _mm512_maskz_compress_epi64(k, p.len);
+        p.size = _mm512_maskz_compress_epi64(k, p.size);
+        p.hop = _mm512_maskz_compress_epi64(k, p.hop);
+        p.dst = _mm512_maskz_compress_epi64(k, p.dst);
+    }
+    _mm512_storeu_si512(b->pkt + at, p.pkt);
+    _mm512_storeu_si512(b->ip + at, p.ip);
+    store16(b->iface + at, p.iface);
+    store16(b->len + at, p.len);
+    store16(b->size + at, p.size);
+    store32(b->hop + at, p.hop);
+    if (family == IP4)
+        store32(b->dst4 + at, p.dst);
+}
+
+INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
+{
+    const unsigned l2 = lanes_l2(tag), n = a->n;
+    unsigned at = b->n;
+    uint64_t odd = 0;
+
+    for (unsigned i = 0; i < n; i += 8) {
+        __mmask8 live = n - i >= 8 ? 0xff : (__mmask8)((1u << (n - i)) - 1);
+        __m512i pkt = _mm512_loadu_si512(a->pkt + i), frame = _mm512_loadu_si512(a->frame + i);
+        __m512i type = gather(live, frame, l2 - 2), ip6 = gather(live, frame, l2 + 6), end = gather(live, frame, l2 + (family == IP4 ? 14 : 24));
+        __m512i size = gather(live, pkt, offsetof(struct rte_mbuf, pkt_len)), flags = gather(live, pkt, offsetof(struct rte_mbuf, ol_flags));
+        __m512i all = _mm512_and_si512(size, ALL(0xffffffff)), first = _mm512_and_si512(_mm512_srli_epi64(size, 32), ALL(0xffff));
+        struct packets p = {.pkt = pkt, .ip = _mm512_add_epi64(frame, ALL(l2)), .size = all};
+        __mmask8 k = for_us(live, port, tag, frame, size, &p.iface);
+
+        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(flags, ALL(RTE_MBUF_F_RX_VLAN_STRIPPED)),
+                                         ALL(tag == STRIPPED ? RTE_MBUF_F_RX_VLAN_STRIPPED : 0));
+        k &= _mm512_cmpge_epu64_mask(first, ALL(LANES_WHOLE)) | _mm512_cmpge_epu64_mask(first, all);
+        b->chained |= _mm512_mask_cmpneq_epu64_mask(live, first, all) != 0;
+        if (family == IP4) {
+            p.len = number16(type, 4);
+            p.hop = _mm512_srli_epi64(ip6, 16);
+            p.dst = _mm512_srli_epi64(end, 16);
+            k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xffffff)), ALL(LANES_IP4));
+            k = _mm512_mask_cmpge_epu64_mask(k, p.len, ALL(20));
+            k = unicast(unicast(k, byte_of(ip6, 6)), byte_of(end, 2));
+            __mmask8 summed = _mm512_cmpeq_epu64_mask(_mm512_and_si512(flags, ALL(LANES_CKSUM)), ALL(RTE_MBUF_F_RX_IP_CKSUM_GOOD));
+            if ((summed & live) != live) { // the port has not (RFC 1071)
+                __m512i sum = _mm512_add_epi64(halves(_mm512_srli_epi64(type, 16)),
+                                               _mm512_add_epi64(halves(ip6), halves(_mm512_and_si512(end, ALL(LANES_MAC)))));
+                k &= summed | _mm512_cmpeq_epu64_mask(folded(sum), ALL(0xffff));
+            }
+        } else {
+            p.len = _mm512_add_epi64(number16(type, 6), ALL(40));
+            p.hop = _mm512_or_si512(_mm512_srli_epi64(type, 48), _mm512_slli_epi64(ip6, 16));
+            p.dst = end; // not stored: too wide
+            k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xf0ffff)), ALL(LANES_IP6));
+            k = _mm512_mask_cmple_epu64_mask(k, p.len, ALL(UINT16_MAX));
+            k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(byte_of(ip6, 2), ALL(1)), ALL(0xfd));
+            k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(byte_of(end, 0), ALL(1)), ALL(0xfd));
+        }
+        k = _mm512_mask_cmple_epu64_mask(k, _mm512_add_epi64(p.len, ALL(l2)), all);
+        append(b, at, k, p, family);
+        at += (unsigned)__builtin_popcount(k);
+        odd |= (uint64_t)(uint8_t)(k ^ live) << i;
+    }
+    for (unsigned j = b->n; family == IP6 && j < at; j++)
+        __builtin_memcpy(b->dst6[j], b->ip[j] + 24, 16);
+    b->n = at;
+    return odd;
+}
+
+static uint64_t plain4(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b)
+{
+    return tag == UNTAGGED ? plain(a, port, UNTAGGED, b, IP4)
+           : tag == TAGGED ? plain(a, port, TAGGED, b, IP4) : plain(a, port, STRIPPED, b, IP4);
+}
+
+static uint64_t plain6(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b)
+{
+    return tag == UNTAGGED ? plain(a, port, UNTAGGED, b, IP6)
+           : tag == TAGGED ? plain(a, port, TAGGED, b, IP6) : plain(a, port, STRIPPED, b, IP6);
+}
+
+// As hop_lowered in lanes.c.
+INLINE __m512i hop_lowered(__m512i hop, uint8_t family)
+{
+    if (family == IP6)
+        return _mm512_sub_epi64(hop, ALL(1u << 24));
+    __m512i sum = _mm512_add_epi64(_mm512_srli_epi64(hop, 16), ALL(1));
+    sum = _mm512_mask_add_epi64(sum, _mm512_cmpge_epu64_mask(sum, ALL(0xffff)), sum, ALL(1));
+    return _mm512_or_si512(_mm512_sub_epi64(_mm512_and_si512(hop, ALL(0xffff)), ALL(1)), _mm512_slli_epi64(sum, 16));
+}
+
+INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
+{
+    const unsigned n = b->n;
+    uint64_t bad = 0;
+    unsigned changed = 0;
+
+    // Loads, gathered ones too, are done in order here: each word is read whole, before what it names (N3).
+    for (unsigned i = 0; i < n; i += 8) {
+        __mmask8 live = n - i >= 8 ? 0xff : (__mmask8)((1u << (n - i)) - 1);
+        __m512i id = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(b->nh + i)));
+        __m512i word = gather(live, _mm512_add_epi64(ALL((uintptr_t)nexthop_table), _mm512_slli_epi64(id, 6)), 0);
+        __m512i len = _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)(b->len + i)));
+        __m512i came = _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)(b->size + i)));
+        __m512i hop = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(b->hop + i)));
+        __m512i head = _mm512_srli_epi64(word, 56), size = _mm512_add_epi64(len, head), mtu = _mm512_srli_epi64(word, 32);
+        __mmask8 k = _mm512_mask_cmpeq_epu64_mask(live, _mm512_and_si512(word, ALL(0xff)), ALL(NEXTHOP_ADJACENCY));
+
+        // mtu 0 means none: both sides less one, so that 0 becomes the largest
+        k = _mm512_mask_cmple_epu64_mask(k, _mm512_and_si512(_mm512_sub_epi64(len, ALL(1)), ALL(0xffff)),
+                                         _mm512_and_si512(_mm512_sub_epi64(mtu, ALL(1)), ALL(0xffff)));
+        if (lower)
+            k = _mm512_mask_cmpgt_epu64_mask(k, family == IP4 ? _mm512_and_si512(hop, ALL(0xff)) : _mm512_srli_epi64(hop, 24), ALL(1));
+        changed |= _mm512_mask_cmpneq_epu64_mask(live, size, came) | _mm512_mask_cmpneq_epu64_mask(live, head, ALL(b->l2));
+        _mm512_storeu_si512(b->word + i, word);
+        store32(b->hop_out + i, lower ? hop_lowered(hop, family) : hop);
+        store16(b->size + i, size);
+        bad |= (uint64_t)(uint8_t)(k ^ live) << i;
+    }
+    b->same = !changed;
+    return bad;
+}
+
+static uint64_t take(struct burst *b, bool lower)
+{
+    if (b->family == IP4)
+        return lower ? take_family(b, true, IP4) : take_family(b, false, IP4);
+    return lower ? take_family(b, true, IP6) : take_family(b, false, IP6);
+}
+
+const struct lanes lanes_avx512 = {.name = "avx512", .plain4 = plain4, .plain6 = plain6, .take = take};
