@@ -156,6 +156,18 @@ INLINE __m512i placed4(const uint8_t *arena, __m512i word, __m512i w1, __m512i l
     return _mm512_mask_i32gather_epi32(leaf, m, at, arena, 4);
 }
 
+// A leaf of 0 gives way to the floor's value.
+INLINE __m512i floor4(const struct poptrie *t, __m512i leaf, __m512i addr)
+{
+    __mmask16 none = _mm512_testn_epi32_mask(leaf, leaf);
+
+    if (none == 0)
+        return leaf;
+    leaf = _mm512_mask_i32gather_epi32(leaf, none, _mm512_srli_epi32(addr, 32 - FLOOR_BITS),
+                                       t->floor, sizeof(*t->floor));
+    return _mm512_and_si512(leaf, _mm512_set1_epi32(0xffff));
+}
+
 // Follows 16 words at these depths to their leaves.
 static __m512i finish4(const uint8_t *arena, __m512i word, __m512i addr, __m512i depth)
 {
@@ -192,7 +204,7 @@ static __m512i finish4(const uint8_t *arena, __m512i word, __m512i addr, __m512i
 static __attribute__((noinline)) void deep4(const struct poptrie *t, const __m512i *word,
                                             const __m512i *addr, const __mmask16 *deep,
                                             const __mmask16 *plain, unsigned groups,
-                                            uint32_t *value, __m512i none)
+                                            uint32_t *value)
 {
     uint32_t words[16 * GROUPS4 + 16], addrs[16 * GROUPS4 + 16], lanes[16 * GROUPS4 + 16];
     uint32_t depths[16 * GROUPS4 + 16];
@@ -216,10 +228,11 @@ static __attribute__((noinline)) void deep4(const struct poptrie *t, const __m51
     }
     for (unsigned i = 0; i < n; i += 16) {
         __mmask16 m = n - i < 16 ? (1u << (n - i)) - 1 : 0xffff;
-        __m512i leaf = finish4(t->arena, _mm512_maskz_loadu_epi32(m, words + i),
-                               _mm512_loadu_si512(addrs + i), _mm512_loadu_si512(depths + i));
+        __m512i a = _mm512_loadu_si512(addrs + i);
+        __m512i leaf = finish4(t->arena, _mm512_maskz_loadu_epi32(m, words + i), a,
+                               _mm512_loadu_si512(depths + i));
 
-        leaf = _mm512_mask_mov_epi32(leaf, _mm512_testn_epi32_mask(leaf, leaf), none);
+        leaf = floor4(t, leaf, a);
         _mm512_mask_i32scatter_epi32(value, m, _mm512_loadu_si512(lanes + i), leaf, 4);
     }
 }
@@ -229,7 +242,6 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
 {
     __m512i addr[GROUPS4], word[GROUPS4], bit[GROUPS4];
     __mmask16 deep[GROUPS4], plain[GROUPS4], any = 0;
-    __m512i none = _mm512_set1_epi32(__atomic_load_n(&t->default_value, __ATOMIC_RELAXED));
 
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
@@ -257,11 +269,11 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
 
         deep[g] |= places4(word[g], w1, leaf, plain[g]);
         any |= deep[g];
-        leaf = _mm512_mask_mov_epi32(leaf, _mm512_testn_epi32_mask(leaf, leaf), none);
+        leaf = floor4(t, leaf, addr[g]);
         _mm512_mask_storeu_epi32(value + 16 * g, g + 1 < groups ? 0xffff : tail, leaf);
     }
     if (__builtin_expect(any != 0, 0))
-        deep4(t, word, addr, deep, plain, groups, value, none);
+        deep4(t, word, addr, deep, plain, groups, value);
 }
 
 static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
@@ -284,7 +296,7 @@ static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *val
 
 // --- IPv6 ---
 
-struct lanes6 {
+struct walk6 {
     __m512i word;  // 64-bit lanes, upper halves zero
     __m512i half;  // the half of the address that depth is in, host order
     __m512i depth; // 0..63
@@ -300,8 +312,14 @@ INLINE __mmask8 refs6(__m512i word)
     return _mm512_test_epi64_mask(word, _mm512_set1_epi64(WORD_REF));
 }
 
-INLINE void load6(const uint8_t (*dst)[16], __mmask16 m, __m512i *hi, __m512i *lo)
+INLINE __mmask8 lanes6(unsigned left) // the first ones
 {
+    return left >= 8 ? 0xff : (1u << left) - 1;
+}
+
+INLINE void load6(const uint8_t (*dst)[16], unsigned left, __m512i *hi, __m512i *lo)
+{
+    __mmask16 m = left >= 8 ? 0xffff : (1u << 2 * left) - 1;
     const __m512i swap =
         _mm512_broadcast_i32x4(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
     const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
@@ -315,7 +333,7 @@ INLINE void load6(const uint8_t (*dst)[16], __mmask16 m, __m512i *hi, __m512i *l
     *lo = _mm512_permutex2var_epi64(a, odd, b);
 }
 
-INLINE struct lanes6 start8(const struct poptrie *t, __m512i hi, __mmask8 m)
+INLINE struct walk6 start8(const struct poptrie *t, __m512i hi, __mmask8 m)
 {
     __mmask8 slotted =
         _mm512_mask_cmpeq_epi64_mask(m, _mm512_srli_epi64(hi, 61), _mm512_set1_epi64(1));
@@ -324,18 +342,18 @@ INLINE struct lanes6 start8(const struct poptrie *t, __m512i hi, __mmask8 m)
     __m256i word = _mm256_maskz_set1_epi32(m, (int)word_load(&t->outside));
 
     word = _mm512_mask_i64gather_epi32(word, slotted, slot, t->dir, 4);
-    return (struct lanes6){_mm512_cvtepu32_epi64(word), hi,
+    return (struct walk6){_mm512_cvtepu32_epi64(word), hi,
                            _mm512_maskz_set1_epi64(slotted, DIR6_BITS)};
 }
 
 // One level, first half: the 8 bytes each block begins with.
-INLINE __m512i head6(const uint8_t *arena, const struct lanes6 *l, __mmask8 m)
+INLINE __m512i head6(const uint8_t *arena, const struct walk6 *l, __mmask8 m)
 {
     return _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), m, ref6(l->word), arena, POOL_UNIT);
 }
 
 // Second half: leaf or key, and the next word.
-INLINE void step6(const uint8_t *arena, struct lanes6 *l, __m512i head, __m512i lo, __mmask8 m)
+INLINE void step6(const uint8_t *arena, struct walk6 *l, __m512i head, __m512i lo, __mmask8 m)
 {
     __m512i w1 =
         _mm512_and_si512(_mm512_srli_epi64(l->word, WORD_CODE_SHIFT), _mm512_set1_epi64(31));
@@ -365,21 +383,34 @@ INLINE void step6(const uint8_t *arena, struct lanes6 *l, __m512i head, __m512i 
     l->depth = _mm512_mask_mov_epi64(l->depth, over, _mm512_setzero_si512());
 }
 
+INLINE __m256i floor6(const struct poptrie *t, __m256i leaf, const uint8_t (*dst)[16],
+                       unsigned left)
+{
+    __mmask8 none = _mm256_mask_testn_epi32_mask(lanes6(left), leaf, leaf);
+    __m512i hi, lo;
+
+    if (none == 0)
+        return leaf;
+    load6(dst, left, &hi, &lo);
+    leaf = _mm512_mask_i64gather_epi32(leaf, none, _mm512_srli_epi64(hi, 64 - FLOOR_BITS),
+                                       t->floor, sizeof(*t->floor));
+    return _mm256_and_si256(leaf, _mm256_set1_epi32(0xffff));
+}
+
 INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                    unsigned groups, unsigned n)
 {
     __m512i lo[GROUPS6], head[GROUPS6];
-    struct lanes6 l[GROUPS6];
+    struct walk6 l[GROUPS6];
     __mmask8 refs[GROUPS6], any = 0;
-    __m256i none = _mm256_set1_epi32(__atomic_load_n(&t->default_value, __ATOMIC_RELAXED));
 
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
         unsigned left = n - 8 * g;
         __m512i hi;
 
-        load6(dst + 8 * g, left >= 8 ? 0xffff : (1u << 2 * left) - 1, &hi, &lo[g]);
-        l[g] = start8(t, hi, left >= 8 ? 0xff : (1u << left) - 1);
+        load6(dst + 8 * g, left, &hi, &lo[g]);
+        l[g] = start8(t, hi, lanes6(left));
     }
     for (;;) {
         any = 0;
@@ -400,8 +431,9 @@ INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *
         unsigned left = n - 8 * g;
         __m256i leaf = _mm512_cvtepi64_epi32(l[g].word);
 
-        leaf = _mm256_mask_mov_epi32(leaf, _mm256_testn_epi32_mask(leaf, leaf), none);
-        _mm256_mask_storeu_epi32(value + 8 * g, left >= 8 ? 0xff : (1u << left) - 1, leaf);
+
+        leaf = floor6(t, leaf, dst + 8 * g, left);
+        _mm256_mask_storeu_epi32(value + 8 * g, lanes6(left), leaf);
     }
 }
 

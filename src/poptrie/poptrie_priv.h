@@ -2,7 +2,7 @@
 // poptrie_priv.h - the words and blocks that readers walk; the table behind the handle
 //
 // A word is 32 bits:
-//     0 | value                    leaf: the answer, 0 = "nothing but the default route"
+//     0 | value                    leaf: the answer, 0 = "ask the floor"
 //     1 | code (5) | offset (26)   block at arena + 8 * offset; the code says which kind
 //           0..15    leaf block    8-byte run vector, then leaves of code + 1 bits
 //           23..29   mixed block   the same with leaves of code - 15 bits, then 32-bit words
@@ -21,6 +21,9 @@
 // { runs (32), leaves before them (16), width (16) }.
 //
 // Every load of a leaf may fetch four bytes, so the arena has a padded tail.
+//
+// The floor has the value of the longest route of 0..12 bits for each first 12 bits of an address.
+// Those routes stand nowhere else, so changing one is a few stores, not a rebuild of all below it.
 //
 // A skip leaps over bits that all routes below share: if the first `bits` bits of the current
 // 64-bit half of the address equal `key`'s, go on with `in` (at depth `bits`), else answer `out`.
@@ -49,6 +52,9 @@
 #define WIDE_HEAD_BYTES 64u
 #define ARENA_MAX_BYTES ((size_t)8 << 26)
 #define ARENA_TAIL_BYTES 4096u // over-read by gathers
+
+#define FLOOR_ENTRIES (1u << FLOOR_BITS)
+#define FLOOR_BYTES (FLOOR_ENTRIES * sizeof(uint16_t)) // before the blocks, in the same mapping
 
 #define DIR4_BITS 18u // the directory's index: the first 18 bits
 #define DIR6_BITS 24u // ... bits 3..23 of addresses under 2000::/3
@@ -91,9 +97,10 @@ struct poptrie {
     // --- what readers touch: one cache line ---
     uint32_t *dir;
     const uint8_t *arena;
-    uint32_t default_value; // of 0.0.0.0/0 or ::/0: a leaf of 0 means this
-    uint32_t outside;       // the word of IPv6 addresses outside 2000::/3, from depth 0
+    uint16_t *floor;  // by the first 12 bits of the address: what a leaf of 0 means
+    uint32_t outside; // the word of IPv6 addresses outside 2000::/3, from depth 0
     // --- the writer's ---
+    uint32_t default_value; // of 0.0.0.0/0 or ::/0, which has no place in the tree
     struct kid root;
     struct tree_geometry geo;
     struct pool blocks; // what readers walk
@@ -217,6 +224,13 @@ struct target {
 // `new` and used to inherit `old`.  Children whose inherited value stays keep their words.
 void block_build(struct poptrie *t, struct kid *via, unsigned site, uint16_t old, uint16_t new,
                  struct target tg);
+
+// The node's routes pushed to its 64 children, shorter ones first.
+void block_paint(const struct node *n, uint16_t inherited, uint16_t v[64]);
+
+// --- floor.c ---
+
+void floor_refresh(struct poptrie *t, const uint64_t key[2], unsigned len); // what is under key/len
 
 // --- edit.c: the words that follow ---
 
