@@ -56,7 +56,7 @@ static void ether_control(struct forwarder *f, struct rte_mbuf *m, uint16_t ifac
         punt(f, m, iface, PUNT_ROUTING);
         return;
     case 0x888e: // 802.1X
-        punt(f, m, iface, PUNT_LOCAL);
+        punt(f, m, iface, PUNT_OTHER);
         return;
     }
     // 802.3 length, LLC of OSI network layers (DSAP, SSAP 0xfe, UI): IS-IS

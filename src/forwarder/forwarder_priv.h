@@ -37,7 +37,6 @@ struct forwarder {
     uint64_t now;                    // TSC at the start of the poll
     bool last_poll_busy;
     uint32_t tx_queued;              // packets in all of tx_pkt[][]
-    uint64_t icmp_interval, icmp_tolerance; // TSC; interval 0 = no ICMP errors
     uint16_t icmp_id;                // IPv4 identification of the next error
     struct burst in4, in6;           // transit
     struct burst local4, local6;     // may only be delivered here
@@ -45,9 +44,9 @@ struct forwarder {
     struct burst resumed;            // back from neigh_manager, one family at a time
     struct burst fragment;           // pieces of one packet
     struct collect dead, hold, punt[PUNT_CLASS_N];
+    uint32_t punt_n;                 // packets in all of punt[]
     uint16_t tx_n[PORT_MAX] __attribute__((aligned(64))); // packets for each port
     struct rte_mbuf *tx_pkt[PORT_MAX][COLLECT_MAX];
-    uint64_t icmp_tat[IFACE_MAX];    // theoretical arrival time of the next error's token, see icmp_error.c
 } __attribute__((aligned(64)));
 
 // --- stages, in the order of path.c ---

@@ -12,9 +12,6 @@
 #include "forwarder/forwarder_priv.h"
 #include "forwarder/idle.h"
 
-#define ICMP_PER_S 100u
-#define ICMP_BURST 50u
-
 static void burst_init(struct burst *b, enum burst_kind kind, uint8_t family)
 {
     b->kind = kind;
@@ -39,19 +36,12 @@ struct forwarder *forwarder_new(unsigned index)
     burst_init(&f->origin6, BURST_ORIGIN, IP6);
     burst_init(&f->resumed, BURST_RESUMED, IP4);
     burst_init(&f->fragment, BURST_TRANSIT, IP4);
-    forwarder_set_icmp_rate(f, ICMP_PER_S, ICMP_BURST);
     return f;
 }
 
 void forwarder_free(struct forwarder *f)
 {
     mem_unmap(f, sizeof *f);
-}
-
-void forwarder_set_icmp_rate(struct forwarder *f, unsigned per_s, unsigned burst)
-{
-    f->icmp_interval = per_s && burst ? rte_get_tsc_hz() / per_s : 0;
-    f->icmp_tolerance = f->icmp_interval * (burst ? burst - 1 : 0);
 }
 
 void forwarder_main(void *arg)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_manager.c - the thread between the TAPs and the forwarders
 //
-//     punt rings --strict class order--> write() to the TAP      up.    tap_punt
-//     TAPs --epoll, read()--> inject ring of the port's forwarder       tap_inject
+//     punt rings --strict class order, policed--> write() to the TAP      up.    punt_round
+//     TAPs --epoll, read()--> inject ring of the port's forwarder                inject_round
 //
-// Strictness is per batch: before each batch of BATCH packets the classes are
-// looked at from the best one down, so a routing packet waits for at most one batch
-// of others. Both directions get the same budget per round.
+// Strictness is per batch: before each batch of PUNT_BATCH packets the classes are
+// looked at from the best one down, so a packet waits for at most one batch of a lower
+// class. A class that is over its rate (table/punt.h) has one batch of it dropped and is
+// then left alone for the round, so that its flood takes no time from the classes below;
+// what comes meanwhile finds its queue full. Both directions get the same budget per round.
 //
 // Forwarders must not make system calls, so nobody wakes this thread when a
 // packet is punted: it looks again after at most 100 us while there is traffic, and
@@ -18,6 +20,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <rte_cycles.h>
 #include <rte_mbuf.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,8 +40,10 @@
 #include "table/iface.h"
 #include "table/limits.h"
 #include "table/plan.h"
+#include "table/punt.h"
 
 #define BATCH 64
+#define PUNT_BATCH 32
 #define BUDGET 512                          // packets per round and direction
 #define ACTIVE_NS (20 * NS_PER_MS)          // traffic this lately: look often
 #define WAIT_ACTIVE_NS (100 * NS_PER_US)
@@ -54,6 +59,7 @@ static struct counter_block *counter;
 static struct rte_mbuf *stash[BATCH]; // empty buffers for the next reads
 static unsigned n_stash;
 static uint8_t overflow[FRAME_MAX]; // of a frame that does not fit one buffer
+static uint64_t bucket[PUNT_CLASS_N];
 
 // --- to the kernel ---
 
@@ -73,37 +79,60 @@ static ssize_t write_frame(int fd, const struct rte_mbuf *m)
     return writev(fd, iov, n);
 }
 
-static void punt_one(struct rte_mbuf *m)
+static void punt_drop(const struct rte_mbuf *m, enum drop_reason reason)
+{
+    counter->drop[reason]++;
+    counter->iface[packet_meta((struct rte_mbuf *)m)->iface % IFACE_MAX].drop_packets++;
+}
+
+static void punt_one(struct rte_mbuf *m, enum punt_class class)
 {
     uint16_t id = packet_meta(m)->iface % IFACE_MAX;
-    struct counter_iface *c = &counter->iface[id];
 
     if (tap_fd[id] < 0) {
-        counter->drop[DROP_PUNT_NO_TAP]++;
-        c->drop_packets++;
+        punt_drop(m, DROP_PUNT_NO_TAP);
     } else if (write_frame(tap_fd[id], m) < 0) { // its queue is full, or the operator set it down
-        counter->drop[DROP_PUNT_TAP]++;
-        c->drop_packets++;
+        punt_drop(m, DROP_PUNT_TAP);
     } else {
         counter->punt++;
-        c->punt_packets++;
+        counter->punt_class[class].passed++;
+        counter->iface[id].punt_packets++;
     }
 }
 
-// A batch of the best class that has one; the number of packets.
-static unsigned punt_batch(void)
+// A batch of one class: how many packets. False in *within: the class is over its rate, and the rest of the batch is dropped.
+static unsigned punt_batch(enum punt_class class, bool *within)
 {
-    struct rte_mbuf *m[BATCH];
-    unsigned n = 0;
+    struct rte_mbuf *m[PUNT_BATCH];
+    unsigned n = rte_ring_dequeue_burst(exchange_punt[class], (void **)m, PUNT_BATCH, NULL), i = 0;
+    uint64_t now = rte_rdtsc();
 
-    for (unsigned c = 0; c < PUNT_CLASS_N && !n; c++)
-        n = rte_ring_dequeue_burst(exchange_punt[c], (void **)m, BATCH, NULL);
     __atomic_store_n(&counter->held, n, __ATOMIC_RELAXED);
-    for (unsigned i = 0; i < n; i++)
-        punt_one(m[i]);
+    for (; i < n && bucket_take(&bucket[class], &punt_policy[class].rate, now); i++)
+        punt_one(m[i], class);
+    *within = i == n;
+    counter->punt_class[class].policed += n - i;
+    for (; i < n; i++)
+        punt_drop(m[i], DROP_PUNT_POLICED);
     __atomic_store_n(&counter->held, 0, __ATOMIC_RELAXED);
     rte_pktmbuf_free_bulk(m, n);
     return n;
+}
+
+// Batches of the best class that has one and is within its rate, until the budget is spent; the number of packets.
+static unsigned punt_round(void)
+{
+    bool over[PUNT_CLASS_N] = {false};
+    unsigned total = 0, c = 0;
+
+    while (c < PUNT_CLASS_N && total < BUDGET) {
+        bool within = true;
+        unsigned n = over[c] ? 0 : punt_batch(c, &within);
+        over[c] |= !within;
+        total += n;
+        c = n ? 0 : c + 1; // after each batch from the best one again
+    }
+    return total;
 }
 
 // --- from the kernel ---
@@ -250,9 +279,7 @@ static void rounds(struct event_base *loop)
     uint64_t last_traffic = 0, last_mail = 0;
 
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-        unsigned n = 0;
-        for (unsigned k = 1; k && n < BUDGET;)
-            n += k = punt_batch();
+        unsigned n = punt_round();
         uint64_t now = clock_now_ns();
         if (now - last_mail > NS_PER_MS) {
             event_base_loop(loop, EVLOOP_NONBLOCK); // the mailbox

@@ -84,6 +84,32 @@ uint64_t counter_sum_drop(enum drop_reason reason)
     return n;
 }
 
+struct counter_punt counter_sum_punt(enum punt_class class)
+{
+    struct counter_punt sum = {0};
+
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
+        const struct counter_punt *c = &blocks[s].punt_class[class];
+        sum.passed += word(&c->passed);
+        sum.policed += word(&c->policed);
+        sum.full += word(&c->full);
+    }
+    return sum;
+}
+
+struct counter_icmp counter_sum_icmp(void)
+{
+    struct counter_icmp sum = {0};
+
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
+        const struct counter_icmp *c = &blocks[s].icmp;
+        sum.sent += word(&c->sent);
+        sum.limited += word(&c->limited);
+        sum.forbidden += word(&c->forbidden);
+    }
+    return sum;
+}
+
 // Nobody counts on this id now: the interface is new, or a grace period has passed since its end.
 void counter_clear_iface(uint16_t iface)
 {

@@ -17,10 +17,7 @@
 #include <stdint.h>
 
 #include "core/thread.h"
-
-// Strict priority, first is best. Order of architecture decision 9.
-enum punt_class { PUNT_ROUTING /* BFD, BGP, OSPF, IS-IS, LACP, VRRP … */, PUNT_NEIGH /* ARP, ND */, PUNT_LOCAL /* the rest for our addresses */, PUNT_CLASS_N };
-extern const char *const punt_class_name[PUNT_CLASS_N];
+#include "table/punt.h"
 
 enum inject_kind {
     INJECT_FRAME,   // complete Ethernet frame for `iface` (untagged; the VLAN tag is added): send as it is
@@ -46,7 +43,6 @@ static inline struct packet_meta *packet_meta(struct rte_mbuf *m)
     return (struct packet_meta *)rte_mbuf_to_priv(m);
 }
 
-#define EXCHANGE_PUNT_SIZE 2048
 #define EXCHANGE_HOLD_SIZE 1024
 #define EXCHANGE_INJECT_SIZE 2048
 
