@@ -7,7 +7,7 @@
 // A case is what differs, as key=value,...:
 //     mode     forward | io (rx to tx unseen) | rx (and free) | tx (headers of our own) | lookup (addresses only)
 //     engine   poptrie poptrie-scalar dir24_8 dir24_8-scalar lpm lpm-nosimd
-//     table    linx ntt full default4 bhole4 or a number of routes               (router.c)
+//     table    linx ntt full (or a part: linx/4) default4 bhole4, or a number of routes  (router.c)
 //     pattern  straight cross random loopback prefix flows ports; flows=N        (traffic.h)
 //     rss      all ip none: what spreads packets over a port's queues
 //     bytes    of a frame, checksum included; whole=1: its payload is written and read as well
@@ -89,7 +89,7 @@ static struct path_case cases[CASES_MAX];
 static struct worker workers[FORWARDER_MAX];
 static struct rte_mempool *pool;
 static struct rte_ring *pipe_ring;
-static unsigned n_cases, rounds = 3, trial_ms = 20, scale = 1, count; // count: packets of a trial, 0 = by time
+static unsigned n_cases, rounds = 3, trial_ms = 20, count; // count: packets of a trial, 0 = by time
 static const char *prefixes;
 static bool small_pages;
 static int core[CPU_SETSIZE], port_id[SOURCE_PORTS];
@@ -460,7 +460,7 @@ static void cores_read(void)
 
 static void options_read(int argc, char **argv)
 {
-    static const struct option known[] = {{"rounds", 1, NULL, 'r'}, {"ms", 1, NULL, 'm'}, {"scale", 1, NULL, 's'},
+    static const struct option known[] = {{"rounds", 1, NULL, 'r'}, {"ms", 1, NULL, 'm'}, 
                                           {"prefixes", 1, NULL, 'p'}, {"packets", 1, NULL, 'n'},
                                           {"small-pages", 0, NULL, 'S'}, {0}};
 
@@ -469,8 +469,6 @@ static void options_read(int argc, char **argv)
             rounds = (unsigned)atoi(optarg);
         else if (c == 'm')
             trial_ms = (unsigned)atoi(optarg);
-        else if (c == 's')
-            scale = (unsigned)atoi(optarg);
         else if (c == 'p')
             prefixes = optarg;
         else if (c == 'n')
@@ -480,15 +478,14 @@ static void options_read(int argc, char **argv)
         else
             exit(2);
     }
-    check(rounds >= 1 && rounds <= ROUNDS_MAX && scale >= 1 && trial_ms >= 1, "--rounds is 1 to 101, --scale and --ms 1 or more",
-          NULL);
+    check(rounds >= 1 && rounds <= ROUNDS_MAX && trial_ms >= 1, "--rounds is 1 to 101, --ms 1 or more", NULL);
     check(optind < argc && (unsigned)(argc - optind) <= CASES_MAX, "name 1 to 256 cases: key=value,...", NULL);
-    router_options(scale, prefixes);
+    router_prefixes(prefixes);
     for (; optind < argc; optind++)
         case_read(&cases[n_cases++], argv[optind]);
 }
 
-// DPDK's memory: packets, and each table of DPDK's once.
+// DPDK's memory: packets, and each table of DPDK's once, with half as much again for its pieces.
 static unsigned memory_mib(void)
 {
     unsigned mib = 256;
@@ -497,7 +494,8 @@ static unsigned memory_mib(void)
         bool known = false;
         for (unsigned k = 0; k < i; k++)
             known |= !strcmp(cases[k].table, cases[i].table) && !strcmp(cases[k].engine, cases[i].engine);
-        mib += known ? 0 : (unsigned)router_fib_mib(cases[i].table, cases[i].engine);
+        unsigned needed = (unsigned)router_fib_mib(cases[i].table, cases[i].engine);
+        mib += known ? 0 : needed + needed / 2;
     }
     return mib;
 }

@@ -9,6 +9,7 @@
 //     default4  0/2, 64/2, 128/2, 192/2, a port each                Kamuee Zero, 5.1; Kamuee, 4.2
 //     bhole4    default4 and 9.0.0.0/8 as a blackhole
 //     N         N routes, 64 next hops
+// and NAME/D: a table with a D-th of the routes (rte_lpm takes 150,000, fib_lpm.c).
 // All hold 1.0.0.0/24 by port 1 and 1.0.4.0/24 by port 2, and a route for everything
 // else by two halves: the 80 Gb/s router forwards what it has no route for.
 #include "paper/router.h"
@@ -39,7 +40,6 @@
 
 struct router_fib router_fib[ROUTER_FIBS];
 unsigned router_n_fibs;
-static unsigned scale = 1;
 static const char *prefixes;
 static uint32_t nexthop[256]; // by the value in a route
 static uint16_t iface_id[SOURCE_PORTS];
@@ -57,23 +57,46 @@ static const struct {
                      {"dir24_8", FIB_DIR24_8, false}, {"dir24_8-scalar", FIB_DIR24_8, true},
                      {"lpm", FIB_LPM, false}, {"lpm-nosimd", FIB_LPM, true}};
 
-void router_options(unsigned divide_by, const char *path)
+void router_prefixes(const char *path)
 {
-    scale = divide_by;
     prefixes = path;
 }
 
+static bool is_table(const char *name, const char *of)
+{
+    size_t n = strlen(of);
+    return !strncmp(name, of, n) && (name[n] == '/' || !name[n]);
+}
+
+// The D of NAME/D.
+static size_t divided_by(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    size_t n = slash ? strtoul(slash + 1, NULL, 10) : 1;
+
+    return n ? n : 1;
+}
+
+static bool from_file(const char *name)
+{
+    return prefixes && !strcmp(name, "full");
+}
+
+static bool is_default4(const char *name)
+{
+    return !strcmp(name, "default4") || !strcmp(name, "bhole4");
+}
+
+// How many routes it has, or is sure not to exceed.
 static size_t table_routes(const char *name)
 {
-    if (!strcmp(name, "linx"))
-        return 518231 / scale;
-    if (!strcmp(name, "ntt"))
-        return 531489 / scale;
-    if (!strcmp(name, "full"))
-        return prefixes ? 1u << 20 : 901899 / scale; // as many as are in the file: there is room for a table of today
-    if (!strcmp(name, "default4") || !strcmp(name, "bhole4"))
-        return 8;
-    return strtoul(name, NULL, 10);
+    if (is_table(name, "linx"))
+        return 518231 / divided_by(name);
+    if (is_table(name, "ntt"))
+        return 531489 / divided_by(name);
+    if (is_table(name, "full"))
+        return from_file(name) ? 1u << 20 : 901899 / divided_by(name);
+    return is_default4(name) ? 8 : strtoul(name, NULL, 10);
 }
 
 int router_fib_mib(const char *table, const char *engine)
@@ -131,15 +154,15 @@ static void table_default4(struct table *t, bool blackhole)
 
 static int table_bgp(struct table *t, const char *name)
 {
-    bool ntt = !strcmp(name, "ntt"), linx = !strcmp(name, "linx"), full = !strcmp(name, "full");
-    size_t n = table_routes(name), longer = ntt ? NTT_LONG / scale : 0;
+    bool ntt = is_table(name, "ntt");
+    size_t longer = ntt ? NTT_LONG / divided_by(name) : 0;
     char count[24];
 
-    snprintf(count, sizeof count, "%zu", n - longer);
-    if (table_make(t, full && prefixes ? "full" : count, 4, prefixes)) // room for 1 << 22 routes
+    snprintf(count, sizeof count, "%zu", table_routes(name) - longer);
+    if (table_make(t, from_file(name) ? "full" : count, 4, prefixes)) // room for 1 << 22 routes
         return -EINVAL;
     add_longer(t, longer);
-    out_by(t, ntt || linx ? 2 : NEXT_HOPS);
+    out_by(t, ntt || is_table(name, "linx") ? 2 : NEXT_HOPS);
     route_add(t, "0.0.0.0", 1, 1);
     route_add(t, "128.0.0.0", 1, 2);
     return 0;
@@ -156,7 +179,7 @@ static const struct table *table_get(const char *name)
         return NULL;
     struct table *t = &tables[i].table;
     t->family = 4;
-    if (table_routes(name) == 8)
+    if (is_default4(name))
         table_default4(t, !strcmp(name, "bhole4"));
     else if (table_bgp(t, name))
         return NULL;

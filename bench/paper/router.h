@@ -28,8 +28,8 @@ struct router_fib {
 extern struct router_fib router_fib[ROUTER_FIBS];
 extern unsigned router_n_fibs;
 
-// Sizes of the papers' tables are divided by `scale`; "full" is read from `prefixes` when it is not NULL.
-void router_options(unsigned scale, const char *prefixes);
+// The table "full" is read from this file; made up without one.
+void router_prefixes(const char *path);
 // MiB of DPDK's memory that a FIB of this table and engine needs; -1: there is no such table or engine.
 int router_fib_mib(const char *table, const char *engine);
 // The tables, ports port_id[0..4) with an interface each (all with MAC 02:00:00:01:00:00); 0 or -errno.
