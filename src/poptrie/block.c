@@ -143,7 +143,8 @@ static uint32_t skip_to(struct poptrie *t, unsigned site, unsigned bits, const u
     return word;
 }
 
-void block_paint(const struct node *n, uint16_t inherited, uint16_t v[64])
+// The node's routes pushed to its 64 children, shorter ones first.
+static void paint(const struct node *n, uint16_t inherited, uint16_t v[64])
 {
     const uint16_t *value = node_values(n);
 
@@ -224,7 +225,7 @@ static uint32_t wide_block(struct poptrie *t, const struct node *n, uint16_t inh
     uint64_t head[8];
     uint32_t word;
 
-    block_paint(n, inherited, sub);
+    paint(n, inherited, sub);
     for (unsigned i = 0; i < 256; i++)
         v[i] = sub[i / 4];
     for (unsigned i = 0; i < n->n_kids; i++) {
@@ -272,7 +273,7 @@ static uint32_t node_block(struct poptrie *t, const struct node *n, uint16_t old
     if (node_is_wide(t, n))
         return wide_block(t, n, new);
     if (!node_is_floor(n))
-        block_paint(n, new, v);
+        paint(n, new, v);
     if (is_root6(t, n))
         for (unsigned i = 8; i < 16; i++)
             v[i] = v[7]; // nobody looks: 2000::/3 hangs in the directory

@@ -304,13 +304,8 @@ static void check_floor(struct checker *k, const struct node *root)
     const struct poptrie *t = k->t;
 
     for (unsigned i = 0; i < FLOOR_ENTRIES && !k->bad; i++) {
-        unsigned c = i >> 6;
-        uint16_t want = node_longest(root, 64 | c, t->default_value);
-        const struct node *n =
-            node_has_kid(root, c) ? node_at(&t->nodes, node_kid(root, c)->node) : NULL;
+        uint16_t want = node_longest(root, FLOOR_ENTRIES | i, t->default_value);
 
-        if (n != NULL && n->depth == 6)
-            want = node_longest(n, 64 | (i & 63), want);
         if (t->floor[i] != want)
             fail(k, "P1: floor entry %u is %u, not %u", i, t->floor[i], want);
     }
@@ -361,8 +356,8 @@ void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s)
     *s = (struct poptrie_stats){
         .routes = t->routes,
         .nodes = t->blocks.blocks - t->garbage_n,
-        .bytes_used = t->dir_bytes + FLOOR_BYTES + pool_bytes(&t->blocks),
-        .bytes_reserved = t->dir_bytes + FLOOR_BYTES + t->arena_bytes + ARENA_TAIL_BYTES,
+        .bytes_used = t->dir_bytes + pool_bytes(&t->blocks),
+        .bytes_reserved = t->dir_bytes + t->arena_bytes + ARENA_TAIL_BYTES,
         .garbage_bytes = t->garbage_bytes,
         .writer_bytes = pool_bytes(&t->nodes) + t->garbage_cap * sizeof(*t->garbage) +
                         (t->blocks.top + t->nodes.top) * sizeof(struct pool_chunk) + sizeof(*t),

@@ -35,6 +35,13 @@ INLINE __m512i popcount64(__m512i v)
 #endif
 }
 
+// The floor's values in the 16-bit lanes m, where top has 0..63; zero in the others.
+INLINE __m512i floor_at(const struct poptrie *t, __m512i top, __mmask32 m)
+{
+    return _mm512_maskz_permutex2var_epi16(m, _mm512_load_si512(t->floor), top,
+                                           _mm512_load_si512(t->floor + FLOOR_ENTRIES / 2));
+}
+
 // --- IPv4 ---
 
 INLINE __m512i load4(const uint32_t *dst_be, __mmask16 m)
@@ -159,13 +166,9 @@ INLINE __m512i placed4(const uint8_t *arena, __m512i word, __m512i w1, __m512i l
 // A leaf of 0 gives way to the floor's value.
 INLINE __m512i floor4(const struct poptrie *t, __m512i leaf, __m512i addr)
 {
-    __mmask16 none = _mm512_testn_epi32_mask(leaf, leaf);
+    __m512i floor = floor_at(t, _mm512_srli_epi32(addr, 32 - FLOOR_BITS), 0x55555555);
 
-    if (none == 0)
-        return leaf;
-    leaf = _mm512_mask_i32gather_epi32(leaf, none, _mm512_srli_epi32(addr, 32 - FLOOR_BITS),
-                                       t->floor, sizeof(*t->floor));
-    return _mm512_and_si512(leaf, _mm512_set1_epi32(0xffff));
+    return _mm512_mask_mov_epi32(leaf, _mm512_testn_epi32_mask(leaf, leaf), floor);
 }
 
 // Follows 16 words at these depths to their leaves.
@@ -241,7 +244,7 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
                    unsigned groups, __mmask16 tail)
 {
     __m512i addr[GROUPS4], word[GROUPS4], bit[GROUPS4];
-    __mmask16 deep[GROUPS4], plain[GROUPS4], any = 0;
+    __mmask16 deep[GROUPS4], plain[GROUPS4], any = 0, refs = 0;
 
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
@@ -250,12 +253,20 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
         addr[g] = load4(dst_be + 16 * g, m);
         word[g] = _mm512_mask_i32gather_epi32(
             _mm512_setzero_si512(), m, _mm512_srli_epi32(addr[g], 32 - DIR4_BITS), t->dir, 4);
+        refs |= _mm512_movepi32_mask(word[g]);
+    }
+    if (refs == 0) { // the directory answers them all
+#pragma GCC unroll 8
+        for (unsigned g = 0; g < groups; g++)
+            _mm512_mask_storeu_epi32(value + 16 * g, g + 1 < groups ? 0xffff : tail,
+                                     floor4(t, word[g], addr[g]));
+        return;
     }
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
         __m512i c = _mm512_srli_epi32(_mm512_slli_epi32(addr[g], DIR4_BITS), 26);
-        __mmask16 refs = _mm512_movepi32_mask(word[g]);
 
+        refs = _mm512_movepi32_mask(word[g]);
         deep[g] = _mm512_mask_test_epi32_mask(
             refs, _mm512_set1_epi32(1),
             _mm512_srlv_epi32(_mm512_set1_epi32((int)CODES_SPECIAL), code4(word[g])));
@@ -297,7 +308,7 @@ static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *val
 // --- IPv6 ---
 
 struct walk6 {
-    __m512i word;  // 64-bit lanes, upper halves zero
+    __m512i word;  // 64-bit lanes, the floor's value in the upper halves
     __m512i half;  // the half of the address that depth is in, host order
     __m512i depth; // 0..63
 };
@@ -340,9 +351,10 @@ INLINE struct walk6 start8(const struct poptrie *t, __m512i hi, __mmask8 m)
     __m512i slot =
         _mm512_and_si512(_mm512_srli_epi64(hi, 64 - DIR6_BITS), _mm512_set1_epi64(DIR6_WORDS - 1));
     __m256i word = _mm256_maskz_set1_epi32(m, (int)word_load(&t->outside));
+    __m512i floor = floor_at(t, _mm512_srli_epi64(hi, 32 - FLOOR_BITS), 0x44444444);
 
     word = _mm512_mask_i64gather_epi32(word, slotted, slot, t->dir, 4);
-    return (struct walk6){_mm512_cvtepu32_epi64(word), hi,
+    return (struct walk6){_mm512_or_si512(_mm512_cvtepu32_epi64(word), floor), hi,
                            _mm512_maskz_set1_epi64(slotted, DIR6_BITS)};
 }
 
@@ -375,26 +387,13 @@ INLINE void step6(const uint8_t *arena, struct walk6 *l, __m512i head, __m512i l
     next =
         _mm512_mask_and_epi64(next, skip, _mm512_srli_epi64(head, 32), _mm512_set1_epi64(0xffff));
     next = _mm512_mask_and_epi64(next, same, head, _mm512_set1_epi64(UINT32_MAX));
-    l->word = _mm512_mask_mov_epi64(l->word, m, next);
+    l->word = _mm512_mask_ternarylogic_epi64(l->word, m, next, // the lower half
+                                             _mm512_set1_epi64(~(int64_t)UINT32_MAX), 0xec);
     l->depth = _mm512_add_epi64(l->depth, _mm512_set1_epi64(6));
     l->depth = _mm512_mask_mov_epi64(l->depth, skip, bits);
     over = _mm512_mask_cmpge_epu64_mask(m, l->depth, _mm512_set1_epi64(64));
     l->half = _mm512_mask_mov_epi64(l->half, over, lo);
     l->depth = _mm512_mask_mov_epi64(l->depth, over, _mm512_setzero_si512());
-}
-
-INLINE __m256i floor6(const struct poptrie *t, __m256i leaf, const uint8_t (*dst)[16],
-                       unsigned left)
-{
-    __mmask8 none = _mm256_mask_testn_epi32_mask(lanes6(left), leaf, leaf);
-    __m512i hi, lo;
-
-    if (none == 0)
-        return leaf;
-    load6(dst, left, &hi, &lo);
-    leaf = _mm512_mask_i64gather_epi32(leaf, none, _mm512_srli_epi64(hi, 64 - FLOOR_BITS),
-                                       t->floor, sizeof(*t->floor));
-    return _mm256_and_si256(leaf, _mm256_set1_epi32(0xffff));
 }
 
 INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
@@ -429,11 +428,10 @@ INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
         unsigned left = n - 8 * g;
-        __m256i leaf = _mm512_cvtepi64_epi32(l[g].word);
+        __mmask8 none = _mm512_testn_epi64_mask(l[g].word, _mm512_set1_epi64(UINT32_MAX));
+        __m512i leaf = _mm512_mask_srli_epi64(l[g].word, none, l[g].word, 32);
 
-
-        leaf = floor6(t, leaf, dst + 8 * g, left);
-        _mm256_mask_storeu_epi32(value + 8 * g, lanes6(left), leaf);
+        _mm256_mask_storeu_epi32(value + 8 * g, lanes6(left), _mm512_cvtepi64_epi32(leaf));
     }
 }
 

@@ -11,9 +11,9 @@
 //     IPv6   directory on bits 3..23 under 2000::/3 (8 MiB), then blocks at 24, 30 ... 124; all
 //            other addresses start at one word of their own and at depth 0
 //
-// Routes of up to 12 bits are in no leaf: a leaf of 0 means "whatever the floor says", an array by
-// the first 12 bits of the address, which readers ask at the end.  So changing the default route or
-// a /8 stores a few words there, and a /13 is the shortest route that rewrites directory words.
+// Routes of up to 6 bits are in no leaf: a leaf of 0 means "whatever the floor says", 64 values by
+// the first 6 bits of the address, which readers ask at the end.  So changing the default route or
+// a /1 is at most 64 stores, and /7 is the shortest route that rewrites directory words.
 //
 // Concurrency.  One writer.  Readers hold no reference between calls.  A block is complete before
 // the release store that makes it reachable (word_publish, word_load) and stays as it is until
@@ -64,24 +64,17 @@ static void unmap_huge(void *ctx, void *p, size_t bytes)
     munmap(p, bytes);
 }
 
-static size_t arena_map_bytes(const struct poptrie *t)
-{
-    return FLOOR_BYTES + t->arena_bytes + ARENA_TAIL_BYTES;
-}
-
 static bool table_map(struct poptrie *t)
 {
-    uint8_t *arena;
-    void *nodes;
+    void *arena, *nodes;
 
     t->dir = t->cfg.map(t->cfg.ctx, "poptrie directory", t->dir_bytes);
     if (t->dir == NULL)
         return false;
-    arena = t->cfg.map(t->cfg.ctx, "poptrie blocks", arena_map_bytes(t));
+    arena = t->cfg.map(t->cfg.ctx, "poptrie blocks", t->arena_bytes + ARENA_TAIL_BYTES);
     if (arena == NULL)
         return false;
-    t->floor = (uint16_t *)arena;
-    t->arena = arena += FLOOR_BYTES;
+    t->arena = arena;
     memcpy(arena, &(uint64_t){1}, 8); // block 0, for who has nothing to read: one run of 0
     if (pool_init(&t->blocks, arena, t->arena_bytes) != 0)
         return false;
@@ -129,8 +122,8 @@ void poptrie_free(struct poptrie *t)
         return;
     if (t->dir != NULL)
         t->cfg.unmap(t->cfg.ctx, t->dir, t->dir_bytes);
-    if (t->floor != NULL)
-        t->cfg.unmap(t->cfg.ctx, t->floor, arena_map_bytes(t));
+    if (t->arena != NULL)
+        t->cfg.unmap(t->cfg.ctx, (void *)t->arena, t->arena_bytes + ARENA_TAIL_BYTES);
     if (t->nodes.base != NULL)
         unmap_huge(NULL, t->nodes.base, t->node_bytes);
     pool_fini(&t->blocks);
@@ -140,6 +133,17 @@ void poptrie_free(struct poptrie *t)
 }
 
 // --- updates ---
+
+// The entries under key/len follow the tree's root and the default route.
+static void floor_refresh(struct poptrie *t, const uint64_t key[2], unsigned len)
+{
+    const struct node *root = node_at(&t->nodes, t->root.node);
+    unsigned from = key_window(key, 0);
+
+    for (unsigned i = from; i < from + (FLOOR_ENTRIES >> len); i++) // partner: leaf_answer
+        __atomic_store_n(&t->floor[i], node_longest(root, FLOOR_ENTRIES | i, t->default_value),
+                         __ATOMIC_RELEASE);
+}
 
 static void set_default(struct poptrie *t, uint32_t value)
 {

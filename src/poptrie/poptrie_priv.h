@@ -22,8 +22,9 @@
 //
 // Every load of a leaf may fetch four bytes, so the arena has a padded tail.
 //
-// The floor has the value of the longest route of 0..12 bits for each first 12 bits of an address.
+// The floor has the value of the longest route of 0..6 bits for each first 6 bits of an address.
 // Those routes stand nowhere else, so changing one is a few stores, not a rebuild of all below it.
+// 64 values are two vector registers: looking one up is a permutation.
 //
 // A skip leaps over bits that all routes below share: if the first `bits` bits of the current
 // 64-bit half of the address equal `key`'s, go on with `in` (at depth `bits`), else answer `out`.
@@ -54,7 +55,6 @@
 #define ARENA_TAIL_BYTES 4096u // over-read by gathers
 
 #define FLOOR_ENTRIES (1u << FLOOR_BITS)
-#define FLOOR_BYTES (FLOOR_ENTRIES * sizeof(uint16_t)) // before the blocks, in the same mapping
 
 #define DIR4_BITS 18u // the directory's index: the first 18 bits
 #define DIR6_BITS 24u // ... bits 3..23 of addresses under 2000::/3
@@ -94,10 +94,10 @@ struct txn {
 };
 
 struct poptrie {
-    // --- what readers touch: one cache line ---
+    // --- what readers touch: three cache lines ---
+    uint16_t floor[FLOOR_ENTRIES]; // by the first bits of the address: what a leaf of 0 means
     uint32_t *dir;
     const uint8_t *arena;
-    uint16_t *floor;  // by the first 12 bits of the address: what a leaf of 0 means
     uint32_t outside; // the word of IPv6 addresses outside 2000::/3, from depth 0
     // --- the writer's ---
     uint32_t default_value; // of 0.0.0.0/0 or ::/0, which has no place in the tree
@@ -224,13 +224,6 @@ struct target {
 // `new` and used to inherit `old`.  Children whose inherited value stays keep their words.
 void block_build(struct poptrie *t, struct kid *via, unsigned site, uint16_t old, uint16_t new,
                  struct target tg);
-
-// The node's routes pushed to its 64 children, shorter ones first.
-void block_paint(const struct node *n, uint16_t inherited, uint16_t v[64]);
-
-// --- floor.c ---
-
-void floor_refresh(struct poptrie *t, const uint64_t key[2], unsigned len); // what is under key/len
 
 // --- edit.c: the words that follow ---
 

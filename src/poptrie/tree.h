@@ -20,7 +20,7 @@
 
 #define KID_DIRTY 0x80000000u // in kid.node: its word is not built yet
 #define TREE_MAX_DEPTH 24u    // nodes on a path
-#define FLOOR_BITS 12u        // routes up to this length stand in the floor alone
+#define FLOOR_BITS 6u         // routes up to this length, the root's, stand in the floor alone
 
 struct kid {
     uint32_t node; // | KID_DIRTY; 0 = none
