@@ -29,6 +29,8 @@ SHAPES = {
               "statistics {rx-packets, tx-packets, punt-packets, inject-packets, drop-packets, held-packets, "
               "polls, polls-idle, bursts, busy-cycles, idle-cycles}}]",
     "drops": "[{name, packets, severity, sentence, source, pps}]",
+    "punt": "[{class, rate, burst, queue, queued, passed, policed, queue-full}]",
+    "icmp": "{rate, burst, total-rate, total-burst, sent, limited, forbidden}",
     "ledger": "{rx, inject, tx, punt, held, drops, imbalance}",
     "fib": "[{vr, " + _FIB + "}]",
     "vr": "[{name, id, namespace, table, synced, messages, batches, overruns, resyncs, swept, rules-ignored, "
@@ -47,4 +49,4 @@ SHAPES = {
 
 # Shapes that are a list or container of the schema as it is.
 FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route", "neighbor": "neighbor",
-              "thread": "thread", "ledger": "ledger", "vr": "vr"}
+              "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr"}

@@ -91,8 +91,11 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i);
 int fragment4_copy(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t n_max, uint16_t mtu);
 
 // ICMP error about packet i of b to its source; says nothing when the rules or the rate forbid it. b->pkt[i] stays the caller's.
-void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint16_t mtu);
-void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t mtu);
+// `word`: the second one of the ICMP header, host order: the MTU, or a pointer (ICMPv4: in its highest byte).
+void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t word);
+void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t word);
+// The options of packet i of b, whose header is sound: why it is dropped, or DROP_NONE; `*up`: it goes to the control plane.
+enum drop_reason ip4_options(struct forwarder *f, struct burst *b, unsigned i, bool *up);
 
 // Ends packet `m`, which came in by (or was to leave by) `iface`, 0 = none.
 static inline void packet_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface,

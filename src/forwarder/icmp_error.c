@@ -149,7 +149,7 @@ static void send_error(struct forwarder *f, struct burst *origin, struct rte_mbu
     f->counter->iface[iface].inject_packets++;
 }
 
-void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint16_t mtu)
+void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t word)
 {
     const uint8_t *about = b->ip[i];
     ip4_t from = source4(b->iface[i]);
@@ -173,12 +173,12 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
     store16(ip + 10, checksum(ip, IP4_HDR));
     icmp[0] = type;
     icmp[1] = code;
-    store16(icmp + 6, rte_cpu_to_be_16(mtu));
+    store32(icmp + 4, rte_cpu_to_be_32(word));
     store16(icmp + 2, checksum(icmp, m->data_len - IP4_HDR));
     send_error(f, &f->origin4, m, b->iface[i]);
 }
 
-void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t mtu)
+void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t word)
 {
     const uint8_t *about = b->ip[i], *from = source6(b->iface[i]);
     bool allowed = b->kind != BURST_ORIGIN && is_set6(from) && may_answer6(about, packet_readable(b->pkt[i], about), type);
@@ -199,7 +199,7 @@ void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
     memcpy(ip + 24, about + 8, 16);
     icmp[0] = type;
     icmp[1] = code;
-    store32(icmp + 4, rte_cpu_to_be_32(mtu));
+    store32(icmp + 4, rte_cpu_to_be_32(word));
     uint32_t sum = checksum_pseudo6(ip + 8, ip + 24, len, PROTO_ICMP6);
     store16(icmp + 2, checksum_finish(checksum_add(sum, icmp, len)));
     send_error(f, &f->origin6, m, b->iface[i]);

@@ -9,6 +9,7 @@
 
 struct forwarder_slot *forwarder_slot;
 uint8_t plan_idle_mode = IDLE_BALANCED;
+uint8_t plan_ip4_options = IP4_OPTIONS_DROP;
 uint8_t plan_port_home[PORT_MAX];
 
 int plan_init(void)

@@ -57,4 +57,8 @@ static inline uint8_t plan_home(uint16_t port)
 enum idle_mode { IDLE_PERFORMANCE /* spin */, IDLE_BALANCED /* spin, then sleep <= 100 us */, IDLE_POWERSAVE /* sleep early, <= 1 ms */ };
 extern uint8_t plan_idle_mode; // enum idle_mode; control writes, forwarders read once per poll
 
+// What becomes of IPv4 packets that ask to have route or time recorded (RFC 7126 4.6, 4.7).
+enum ip4_options { IP4_OPTIONS_DROP, IP4_OPTIONS_IGNORE, IP4_OPTIONS_PROCESS };
+extern uint8_t plan_ip4_options; // enum ip4_options; control writes, forwarders read for packets with options
+
 #endif

@@ -31,6 +31,13 @@ def state():
              "sentence": "IPv4 source address can not be a source", "source": "RFC 1812 5.3.7"},
             {"name": "inject_no_forwarder", "packets": "3", "severity": "config",
              "sentence": "no forwarder serves the port of the interface", "source": ""}],
+        "punt": [
+            {"class": "bfd", "rate": 20000, "burst": 2000, "queue": 256, "queued": 0, "passed": "86400",
+             "policed": "0", "queue-full": "0"},
+            {"class": "other", "rate": 20000, "burst": 4000, "queue": 512, "queued": 511, "passed": "123456789",
+             "policed": "98765432109", "queue-full": "1234567890123"}],
+        "icmp": {"rate": 100, "burst": 50, "total-rate": 0, "total-burst": 500, "sent": "4242", "limited": "1234567",
+                 "forbidden": "7"},
         "ledger": {"rx": "1000000", "inject": "4242", "tx": "990000", "punt": "9000", "held": "3", "drops": "5239",
                    "imbalance": "0"},
         "vr": [vr("default", 0, 254, 901899, 160147), vr("red", 1, 10, 12, 0)],

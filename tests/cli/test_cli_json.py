@@ -15,6 +15,8 @@ EXAMPLES = {
     "neighbor": ("show neighbor", "show neighbor vr red"),
     "thread": ("show thread", "show thread statistics"),
     "drops": ("show drops", "show drops all"),
+    "punt": ("show punt",),
+    "icmp": ("show icmp",),
     "ledger": ("show ledger",),
     "fib": ("show fib", "show fib vr red"),
     "vr": ("show vr", "show vr red"),
