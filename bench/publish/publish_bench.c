@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // publish_bench.c - forwarding while the routes change
 //
-//     publish_bench [--prefixes FILE] [--rates 10000,100000] [--load 90] [--rounds N] [--quick] [--json]
+//     publish_bench [--prefixes FILE] [--rates 10000,100000] [--load 80] [--rounds N] [--quick] [--json]
 //
 // kamueed's own forwarder thread on the last core, on four ports in memory
 // (paper/source.h), a full table, random addresses of its prefixes. A manager on
@@ -60,7 +60,7 @@ struct probe { // one grace period that is being timed
 };
 
 static unsigned rate[RATES_MAX] = {0, 10000, 100000}, n_rates = 3; // changes a second; the first is 0
-static unsigned rounds = 11, window_ms = 300, load_percent = 90;
+static unsigned rounds = 11, window_ms = 300, load_percent = 80;
 static const char *prefixes;
 static bool json;
 static struct window result[LOADS][RATES_MAX][ROUNDS_MAX];
@@ -288,7 +288,7 @@ static void router_make(void)
 
     for (unsigned p = 0; p < SOURCE_PORTS; p++)
         check((port_id[p] = source_port_new(p, pool)) >= 0, "DPDK makes no net_ring port");
-    router_options(1, prefixes);
+    router_prefixes(prefixes);
     check(!router_init(port_id), "no memory for the tables");
     router = router_fib_get("full", "poptrie");
     check(router, "no memory for the full table, or no IPv4 prefixes in the file");
