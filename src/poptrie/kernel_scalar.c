@@ -14,10 +14,13 @@ uint32_t poptrie_find4(const struct poptrie *t, uint32_t dst_be)
     uint32_t dst = __builtin_bswap32(dst_be);
     uint32_t w = word_load(&t->dir[dst >> (32 - DIR4_BITS)]);
 
-    if (word_is_ref(w) && word_code(w) < CODE_MIXED) // nearly always
-        w = block_leaf(t->arena, w, dst << DIR4_BITS >> 26);
-    else if (word_is_ref(w))
-        w = walk(t->arena, w, (uint64_t)dst << 32, 0, DIR4_BITS);
+    if (word_is_ref(w)) {
+        if (__builtin_expect(word_code(w) >= CODE_MIXED, 0))
+            return walk_answer4(t, w, dst);
+        w = block_leaf(t->arena, w, dst >> 8 & 63);
+        if (__builtin_expect(w != 0, 1))
+            return w;
+    }
     return leaf_answer(t, w, dst >> (32 - FLOOR_BITS));
 }
 

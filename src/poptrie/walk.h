@@ -18,7 +18,7 @@ static inline uint32_t leaf_load(const uint8_t *p, unsigned bit, unsigned width)
     uint32_t v;
 
     memcpy(&v, p + bit / 8, sizeof(v));
-    return v >> bit % 8 & UINT32_MAX >> (32 - width);
+    return v >> bit % 8 & UINT32_MAX >> (-width & 31);
 }
 
 // Which leaf child c of the block with run vector at p has.
@@ -27,7 +27,7 @@ static inline unsigned run_of(const uint8_t *p, unsigned c)
     uint64_t runs;
 
     memcpy(&runs, p, sizeof(runs));
-    return __builtin_popcountll(runs << (63 - c)) - 1;
+    return __builtin_popcountll(runs << (~c & 63)) - 1;
 }
 
 // Child c's leaf in the leaf or mixed block behind w.
@@ -118,7 +118,7 @@ static inline uint32_t leaf_answer(const struct poptrie *t, uint32_t leaf, uint3
 }
 
 // From a directory word to the answer.
-static inline uint32_t walk_answer4(const struct poptrie *t, uint32_t w, uint32_t dst)
+static __attribute__((noinline, unused)) uint32_t walk_answer4(const struct poptrie *t, uint32_t w, uint32_t dst)
 {
     uint32_t leaf = walk(t->arena, w, (uint64_t)dst << 32, 0, DIR4_BITS);
 
