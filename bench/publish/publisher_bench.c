@@ -317,11 +317,19 @@ static double percentile(const struct trial *t, double share) // t->us is sorted
     return t->n_us ? (double)t->us[(unsigned)((t->n_us - 1) * share)] : NAN;
 }
 
+static const char *number(double v, char *text, size_t n) // JSON knows no NaN: a reader that never ran, a writer that never published
+{
+    snprintf(text, n, isfinite(v) ? "%.3f" : "null", v);
+    return text;
+}
+
 static void print_values(const char *name, const double *v)
 {
+    char text[32];
+
     printf(", \"%s\": [", name);
     for (unsigned r = 0; r < rounds; r++)
-        printf("%s%.3f", r ? ", " : "", v[r]);
+        printf("%s%s", r ? ", " : "", number(v[r], text, sizeof text));
     printf("]");
 }
 
@@ -340,8 +348,9 @@ static void report(const struct way *w, unsigned section, unsigned n, bool is_fi
     print_values("mpps", t->mpps);
     print_values("published_mpps", t->published_mpps);
     print_values("cpu_ns", t->ns);
-    printf(", \"publication_us\": {\"p50\": %.2f, \"p99\": %.2f, \"max\": %.2f, \"n\": %u}}", percentile(t, 0.5), percentile(t, 0.99),
-           percentile(t, 1), t->n_us);
+    char p50[32], p99[32], max[32];
+    printf(", \"publication_us\": {\"p50\": %s, \"p99\": %s, \"max\": %s, \"n\": %u}}", number(percentile(t, 0.5), p50, sizeof p50),
+           number(percentile(t, 0.99), p99, sizeof p99), number(percentile(t, 1), max, sizeof max), t->n_us);
 }
 
 static void options_read(int argc, char **argv)
