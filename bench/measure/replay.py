@@ -47,6 +47,7 @@ FLOOR_S = 0.5
 FLOOR_DRIFT = 0.10                            # largest difference of the floor's measurements, of their median
 WAITED = 0.05                                 # share of an interval that a pinned thread may wait for its core
 DEVARGS_MAX = 255                             # characters
+START_TRIES, NO_MEMORY = 3, "Cannot init memory"
 HUGE = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 
 
@@ -95,7 +96,9 @@ class Rate:
     faults: dict[str, int] = field(default_factory=dict)   # kind -> frames, only those that occurred
     verified: int = 0                                    # frames looked at
     waited: float = 0.0                                  # largest share of an interval that the core worked for others
-    ratio: float | None = None                           # kamueed's rate to this program's: median of the rounds' ratios
+    routes: dict[int, int] = field(default_factory=dict)   # of the table, by family
+    ratio: float | None = None                           # the first program's rate to this one's: median of the rounds' ratios.
+                                                         # Of the first program itself: to the second's
 
     @property
     def mpps(self) -> float:
@@ -158,11 +161,13 @@ def command(text: str) -> Program:
     return Command(text)
 
 
-def traffic(case: Case, prefixes: Path, verify: bool) -> str:
-    """The devargs of a port of the case, without its own part (index, page)."""
-    family = "46" if len(case.families) > 1 else str(case.families[0])
-    given = {"family": family, "dst": case.pattern, "routes": prefixes, "hops": case.hops, "size": case.size, "seed": case.seed,
-             "ports": case.ports, "ring": int(case.ring), "verify": 2 if verify else 0, "held": 1}
+def traffic(case: Case, program: Program, prefixes: Path) -> str:
+    """The devargs of a port of the case, without its own part (index, page). Where to does not matter to a program that
+    does not look: it gets as many packets of the same form, made in no time."""
+    given = {"family": "46" if len(case.families) > 1 else str(case.families[0]), "size": case.size, "seed": case.seed, "ports": case.ports,
+             "ring": int(case.ring), "held": 1}
+    if program.looks:
+        given |= {"dst": case.pattern, "routes": prefixes, "hops": case.hops, "verify": 2 if program.routes else 0}
     if case.vlan:
         given["vlan"] = f"{VLAN}-{VLAN + case.vrs - 1}"
     return ",".join(f"{name}={value}" for name, value in given.items())
@@ -275,25 +280,27 @@ class HugePages:
     """Takes huge pages from the kernel as they are needed, and gives them back."""
 
     def __init__(self, wanted: bool):
-        self.had = self.number("nr_hugepages") if wanted and HUGE.exists() else None
+        self.usable, self.taken = wanted and HUGE.exists(), 0
 
     @staticmethod
     def number(name: str) -> int:
         return int((HUGE / name).read_text())
 
+    def add(self, pages: int) -> None:
+        before = self.number("nr_hugepages")
+        (HUGE / "nr_hugepages").write_text(str(max(0, before + pages)))
+        self.taken += self.number("nr_hugepages") - before
+
     def reserve(self, mib: int) -> bool:
         """Whether so many are free now."""
-        if self.had is None:
-            return False
         pages = (mib + 1) // 2 + 8
-        missing = pages - self.number("free_hugepages")
-        if missing > 0:
-            (HUGE / "nr_hugepages").write_text(str(self.number("nr_hugepages") + missing))
-        return self.number("free_hugepages") >= pages
+        if self.usable and self.number("free_hugepages") < pages:
+            self.add(pages - self.number("free_hugepages"))
+        return self.usable and self.number("free_hugepages") >= pages
 
     def restore(self) -> None:
-        if self.had is not None:
-            (HUGE / "nr_hugepages").write_text(str(self.had))
+        if self.taken > 0:
+            self.add(-self.taken)
 
 
 class Bench:
@@ -365,38 +372,48 @@ class Bench:
         cores = sorted(os.sched_getaffinity(0))
         if case.cores >= len(cores):
             raise Unavailable(f"{case.name}: {case.cores} forwarding cores and one for the rest are more than the machine's {len(cores)}")
+        begun = time.monotonic()
+        for attempt in range(1, START_TRIES + 1):
+            try:
+                live = program.start(self.site(program, case, cores))
+                break
+            except Unavailable as error:
+                if NO_MEMORY not in str(error) or attempt == START_TRIES:
+                    raise           # else somebody took the huge pages first
+        self.say(f"{case.name}: {program.name} is ready: {time.monotonic() - begun:.1f} s")
+        return Run(live, case)
+
+    def site(self, program: Program, case: Case, cores: Sequence[int]) -> Site:
         self.serial += 1
         work = self.work / str(self.serial)
         work.mkdir()
         prefixes, routes = self.prefixes(case)
-        common = traffic(case, prefixes, program.routes)
+        common = traffic(case, program, prefixes)
         pages = [work / f"p{port}" for port in range(case.ports)]
         devargs = [f"net_replay{port},{common},index={port},page={page}" for port, page in enumerate(pages)]
         if max(map(len, devargs)) > DEVARGS_MAX:
             raise Unavailable(f"the path {work} is too long for devargs")
-        begun = time.monotonic()
-        live = program.start(Site(case=case, build=self.build, kamueed=self.kamueed, work=work, plugin=self.plugin, devargs=devargs,
-                                  pages=pages, cores=cores[-case.cores:], main_core=cores[0], prefixes=prefixes, routes=routes,
-                                  huge=self.huge.reserve, say=self.say))
-        self.say(f"{case.name}: {program.name} is ready: {time.monotonic() - begun:.1f} s")
-        return Run(live, case)
+        return Site(case=case, build=self.build, kamueed=self.kamueed, work=work, plugin=self.plugin, devargs=devargs, pages=pages,
+                    cores=cores[-case.cores:], main_core=cores[0], prefixes=prefixes, routes=routes, huge=self.huge.reserve, say=self.say)
 
-    def run(self, program: Program, case: Case, seconds: float = 2.0, verify: bool = False) -> Rate:
+    def run(self, program: Program, case: Case, seconds: float = 2.0, verify_s: float = 0.0) -> Rate:
         """One program alone between two measurements of the floor. Disturbed when these differ by more than 10 %."""
-        return self.compare([program], case, seconds, 1, verify)[0]
+        return self.compare([program], case, seconds, 1, verify_s)[0]
 
-    def compare(self, programs: Sequence[Program], case: Case, seconds: float = 2.0, rounds: int = 3, verify: bool = False) -> list[Rate]:
-        """Programs in turns, `rounds` times, the floor before and after each round; a Rate for each, in their order.
-        Ratios are those of the first program to each other, round by round."""
+    def compare(self, programs: Sequence[Program], case: Case, seconds: float = 2.0, rounds: int = 3,
+                verify_s: float = 0.0) -> list[Rate]:
+        """Programs in turns, `rounds` times, the floor before and after each round; a Rate for each, in their order. Ratios are
+        those of the first program to each other, round by round. Afterwards every frame is looked at for verify_s seconds."""
         runs: list[Run] = []
         try:
             for program in [testpmd("io"), *programs]:
                 runs.append(self.start(program, case))
             rates, floors, waited = in_turns(runs[0], runs[1:], programs, case, seconds, rounds)
             self.check_quiet(case, floors, max(waited, max(rate.waited for rate in rates)))
-            if verify:
-                for run, program, rate in zip(runs[1:], programs, rates):
-                    note_verdict(rate, run.verify(min(seconds, 1.0))) if program.routes else None
+            for run, program, rate in zip(runs[1:], programs, rates):
+                rate.routes = run.live.site.routes
+                if verify_s and program.routes:
+                    note_verdict(rate, run.verify(verify_s))
             return rates
         finally:
             for run in reversed(runs):
@@ -427,6 +444,8 @@ def in_turns(floor: Run, runs: Sequence[Run], programs: Sequence[Program], case:
         rate.floor_mpps = statistics.median(floors)
         if rate is not rates[0]:
             rate.ratio = ratio(medians[0], median)
+    if len(rates) > 1:
+        rates[0].ratio = rates[1].ratio
     return rates, floors, floor.waited
 
 

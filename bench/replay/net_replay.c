@@ -24,7 +24,7 @@
 //     ring=0|1          1: packets cycle through all receive descriptors and are freed late, as a NIC does; their buffers
 //                       are then as cold as a NIC's. 0: the last freed is the next received, always in L1 [0]
 //     verify=0|1|2      1: TTL, checksums, source MAC, length, payload; 2: next hop, port, VLAN as well [0]
-//     checksum_good=0|1 offer to mark received IPv4 checksums as good [1]
+//     checksum_good=0|1 offer to mark received checksums as good [1]
 //     fast_free=0|1     offer MBUF_FAST_FREE; without it each buffer is freed with all checks [1]
 //     mac=MAC           the port's own [02:4b:52:02:00:INDEX]
 //     page=FILE         counters and orders for a runner (page.h); best on tmpfs
@@ -330,6 +330,8 @@ static void make_image(struct queue *q, uint64_t offloads, unsigned family_of_li
         m.packet_type = RTE_PTYPE_L2_ETHER_VLAN | (m.packet_type & ~RTE_PTYPE_L2_MASK);
     if (!v && offloads & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM)
         m.ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+    if (offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
+        m.ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
     _Static_assert(offsetof(struct rte_mbuf, rx_descriptor_fields1) - offsetof(struct rte_mbuf, rearm_data) == 16, "one image");
     memcpy(q->mbuf_image[family_of_line], &m.rearm_data, sizeof q->mbuf_image[0]);
 }
@@ -436,7 +438,7 @@ static int device_info(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
     info->max_mac_addrs = 1;
     info->max_rx_queues = QUEUE_MAX;
     info->max_tx_queues = QUEUE_MAX;
-    info->rx_offload_capa = o->checksum_good ? RTE_ETH_RX_OFFLOAD_IPV4_CKSUM : 0;
+    info->rx_offload_capa = o->checksum_good ? RTE_ETH_RX_OFFLOAD_CHECKSUM : 0;
     info->tx_offload_capa = o->fast_free ? RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE : 0;
     info->rx_desc_lim = limits;
     info->tx_desc_lim = limits;

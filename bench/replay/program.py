@@ -104,6 +104,7 @@ class Program:
     """Something that forwards between replay ports."""
     name = ""
     routes = False      # whether it forwards by the table, to the next hop's MAC: whether verifying makes sense
+    looks = True        # whether it looks at where a packet goes
 
     def argv(self, site: Site) -> list[str]:
         raise NotImplementedError
@@ -123,6 +124,8 @@ class Program:
 
 
 class Testpmd(Program):
+    looks = False
+
     def __init__(self, mode: str):
         self.mode, self.name = mode, f"testpmd {mode}"
 
@@ -140,7 +143,7 @@ class L3fwd(Program):
     def argv(self, site: Site) -> list[str]:
         ports, queues = len(site.devargs), len(site.cores)
         config = ",".join(f"({port},{queue},{site.cores[queue]})" for port in range(ports) for queue in range(queues))
-        rules = table.write_rules(site.prefixes, site.work, site.case.hops, ports)
+        rules = table.write_rules(site.prefixes, site.case.hops, ports)
         destinations = [f"--eth-dest={port},{table.hop_mac(port)}" for port in range(ports)]
         return [str(build.l3fwd(site.build, site.say)), *site.eal(MEMORY_MIB[self.name]), "--", "-p", hex((1 << ports) - 1), "-P",
                 f"--lookup={self.lookup}", f"--config={config}", f"--rule_ipv4={rules[0]}", f"--rule_ipv6={rules[1]}", *destinations]
@@ -153,7 +156,7 @@ class Command(Program):
         self.text, self.name = text, Path(shlex.split(text)[0]).name
 
     def argv(self, site: Site) -> list[str]:
-        rules = table.write_rules(site.prefixes, site.work, site.case.hops, len(site.devargs))
+        rules = table.write_rules(site.prefixes, site.case.hops, len(site.devargs))
         values = {"ports": str(len(site.devargs)), "cores": ",".join(map(str, site.cores)), "routes": str(site.prefixes),
                   "rules4": str(rules[0]), "rules6": str(rules[1]), "hops": str(site.case.hops)}
         argv = []

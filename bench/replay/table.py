@@ -45,15 +45,18 @@ def write_prefixes(full: Path | None, path: Path, name: str, families: Sequence[
     return count
 
 
-def write_rules(prefixes: Path, folder: Path, hops: int, ports: int) -> tuple[Path, Path]:
-    """l3fwd's rule files, IPv4 and IPv6: 'R' prefix port, by length, which is the order LPM takes them fastest."""
+def write_rules(prefixes: Path, hops: int, ports: int) -> tuple[Path, Path]:
+    """l3fwd's rule files, IPv4 and IPv6, made once beside the file of prefixes: 'R' prefix port, by length, which is the order
+    in which LPM takes them fastest."""
+    paths = tuple(prefixes.with_name(f"{prefixes.name}-{hops}-{ports}-rules{family}") for family in (4, 6))
+    if all(path.exists() for path in paths):
+        return paths
     rules: dict[int, list[tuple[int, str]]] = {4: [], 6: []}
     for line in prefixes.open():
         prefix = line.split()[0]
         mine = rules[family_of(prefix)]
         port = len(mine) % hops % ports
         mine.append((int(prefix.partition("/")[2]), f"R{prefix} {port}\n"))
-    paths = folder / "rules4", folder / "rules6"
     for family, path in zip((4, 6), paths):
         found = sorted(rules[family], key=lambda rule: rule[0]) or [(0, f"R{FILLER[family]} 0\n")]
         path.write_text("".join(text for _, text in found))
