@@ -33,19 +33,19 @@ static void retire_word(struct arrival *a, uint64_t end)
     a->word++;
 }
 
-void arrival_note(struct arrival *a, uint64_t number)
+bool arrival_note(struct arrival *a, uint64_t number)
 {
     uint64_t word = number / 64, bit = 1ull << (number % 64);
 
     if (word < a->word) {
         a->late++;
-        return;
+        return false;
     }
     while (word >= a->word + ARRIVAL_WORDS)
         retire_word(a, UINT64_MAX);
     if (a->bit[word % ARRIVAL_WORDS] & bit) {
         a->duplicated++;
-        return;
+        return false;
     }
     a->bit[word % ARRIVAL_WORDS] |= bit;
     a->received++;
@@ -53,6 +53,7 @@ void arrival_note(struct arrival *a, uint64_t number)
         a->reordered++;
     else
         a->next = number + 1;
+    return true;
 }
 
 void arrival_end(struct arrival *a, uint64_t sent)

@@ -10,15 +10,17 @@
 #ifndef BENCH_THROUGHPUT_ARRIVAL_H
 #define BENCH_THROUGHPUT_ARRIVAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define ARRIVAL_WINDOW (1u << 17) // packets
 #define ARRIVAL_WORDS (ARRIVAL_WINDOW / 64)
 
-// Equal parts of a trial's time. The sender writes `first` and `n`, arrival `lost`.
+// Equal parts of a trial's time. The sender writes `first`, `refused` and `n`, arrival `lost`.
 struct slices {
-    uint64_t *first; // number of the first packet sent in the slice
-    uint64_t *lost;  // packets sent in it that never came
+    uint64_t *first;   // number of the first packet sent in the slice
+    uint64_t *refused; // packets the port did not take in it
+    uint64_t *lost;    // packets sent in it that never came
     uint32_t n, cap; // begun, room for; what is sent later counts in the last one
     uint32_t at;     // of the number retired last
 };
@@ -37,7 +39,7 @@ static inline uint64_t arrival_number(const struct arrival *a, uint32_t low)
 {
     return a->next + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)a->next);
 }
-void arrival_note(struct arrival *a, uint64_t number);
+bool arrival_note(struct arrival *a, uint64_t number); // is it the first of this number, and in time?
 // Packets 0 to sent - 1 were sent, and no more come: what is missing in the window is lost.
 void arrival_end(struct arrival *a, uint64_t sent);
 

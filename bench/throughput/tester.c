@@ -134,8 +134,9 @@ static void make_directions(void)
         memcpy(d->stream.src_mac, mac.addr_bytes, 6);
         d->slices.cap = TRIAL_SLICES_MAX;
         d->slices.first = calloc(d->slices.cap, sizeof(uint64_t));
+        d->slices.refused = calloc(d->slices.cap, sizeof(uint64_t));
         d->slices.lost = calloc(d->slices.cap, sizeof(uint64_t));
-        if (!d->slices.first || !d->slices.lost)
+        if (!d->slices.first || !d->slices.refused || !d->slices.lost)
             die("no memory for the slices of a trial");
     }
 }

@@ -33,6 +33,7 @@ static void begin_direction(struct trial *t, unsigned from, const struct trial_s
     struct direction *d = &t->direction[from];
     struct slices *s = &d->slices;
 
+    memset(s->refused, 0, s->cap * sizeof(*s->refused));
     memset(s->lost, 0, s->cap * sizeof(*s->lost));
     s->n = s->at = 0;
     d->sent = d->refused = d->skipped = 0;
@@ -40,7 +41,7 @@ static void begin_direction(struct trial *t, unsigned from, const struct trial_s
     d->quiet_at = d->quiet = 0;
     d->came_at = 0;
     d->latency_before = 0;
-    d->number_before = UINT64_MAX;
+    d->number_before = UINT64_MAX - 1; // nobody's predecessor
     arrival_begin(&d->arrival, s);
     histogram_clear(&d->latency);
     histogram_clear(&d->jitter);
@@ -84,6 +85,12 @@ static void note_slice(struct slices *s, uint64_t number, uint64_t elapsed, uint
         s->first[s->n++] = number;
 }
 
+static void note_refused(struct direction *d, unsigned n)
+{
+    d->refused += n;
+    d->slices.refused[d->slices.n - 1] += n;
+}
+
 static void send_burst(struct trial *t, unsigned from, unsigned n, const struct trial_spec *spec)
 {
     struct direction *d = &t->direction[from];
@@ -92,7 +99,7 @@ static void send_burst(struct trial *t, unsigned from, unsigned n, const struct 
     uint16_t taken;
 
     if (rte_pktmbuf_alloc_bulk(t->pool, m, n)) { // all of them wait in a ring of the port
-        d->refused += d->interval || spec->count ? n : 0;
+        note_refused(d, n);
         return;
     }
     now = rte_rdtsc();
@@ -107,8 +114,8 @@ static void send_burst(struct trial *t, unsigned from, unsigned n, const struct 
     for (unsigned i = taken; i < n; i++)
         rte_pktmbuf_free(m[i]);
     d->sent += taken;
-    if (d->interval || spec->count) // a flood asks for whatever fits
-        d->refused += n - taken;
+    if (taken < n)
+        note_refused(d, n - taken);
 }
 
 // --- receiving ---
@@ -137,7 +144,8 @@ static void take(struct direction *d, const struct rte_mbuf *m, uint64_t now)
         d->corrupted++;
         return;
     }
-    arrival_note(&d->arrival, number);
+    if (!arrival_note(&d->arrival, number))
+        return;
     d->received_bytes += m->pkt_len + FRAME_FCS;
     note_latency(d, number, now - mark.tsc);
 }
@@ -245,16 +253,16 @@ static void print_histogram(const char *name, const struct histogram *h, bool al
     printf("}");
 }
 
-// [[beginning of the slice in seconds, packets sent in it that never came], …]
+// [[beginning of the slice in seconds, packets sent in it that never came, packets refused in it], …]
 static void print_lost_at(const struct slices *s, unsigned slice_ms)
 {
     const char *separator = "";
 
     printf(", \"lost_at\": [");
     for (uint32_t i = 0; i < s->n; i++) {
-        if (!s->lost[i])
+        if (!s->lost[i] && !s->refused[i])
             continue;
-        printf("%s[%.3f, %" PRIu64 "]", separator, i * slice_ms / 1e3, s->lost[i]);
+        printf("%s[%.3f, %" PRIu64 ", %" PRIu64 "]", separator, i * slice_ms / 1e3, s->lost[i], s->refused[i]);
         separator = ", ";
     }
     printf("]");

@@ -6,7 +6,8 @@
 // once (the thread was away), those beyond are skipped, not made up for, so the
 // device under test never sees a burst larger than asked. Every packet is
 // either sent, refused by the port (its ring was full: with memif and vhost that ring is
-// the receive queue of the device under test), or skipped; the offered load is what was sent.
+// the receive queue of the device under test), or skipped; the offered load is what was sent. A refused packet is
+// not sent again and takes no number.
 //
 // Latency is from just before a burst is written to just after the burst in
 // which it came was read. Jitter is the difference to the packet before it, in absolute value (RFC 3393,
