@@ -154,9 +154,9 @@ def publishers(ctx, result: Result) -> None:
         plot.Bars(f"Figure 8c: time to publish under load, {readers} reader(s), a section for each packet", "µs", list(by_name), {
             p: [sections["packet"]["publication_us"][p] for sections in by_name.values()] for p in ("p50", "p99")})]
     result.notes += [
-        f"Figure 8: full table, the headers of 64 B packets; per packet, per burst: what a reader's section holds; a publication every {found['publish_every_us']} µs while the time to publish is "
-        "taken. The paper's forwarders entered a section for each packet; kamueed (QSBR) reports once a poll. none: protects "
-        "nothing; what the readers' work costs alone.",
+        "Figure 8: full table, the headers of 64 B packets; per packet, per burst: what a reader's section holds; a publication every "
+        f"{found['publish_every_us']} µs while the time to publish is taken. The paper's forwarders entered a section for each "
+        "packet; kamueed (QSBR) reports once a poll. none: protects nothing; what the readers' work costs alone.",
         "SIGNAL: the writer of liburcu 0.13 sleeps a millisecond whenever a reader has not run its handler at once."]
 
 
