@@ -127,7 +127,7 @@ def is_current(made: Path, sources: Sequence[Path]) -> bool:
 
 def plugin(build: Path, say: Callable[[str], None] = print) -> Path:
     """librte_net_replay.so below the build directory, built when it is older than its source."""
-    sources = sorted(HERE.glob("*.c"))
+    sources = sorted(path for path in HERE.glob("*.c") if not path.stem.endswith("_test"))
     made = build / "bench/dpdk/librte_net_replay.so"
     if is_current(made, sources + sorted(HERE.glob("*.h"))):
         return made
