@@ -117,25 +117,38 @@ INLINE __m512i popcount32(__m512i v)
 #endif
 }
 
-INLINE __m512i wide4(const uint8_t *arena, __m512i word, __m512i addr, __mmask16 m)
+// For the lanes in m: where in the leaves of `word`'s wide block the address finds its leaf, in bits,
+// and how many of them it has.
+INLINE __m512i wide_bit4(const uint8_t *arena, __m512i word, __m512i addr, __m512i *width,
+                         __mmask16 m)
 {
-    __m512i zero = _mm512_setzero_si512(), at = _mm512_slli_epi32(ref4(word), 3);
-    __m512i c = _mm512_and_si512(addr, _mm512_set1_epi32(255));
-    __m512i head = _mm512_add_epi32(at, _mm512_slli_epi32(_mm512_srli_epi32(c, 5), 3));
-    __m512i runs = _mm512_mask_i32gather_epi32(zero, m, head, arena, 1);
-    __m512i more = _mm512_mask_i32gather_epi32(zero, m, head, arena + 4, 1);
-    __m512i width = _mm512_srli_epi32(more, 16), n, bit, leaf;
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    __m512i c = _mm512_and_si512(addr, _mm512_set1_epi32(255)), zero = _mm512_setzero_si512();
+    __m512i head = _mm512_add_epi32(ref4(word), _mm512_srli_epi32(c, 5)), runs, more, n;
+    __m512i lo = _mm512_mask_i32gather_epi64(zero, (__mmask8)m, _mm512_castsi512_si256(head), arena,
+                                             POOL_UNIT);
+    __m512i hi = _mm512_mask_i32gather_epi64(
+        zero, (__mmask8)(m >> 8), _mm512_extracti64x4_epi64(head, 1), arena, POOL_UNIT);
 
-    c = _mm512_xor_si512(_mm512_and_si512(c, _mm512_set1_epi32(31)), _mm512_set1_epi32(31));
+    runs = _mm512_permutex2var_epi32(lo, even, hi);
+    more = _mm512_permutex2var_epi32(lo, _mm512_add_epi32(even, _mm512_set1_epi32(1)), hi);
+    *width = _mm512_srli_epi32(more, 16);
+    c = _mm512_andnot_si512(c, _mm512_set1_epi32(31)); // 31 - c % 32
     n = _mm512_add_epi32(popcount32(_mm512_sllv_epi32(runs, c)),
                          _mm512_and_si512(more, _mm512_set1_epi32(0xffff)));
-    bit = _mm512_maskz_mullo_epi32(m, _mm512_sub_epi32(n, _mm512_set1_epi32(1)), width);
-    leaf = _mm512_mask_i32gather_epi32(zero, m, _mm512_add_epi32(at, _mm512_srli_epi32(bit, 3)),
-                                       arena + WIDE_HEAD_BYTES, 1);
+    return _mm512_madd_epi16(_mm512_sub_epi32(n, _mm512_set1_epi32(1)), *width);
+}
+
+// The leaf at that bit, or `word` itself where m is clear.
+INLINE __m512i wide_leaf4(const uint8_t *arena, __m512i word, __m512i bit, __m512i width,
+                          __mmask16 m)
+{
+    __m512i at = _mm512_add_epi32(_mm512_slli_epi32(ref4(word), 3), _mm512_srli_epi32(bit, 3));
+    __m512i leaf = _mm512_mask_i32gather_epi32(word, m, at, arena + WIDE_HEAD_BYTES, 1);
+    __m512i cut = _mm512_sub_epi32(_mm512_set1_epi32(32), width);
+
     leaf = _mm512_srlv_epi32(leaf, _mm512_and_si512(bit, _mm512_set1_epi32(7)));
-    return _mm512_and_si512(
-        leaf,
-        _mm512_srlv_epi32(_mm512_set1_epi32(-1), _mm512_sub_epi32(_mm512_set1_epi32(32), width)));
+    return _mm512_mask_and_epi32(word, m, leaf, _mm512_srlv_epi32(_mm512_set1_epi32(-1), cut));
 }
 
 // The next words behind skips; *depth follows.
@@ -196,18 +209,33 @@ static __m512i finish4(const uint8_t *arena, __m512i word, __m512i addr, __m512i
         }
         if (skips != 0)
             next = _mm512_mask_mov_epi32(next, skips, skip4(arena, word, addr, &depth, skips));
-        if (wides != 0)
-            next = _mm512_mask_mov_epi32(next, wides, wide4(arena, word, addr, wides));
+        if (wides != 0) {
+            __m512i width, bit = wide_bit4(arena, word, addr, &width, wides);
+
+            next = _mm512_mask_mov_epi32(next, wides, wide_leaf4(arena, word, bit, width, wides));
+        }
         word = next;
     }
 }
 
-// The lanes of a burst that three passes do not answer, side by side.  Where a leaf names a place
-// (it stands in value[] then), the word there is the next one.
-static __attribute__((noinline)) void deep4(const struct poptrie *t, const __m512i *word,
-                                            const __m512i *addr, const __mmask16 *deep,
-                                            const __mmask16 *plain, unsigned groups,
-                                            uint32_t *value)
+// The next word and its depth for lanes that three passes do not answer: if a leaf names a place
+// (it stands in value[] then), the word there; 0 for other lanes.
+INLINE __m512i next4(const struct poptrie *t, __m512i word, const uint32_t *value, __mmask16 deep,
+                     __mmask16 plain, __m512i *depth)
+{
+    __mmask16 places = deep & plain;
+    __m512i leaf = _mm512_maskz_loadu_epi32(places, value);
+    __m512i at_place = placed4(t->arena, word, width_less_1(word), leaf, places);
+
+    *depth = _mm512_mask_mov_epi32(_mm512_set1_epi32(DIR4_BITS), places,
+                                   _mm512_set1_epi32(DIR4_BITS + 6));
+    return _mm512_maskz_mov_epi32(deep, _mm512_mask_mov_epi32(word, places, at_place));
+}
+
+// A few such lanes: packed side by side.
+static __attribute__((noinline)) void few4(const struct poptrie *t, const __m512i *word,
+                                           const __m512i *addr, const __mmask16 *deep,
+                                           const __mmask16 *plain, unsigned groups, uint32_t *value)
 {
     uint32_t words[16 * GROUPS4 + 16], addrs[16 * GROUPS4 + 16], lanes[16 * GROUPS4 + 16];
     uint32_t depths[16 * GROUPS4 + 16];
@@ -215,14 +243,10 @@ static __attribute__((noinline)) void deep4(const struct poptrie *t, const __m51
     unsigned n = 0;
 
     for (unsigned g = 0; g < groups; g++) {
-        __mmask16 m = deep[g], places = m & plain[g];
-        __m512i leaf = _mm512_maskz_loadu_epi32(places, value + 16 * g);
-        __m512i lane = _mm512_add_epi32(count, _mm512_set1_epi32(16 * g)), w, depth;
+        __mmask16 m = deep[g];
+        __m512i depth, w = next4(t, word[g], value + 16 * g, m, plain[g], &depth);
+        __m512i lane = _mm512_add_epi32(count, _mm512_set1_epi32(16 * g));
 
-        w = placed4(t->arena, word[g], width_less_1(word[g]), leaf, places);
-        w = _mm512_mask_mov_epi32(word[g], places, w);
-        depth = _mm512_mask_mov_epi32(_mm512_set1_epi32(DIR4_BITS), places,
-                                      _mm512_set1_epi32(DIR4_BITS + 6));
         _mm512_storeu_si512(words + n, _mm512_maskz_compress_epi32(m, w));
         _mm512_storeu_si512(addrs + n, _mm512_maskz_compress_epi32(m, addr[g]));
         _mm512_storeu_si512(depths + n, _mm512_maskz_compress_epi32(m, depth));
@@ -235,8 +259,33 @@ static __attribute__((noinline)) void deep4(const struct poptrie *t, const __m51
         __m512i leaf = finish4(t->arena, _mm512_maskz_loadu_epi32(m, words + i), a,
                                _mm512_loadu_si512(depths + i));
 
-        leaf = floor4(t, leaf, a);
-        _mm512_mask_i32scatter_epi32(value, m, _mm512_loadu_si512(lanes + i), leaf, 4);
+        _mm512_mask_i32scatter_epi32(value, m, _mm512_loadu_si512(lanes + i), floor4(t, leaf, a),
+                                     4);
+    }
+}
+
+// Many: where they are, and two passes for the wide blocks that most of them wait for.
+static __attribute__((noinline)) void many4(const struct poptrie *t, const __m512i *word,
+                                            const __m512i *addr, const __mmask16 *deep,
+                                            const __mmask16 *plain, unsigned groups,
+                                            uint32_t *value)
+{
+    __m512i next[GROUPS4], depth[GROUPS4], bit[GROUPS4], width[GROUPS4];
+    __mmask16 wide[GROUPS4];
+
+    for (unsigned g = 0; g < groups; g++)
+        next[g] = next4(t, word[g], value + 16 * g, deep[g], plain[g], &depth[g]);
+    for (unsigned g = 0; g < groups; g++) {
+        wide[g] = _mm512_mask_cmpeq_epi32_mask(_mm512_movepi32_mask(next[g]), code4(next[g]),
+                                               _mm512_set1_epi32(CODE_WIDE));
+        bit[g] = wide_bit4(t->arena, next[g], addr[g], &width[g], wide[g]);
+    }
+    for (unsigned g = 0; g < groups; g++) {
+        __m512i leaf = wide_leaf4(t->arena, next[g], bit[g], width[g], wide[g]);
+
+        if (_mm512_movepi32_mask(leaf) != 0)
+            leaf = finish4(t->arena, leaf, addr[g], depth[g]);
+        _mm512_mask_storeu_epi32(value + 16 * g, deep[g], floor4(t, leaf, addr[g]));
     }
 }
 
@@ -244,7 +293,8 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
                    unsigned groups, __mmask16 tail)
 {
     __m512i addr[GROUPS4], word[GROUPS4], bit[GROUPS4];
-    __mmask16 deep[GROUPS4], plain[GROUPS4], any = 0, refs = 0;
+    __mmask16 deep[GROUPS4], plain[GROUPS4], refs = 0;
+    unsigned n_deep = 0;
 
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
@@ -279,12 +329,14 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
         __m512i leaf = leaf4(t->arena, word[g], w1, bit[g], plain[g]);
 
         deep[g] |= places4(word[g], w1, leaf, plain[g]);
-        any |= deep[g];
+        n_deep += __builtin_popcount(deep[g]);
         leaf = floor4(t, leaf, addr[g]);
         _mm512_mask_storeu_epi32(value + 16 * g, g + 1 < groups ? 0xffff : tail, leaf);
     }
-    if (__builtin_expect(any != 0, 0))
-        deep4(t, word, addr, deep, plain, groups, value);
+    if (__builtin_expect(n_deep > 8 * groups, 0))
+        many4(t, word, addr, deep, plain, groups, value);
+    else if (__builtin_expect(n_deep > 0, 0))
+        few4(t, word, addr, deep, plain, groups, value);
 }
 
 static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
