@@ -16,19 +16,17 @@ import sys
 import tempfile
 import textwrap
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 
 import paper
-from kamuee import render
 from kamuee.context import terminal_width
-from kamuee.render import Column, right
 from measure import machine, plot
 from measure.context import ROOT, Context, Unavailable
 from measure.report import Outcome, number
 
 IDEA = "the experiments of five papers on this machine, beside the papers' numbers"
-TABLE = (Column("Figure"), Column("Case", wrap=True), Column("Unit"), right("Paper"), right("Ours"), right("Min"), right("Max"),
-         Column("Note", wrap=True))
+MARGIN = 10     # columns before a line of a case: where the figure stands
 
 
 def papers() -> dict[str, object]:
@@ -104,13 +102,29 @@ def run(given: argparse.Namespace, wanted: dict) -> int:
 
 
 def show(module, result: paper.Result, disturbed: str) -> list[str]:
-    cells = [[row.figure, row.case, row.unit, number(row.paper) if row.paper is not None else None,
-              *((number(middle(row.ours)), *spread(row.ours)) if row.ours else ("n/a", None, None)), row.note or None]
-             for row in result.rows]
-    notes = [*result.notes, *([f"Disturbed: {disturbed}"] if disturbed else [])]
-    width = terminal_width()
-    wrapped = [line for note in notes for line in textwrap.wrap(note, width, initial_indent="- ", subsequent_indent="  ")]
-    return [f"{module.NAME}: {module.IDEA}", "", *render.table(TABLE, cells, width), "", *wrapped, ""]
+    """A heading for each case, a line for each unit."""
+    width = max(terminal_width(), MARGIN + 60)
+    lines = [f"{module.NAME}: {module.IDEA}", "", cells("", "paper", "ours", "min - max")]
+    for (figure, case), rows in groupby(result.rows, key=lambda row: (row.figure, row.case)):
+        lines.append(f"{figure:{MARGIN}}{case}")
+        for row in rows:
+            ours = number(middle(row.ours)) if row.ours else "n/a"
+            there = "-" if row.paper is None else number(row.paper)
+            lines += beside(cells(row.unit, there, ours, spread(row.ours)), row.note, width)
+    for note in [*result.notes, *([f"Disturbed: {disturbed}"] if disturbed else [])]:
+        lines += textwrap.wrap(note, width, initial_indent="- ", subsequent_indent="  ")
+    return lines + [""]
+
+
+def cells(unit: str, there: str, ours: str, span: str) -> str:
+    return f"{'':{MARGIN}}{unit:20}{there:>9}{ours:>10}  {span}".rstrip()
+
+
+def beside(line: str, note: str, width: int) -> list[str]:
+    """A note behind the line where it fits, else below it."""
+    if len(line) + 2 + len(note) <= width:
+        return [f"{line}  {note}".rstrip()]
+    return [line, *textwrap.wrap(note, width, initial_indent=" " * (MARGIN + 2), subsequent_indent=" " * (MARGIN + 2))]
 
 
 def middle(values: list[float]) -> float:
@@ -118,8 +132,8 @@ def middle(values: list[float]) -> float:
     return ordered[len(ordered) // 2]
 
 
-def spread(values: list[float]) -> tuple[str | None, str | None]:
-    return (number(min(values)), number(max(values))) if len(values) > 1 else (None, None)
+def spread(values: list[float]) -> str:
+    return f"{number(min(values))} - {number(max(values))}" if len(values) > 1 else ""
 
 
 def picture(given: argparse.Namespace, name: str, result: paper.Result) -> None:

@@ -261,6 +261,21 @@ static int fib_make(struct router_fib *f)
     return r;
 }
 
+// Where the kernel is chosen at each lookup, not when the table is made, one table serves both ways of looking up.
+static bool fib_share(struct router_fib *f)
+{
+    for (unsigned i = 0; i < router_n_fibs && f->kind != FIB_DIR24_8; i++) {
+        const struct router_fib *same = &router_fib[i];
+        if (same->kind != f->kind || same->routes != f->routes)
+            continue;
+        f->vr = same->vr;
+        f->load_ms = same->load_ms;
+        f->bytes = same->bytes;
+        return true;
+    }
+    return false;
+}
+
 const struct router_fib *router_fib_get(const char *table, const char *engine)
 {
     for (unsigned i = 0; i < router_n_fibs; i++)
@@ -277,7 +292,7 @@ const struct router_fib *router_fib_get(const char *table, const char *engine)
             f->kind = engines_known[i].kind;
             f->scalar = engines_known[i].scalar;
         }
-    if (!f->routes || fib_make(f))
+    if (!f->routes || (!fib_share(f) && fib_make(f)))
         return NULL;
     router_n_fibs++;
     return f;
