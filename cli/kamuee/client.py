@@ -30,7 +30,7 @@ WIDE = frozenset("""
     engine-faults engine-rebuilds forbidden held held-packets idle-cycles imbalance inject inject-packets
     leaves limited messages neighbors nexthops nodes overruns packets passed policed polls polls-idle punt
     punt-packets queue-full resyncs rib-bytes rib-routes routes rss rules-ignored rx rx-bytes rx-errors
-    rx-missed rx-no-buffer rx-packets sent swept tx tx-bytes tx-errors tx-packets updates uptime value
+    rx-missed rx-no-buffer rx-packets sent swept tx tx-bytes tx-errors tx-packets updates uptime used value
 """.split())
 
 

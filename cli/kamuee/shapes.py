@@ -33,9 +33,9 @@ SHAPES = {
     "icmp": "{rate, burst, total-rate, total-burst, sent, limited, forbidden}",
     "ledger": "{rx, inject, tx, punt, held, drops, imbalance}",
     "fib": "[{vr, " + _FIB + "}]",
-    "vr": "[{name, id, namespace, table, synced, messages, batches, overruns, resyncs, swept, rules-ignored, "
+    "vr": "[{name, id, namespace, table, synced, messages, batches, overruns, resyncs, swept, diverged, rules-ignored, "
           "nexthops, neighbors, held, rib-bytes, fib [{" + _FIB + "}]}]",
-    "memory": "{rss, memory, pages, region [{name, bytes, pages}]}",
+    "memory": "{rss, memory, pages, region [{name, bytes, used, pages}]}",
     "version": "{version, dpdk-version, cli-version}",
     "system": "{" + _SYSTEM + "}",
     "running-config": "{line []}",

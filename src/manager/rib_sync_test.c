@@ -243,8 +243,8 @@ static void a_router_may_be_a_kernel_table(void **state)
     iface_get(kit_iface[1])->vr = red->id;
     assert_int_equal(rib_manager_iface_add(kit_iface[1]), 0);
     kit_do("ip neigh replace 10.0.1.2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
-    kit_do("ip route add 8.0.0.0/8 via 10.0.1.2 table 100; ip route add 8.0.0.0/8 via 10.0.2.2");
     kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
+    kit_do("ip route add 8.0.0.0/8 via 10.0.1.2 table 100; ip route add 8.0.0.0/8 via 10.0.2.2");
     kit_expect("8.1.1.1", "adjacency e2 02:00:00:00:02:02");
     kit_select(red);
     kit_expect("8.1.1.1", "adjacency e1 02:00:00:00:01:02");
@@ -357,10 +357,11 @@ static void queries_choose_rows(void **state)
     struct rib_query q = {.vr = 0, .family = IP4, .match = RIB_LONGEST_MATCH, .protocol = -1, .type = -1};
     struct rib_row row[4];
 
+    // Before the routes: to ask the kernel for a neighbour takes "permanent" away from it.
+    kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
     batch("add", 0, 600, "via 10.0.1.2 proto static");
     kit_do("ip route add 30.0.0.0/8 via 10.0.2.2 proto bgp; ip route add 30.0.0.0/8 via 10.0.2.3 metric 5");
     kit_do("ip route add 0.0.0.0/0 via 10.0.2.2");
-    kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
     kit_expect("99.0.0.1", "adjacency e2 02:00:00:00:02:02");
     assert_int_equal(rows_of("30.0.7.0/24", RIB_EXACT, -1), 1);
     assert_int_equal(rows_of("30.0.0.0/8", RIB_EXACT, -1), 2);

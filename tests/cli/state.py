@@ -8,8 +8,8 @@ def state():
         "system": {
             "version": "0.1.0", "dpdk-version": "DPDK 22.11.4", "pid": 4242, "uptime": "183845", "memory": 512,
             "pages": "ordinary", "rss": "314572800", "lookup-kernel": "avx512",
-            "region": [{"name": "fib default ipv4", "bytes": "3879731", "pages": "ordinary"},
-                       {"name": "mbuf pool 0", "bytes": "268435456", "pages": "ordinary"}]},
+            "region": [{"name": "fib default ipv4", "bytes": "536870912", "used": "3879731", "pages": "ordinary"},
+                       {"name": "mbuf pool 0", "bytes": "268435456", "used": "268435456", "pages": "ordinary"}]},
         "port": [port("p0", 0, rx=123456789012, tx=4242), port("p1", 1, rx=0, tx=0, status="down", speed=0)],
         "interface": [
             interface("p0", 1, "p0", 0, ["192.0.2.1", "2001:db8::1"]),
@@ -72,7 +72,7 @@ def interface(name, number, port_name, vlan, addresses, kind="port", vr="default
 
 def vr(name, number, table, n4, n6):
     return {"name": name, "id": number, "namespace": "", "table": table, "synced": True, "messages": "1062100",
-            "batches": "5000", "overruns": "0", "resyncs": "1", "swept": "0", "rules-ignored": "0",
+            "batches": "5000", "overruns": "0", "resyncs": "1", "swept": "0", "diverged": "0", "rules-ignored": "0",
             "nexthops": "12", "neighbors": "3", "held": "0", "rib-bytes": "104857600",
             "fib": [{"family": family, "engine": "poptrie", "engine-faults": "0", "engine-rebuilds": "0",
                      "rib-routes": str(n + 3), "routes": str(n), "nodes": str(n // 10),
