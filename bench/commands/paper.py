@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     given.add_argument("names", nargs="*", metavar="NAME", help="papers, or all; none: the list")
     given.add_argument("--quick", action="store_true", help="fewer cases and short trials: each paper ends within 60 s")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
-    given.add_argument("--plot", metavar="DIR", help="where the pictures go, NAME.svg (this directory; none with --json)")
+    given.add_argument("--plot", metavar="DIR", help="where the pictures go, paper-NAME.svg (this directory; none with --json)")
     given.add_argument("--prefixes", metavar="FILE", help="full table, one prefix a line (.gz too)")
     given.add_argument("--force", action="store_true", help="measure on a busy machine too")
     return given
@@ -141,7 +141,7 @@ def picture(given: argparse.Namespace, name: str, result: paper.Result) -> None:
         return
     directory = Path(given.plot or ".")
     directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"{name}.svg"
+    path = directory / f"paper-{name}.svg"
     try:
         plot.save(path, result.charts)
     except plot.NoPlot as why:
