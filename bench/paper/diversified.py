@@ -12,7 +12,7 @@ from measure import plot
 from measure.context import Unavailable
 from measure.factorial import Analysis, analyse
 from paper import Result, Row
-from paper.path import case, cores, count, measure, median, not_here
+from paper.path import case, cores, count, labels, measure, median, not_here
 
 NAME = "diversified"
 IDEA = "Diversified Router: 2^k factorial of size, burst and cores, payload sweep, pipeline, instructions per packet (table 1)."
@@ -88,7 +88,7 @@ def effects(ours: Analysis) -> list[Row]:
 def variation_chart(ours: Analysis) -> plot.Bars:
     groups = [effect.name for effect in ours.effects] + ["error"]
     alike = [TABLE_1_PERCENT.get(tuple({"cores": "threads"}.get(factor, factor) for factor in effect.factors)) for effect in ours.effects]
-    return plot.Bars("What the throughput depends on (as table 1; their threads beside our cores)", "% of variation", groups,
+    return plot.Bars("What the throughput depends on (as table 1; their threads beside our cores)", "% of variation", labels(groups),
                      {"kamuee": [effect.percent for effect in ours.effects] + [ours.error_percent], "paper": [*alike, None]})
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from measure import plot
 from measure.context import ROOT, Unavailable
 from paper import Result, Row
-from paper.path import Measured, Theirs, case, cores, measure, median, mpps_of, not_here, rows
+from paper.path import Measured, Theirs, case, cores, labels, measure, median, mpps_of, not_here, rows
 
 NAME = "kamuee-2018"
 IDEA = "Kamuee 2018: cores per port, route settings, one flow, loss at low load, compiler levels (figures 3-6, tables 3-4)."
@@ -99,7 +99,7 @@ def route_settings(ctx, result: Result) -> None:
         result.rows += rows("figure 4" if mpps is None else "figure 5", f"{label}, 64 B", found, name, 64, theirs, rate, mpps, note)
     result.rows += rows("figure 4", "FullRoute-LoopbackBlackhole, 512 B", found, large, 512, of(12), FULL_ROUTE_512_GBPS)
     result.rows.append(not_here("figure 4", "empty ACL", "Gb/s", FIGURE_3A[12], "there is no ACL stage yet: all rows are without one"))
-    result.charts.append(plot.Bars("Route settings, 64 B (as figures 4 and 5)", "Mpps a core", list(names),
+    result.charts.append(plot.Bars("Route settings, 64 B (as figures 4 and 5)", "Mpps a core", labels(names),
                                    {"kamuee": [median(found.mpps(name)) for name, *_ in names.values()],
                                     "paper, of 48 cores": [(mpps or (mpps_of(rate, 64) if rate else None)) and
                                                            (mpps or mpps_of(rate, 64)) / 48

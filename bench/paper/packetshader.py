@@ -9,7 +9,7 @@ from __future__ import annotations
 from measure import plot
 from measure.context import Unavailable
 from paper import Result, Row
-from paper.path import case, cores, count, measure, median, not_here
+from paper.path import case, cores, count, labels, measure, median, not_here
 
 NAME = "packetshader"
 IDEA = "A single-box 100 Gb/s router: rx only, tx only, forwarding; the budget of a packet against 200 and 1,229 cycles (figures 3-5)."
@@ -89,7 +89,8 @@ def budget(ctx, result: Result) -> None:
     if cores() >= 2:
         shared(ctx, result)
     result.charts += [
-        plot.Bars("The budget of a packet, 64 B, full table", "cycles/packet", [*stages, "all", "PacketShader", "RouteBricks"],
+        plot.Bars("The budget of a packet, 64 B, full table", "cycles/packet",
+                  labels([*stages, "all", "paper: PacketShader", "paper: RouteBricks"]),
                   {"cycles": [*(median(cycles) for cycles in stages.values()), median(total), PACKETSHADER_CYCLES,
                               ROUTEBRICKS_CYCLES]}),
         plot.Lines("Batching", "packets a burst", "cycles/packet",

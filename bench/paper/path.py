@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from measure.context import Unavailable
 from paper import Row
 
 WIRE_BYTES = 20     # preamble and gap, which Ethernet's bit rates contain
+LABEL_COLUMNS = 16
 SIZES = (64, 96, 128, 256, 512, 1024, 1518)
 
 
@@ -28,6 +30,11 @@ def median(values: Sequence[float]) -> float:
     """The middle one; no value, where a trial found the core taken away, is 0."""
     ordered = sorted(values)
     return ordered[len(ordered) // 2] if ordered else 0.0
+
+
+def labels(names: Iterable[str]) -> list[str]:
+    """Broken into lines, so that they stand below their bars."""
+    return [textwrap.fill(name, LABEL_COLUMNS) for name in names]
 
 
 def gbps(mpps: float, size: int) -> float:
