@@ -25,9 +25,10 @@ SHAPES = {
              "hop [" + _HOP + "]}]",
     "route-summary": "{vr, family, rib-routes, routes, " + _PROTOCOLS + "}",
     "neighbor": "[{vr, interface, address, mac, status, nexthop, held, gateway, in-use}]",
-    "thread": "[{name, role, core, cpu-time, queue [{port, queue, packets, bytes}], "
+    "thread": "[{name, role, core, socket, cpu-time, queue [{port, queue, packets, bytes, remote, depth, depth-max}], "
               "statistics {rx-packets, tx-packets, punt-packets, inject-packets, drop-packets, held-packets, "
-              "polls, polls-idle, bursts, busy-cycles, idle-cycles}}]",
+              "polls, polls-idle, bursts, busy-cycles, idle-cycles}, burst-size [{packets, bursts}], "
+              "stage [{name, calls, packets, cycles}]}]",
     "drops": "[{name, packets, severity, sentence, source, pps}]",
     "punt": "[{class, rate, burst, queue, queued, passed, policed, queue-full}]",
     "icmp": "{rate, burst, total-rate, total-burst, sent, limited, forbidden}",

@@ -44,6 +44,18 @@ void forwarder_free(struct forwarder *f)
     mem_unmap(f, sizeof *f);
 }
 
+// Who was handed packets is awake as a rule. One that sleeps costs a write(): the only system call of a busy
+// forwarder, and at most one for each time that the other falls asleep.
+static void wake_others(struct forwarder *f)
+{
+    for (uint32_t rest = f->handed; rest; rest &= rest - 1)
+        waker_wake(&forwarder_slot[__builtin_ctz(rest)].waker);
+    if (f->punted)
+        waker_wake(&exchange_punt_waker);
+    f->handed = 0;
+    f->punted = false;
+}
+
 void forwarder_main(void *arg)
 {
     unsigned index = (unsigned)(uintptr_t)arg;
@@ -55,10 +67,12 @@ void forwarder_main(void *arg)
         log_error("forwarder: no memory: index=%u bytes=%zu errno=%d", index, sizeof *f, errno);
         return;
     }
-    idle_init(&idle);
+    idle_init(&idle, index);
     while (!__atomic_load_n(&slot->stop, __ATOMIC_ACQUIRE)) { // partner: control's store of stop
         unsigned taken = forwarder_poll(f);
         rcu_quiescent();
+        if (f->handed || f->punted)
+            wake_others(f);
         idle_after_poll(&idle, taken);
     }
     forwarder_free(f);

@@ -10,9 +10,10 @@
 // then left alone for the round, so that its flood takes no time from the classes below;
 // what comes meanwhile finds its queue full. Both directions get the same budget per round.
 //
-// Forwarders must not make system calls, so nobody wakes this thread when a
-// packet is punted: it looks again after at most 100 us while there is traffic, and
-// 1 ms when there was none for a while. Frames from the kernel wake it at once.
+// While there is traffic this thread looks at the rings at least every 100 us, so that
+// forwarders need not wake it: they make no system calls. When there was none for a while it
+// sleeps, and is woken by the first punted packet (exchange_punt_waker), by frames from the
+// kernel, and by calls of control.
 // The inject ring's free room limits how much is read: what does not fit
 // waits in the kernel's queue, where TCP notices.
 #include "manager/tap_manager.h"
@@ -47,7 +48,8 @@
 #define BUDGET 512                          // packets per round and direction
 #define ACTIVE_NS (20 * NS_PER_MS)          // traffic this lately: look often
 #define WAIT_ACTIVE_NS (100 * NS_PER_US)
-#define WAIT_IDLE_NS (1 * NS_PER_MS)
+#define WAIT_IDLE_NS (10 * NS_PER_MS)       // unless woken
+#define ID_WAKER IFACE_MAX                   // in the epoll set, beside interface ids
 #define FRAME_MAX 65550                     // the largest a TAP can carry
 #define CALL_MS 5000
 
@@ -236,6 +238,7 @@ static unsigned inject_batch(int fd, uint16_t id)
         *packet_meta(m[i]) = (struct packet_meta){
             .iface = id, .port = iface->port, .vr = iface->vr, .kind = INJECT_FRAME};
     unsigned sent = rte_ring_enqueue_burst(exchange_inject[home], (void **)m, n, NULL);
+    waker_wake(&forwarder_slot[home].waker);
     for (unsigned i = sent; i < n; i++) { // others filled it meanwhile
         inject_drop(id, DROP_INJECT_RING_FULL);
         rte_pktmbuf_free(m[i]);
@@ -252,27 +255,39 @@ static void tap_forget(uint16_t id)
     tap_fd[id] = -1;
 }
 
-// Waits at most wait_ns for frames of the kernel and takes them; the number of frames.
-static unsigned inject_round(uint64_t wait_ns)
+// Waits at most wait_ns for frames of the kernel and takes them. False: nothing came, and nobody woke us.
+static bool inject_round(uint64_t wait_ns)
 {
     struct epoll_event e[BUDGET / BATCH];
     struct timespec t = {.tv_nsec = (long)wait_ns};
     int n = epoll_pwait2(epoll_fd, e, BUDGET / BATCH, &t, NULL);
     unsigned n_read = 0;
+    bool woken = false;
 
     for (int i = 0; i < n; i++) {
         uint16_t id = (uint16_t)e[i].data.u32;
-        if (e[i].events & EPOLLIN)
+        if (id == ID_WAKER)
+            woken = true;
+        else if (e[i].events & EPOLLIN)
             n_read += inject_batch(tap_fd[id], id);
         else // the TAP was deleted; iface_manager hears of it from the kernel and gives us a new one
             epoll_ctl(epoll_fd, EPOLL_CTL_DEL, tap_fd[id], NULL);
     }
-    if (n > 0 && !n_read) // no room in the inject rings: frames wait, and epoll would not
+    if (n > 0 && !n_read && !woken) // no room in the inject rings: frames wait, and epoll would not
         clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50 * NS_PER_US}, NULL);
-    return n_read;
+    return n_read || woken;
 }
 
 // --- the thread ---
+
+// After a while without traffic: until somebody has something for us.
+static bool sleep_round(void)
+{
+    waker_prepare(&exchange_punt_waker);
+    bool came = inject_round(exchange_punted() ? 0 : WAIT_IDLE_NS);
+    waker_done(&exchange_punt_waker);
+    return came;
+}
 
 static void rounds(struct event_base *loop)
 {
@@ -287,10 +302,8 @@ static void rounds(struct event_base *loop)
         }
         if (n)
             last_traffic = now;
-        uint64_t wait = n >= BUDGET                          ? 0
-                        : now - last_traffic < ACTIVE_NS     ? WAIT_ACTIVE_NS
-                                                             : WAIT_IDLE_NS;
-        if (inject_round(wait))
+        bool idle = now - last_traffic >= ACTIVE_NS;
+        if (idle ? sleep_round() : inject_round(n < BUDGET ? WAIT_ACTIVE_NS : 0))
             last_traffic = clock_now_ns();
     }
 }
@@ -337,6 +350,9 @@ int tap_manager_start(void)
     tap_fd = malloc(IFACE_MAX * sizeof *tap_fd);
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     int r = !tap_fd ? -ENOMEM : epoll_fd < 0 ? -errno : 0;
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = ID_WAKER};
+    if (!r && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, exchange_punt_waker.fd, &e))
+        r = -errno;
     for (unsigned i = 0; !r && i < IFACE_MAX; i++)
         tap_fd[i] = -1;
     if (!r)
@@ -392,6 +408,7 @@ static int tap_call(uint16_t iface, int fd)
     if (!c)
         return -ENOMEM;
     *c = (struct tap_call){.iface = iface, .fd = fd};
+    waker_wake(&exchange_punt_waker); // or the call would wait until it looks at its mailbox
     int r = mailbox_call(ROLE_TAP_MANAGER, tap_call_run, c, CALL_MS);
     if (r == -ETIMEDOUT) {
         log_error("tap_manager: does not answer: iface=%u", iface); // and may run the call later: keep *c

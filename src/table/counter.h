@@ -54,6 +54,18 @@ struct counter_icmp { // errors of ours
     uint64_t forbidden; // about what no error may be sent, or there is no address to send it from
 };
 
+// What a packet's life is made of, as its cost is told. OTHER: what leaves the common path (for us, ICMP errors, held,
+// dropped).
+enum stage { STAGE_RX, STAGE_ETHER_IN, STAGE_IP4_IN, STAGE_IP4_FWD, STAGE_IP6_IN, STAGE_IP6_FWD, STAGE_ETHER_OUT, STAGE_TX, STAGE_OTHER, STAGE_N };
+extern const char *const stage_name[STAGE_N]; // "ether_in"
+
+struct counter_stage { // of the bursts that were timed
+    uint64_t calls, packets;
+    uint64_t cycles; // TSC
+};
+
+#define BURST_SIZE_N 7 // bursts of 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 packets: bucket i begins at 1 << i
+
 struct counter_block {
     uint64_t rx, inject, tx, punt; // ledger sums of this thread
     uint64_t held;                 // gauge: packets this thread keeps in private queues (hold queues, unsent bursts)
@@ -63,8 +75,12 @@ struct counter_block {
     // forwarders only:
     uint64_t polls, polls_idle, bursts; // calls of the poll loop, those that found nothing, bursts handled
     uint64_t busy_cycles, idle_cycles;  // TSC
+    uint64_t burst_size[BURST_SIZE_N];
+    struct counter_stage stage[STAGE_N];
     struct counter_iface iface[IFACE_MAX];
 } __attribute__((aligned(128)));
+_Static_assert(sizeof(struct counter_iface) == 64, "one cache line");
+_Static_assert(sizeof(struct counter_block) % 128 == 0, "no cache line belongs to two threads; CPUs fetch them in pairs");
 
 int counter_init(void); // maps all blocks (committed when touched); 0 or -errno
 void counter_fini(void);

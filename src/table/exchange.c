@@ -16,6 +16,7 @@
 #include "table/icmp.h"
 
 struct rte_ring *exchange_punt[PUNT_CLASS_N];
+struct waker exchange_punt_waker = {.fd = -1};
 struct rte_ring *exchange_hold;
 struct rte_ring *exchange_inject[FORWARDER_MAX];
 struct rte_mempool *exchange_pool;
@@ -67,7 +68,7 @@ struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache
 
 int exchange_init(unsigned n_mbufs, unsigned data_room)
 {
-    bool ok = true;
+    bool ok = !waker_init(&exchange_punt_waker);
 
     punt_policy_init();
     icmp_limit_init();
@@ -105,6 +106,7 @@ void exchange_fini(void)
     ring_free(&exchange_hold);
     rte_mempool_free(exchange_pool);
     exchange_pool = NULL;
+    waker_fini(&exchange_punt_waker);
 }
 
 static uint64_t count(const struct rte_ring *r)
@@ -112,12 +114,19 @@ static uint64_t count(const struct rte_ring *r)
     return r ? rte_ring_count(r) : 0;
 }
 
-uint64_t exchange_held(void)
+uint64_t exchange_punted(void)
 {
-    uint64_t n = count(exchange_hold);
+    uint64_t n = 0;
 
     for (unsigned i = 0; i < PUNT_CLASS_N; i++)
         n += count(exchange_punt[i]);
+    return n;
+}
+
+uint64_t exchange_held(void)
+{
+    uint64_t n = count(exchange_hold) + exchange_punted();
+
     for (unsigned i = 0; i < FORWARDER_MAX; i++)
         n += count(exchange_inject[i]);
     return n;

@@ -13,7 +13,7 @@ EXAMPLES = {
     "route": ("show ipv4 route", "show ipv6 route", "show ipv4 route 10.0.0.0/8", "show ipv4 route protocol bgp"),
     "route-summary": ("show ipv4 route summary", "show ipv6 route summary vr red"),
     "neighbor": ("show neighbor", "show neighbor vr red"),
-    "thread": ("show thread", "show thread statistics"),
+    "thread": ("show thread", "show thread statistics", "show thread stages", "show thread queues"),
     "drops": ("show drops", "show drops all"),
     "punt": ("show punt",),
     "icmp": ("show icmp",),
