@@ -47,6 +47,8 @@ FLOOR_S = 0.5
 FLOOR_DRIFT = 0.10                            # largest difference of the floor's measurements, of their median
 WAITED = 0.05                                 # share of an interval that a pinned thread may wait for its core
 DEVARGS_MAX = 255                             # characters
+ROUTE_BYTES = 800                             # of a route in the kernel, the RIB and the FIB together: measured, rounded up
+MEMORY_SHARE = 0.7
 START_TRIES, NO_MEMORY = 3, "Cannot init memory"
 HUGE = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 
@@ -120,19 +122,19 @@ class Load:
     """What became of an offered load."""
     offered: int      # packets the ports had for the program
     missed: int       # of these, found no free descriptor: the program was too slow
-    forwarded: int
+    forwarded: int    # with the few that a router's kernel sends by itself (IPv6 group reports)
     seconds: float
 
     @property
     def lost(self) -> int:
-        return self.offered - self.forwarded
+        return max(0, self.offered - self.forwarded)
 
 
 @dataclass
 class Verdict:
     """What verification of every frame found."""
     frames: int
-    faults: dict[str, int]   # kind -> frames: ttl, checksum, length, mac, next-hop, port, vlan, payload, lost
+    faults: dict[str, int]   # kind -> frames: of page.FAULTS, or lost
 
     @property
     def bad(self) -> int:
@@ -237,7 +239,7 @@ class Run:
             after = pages.drain()
             pages.order(verify=False)
         gone = {name: after[name] - before[name] for name in after}
-        faults = {name: gone[name] for name in FAULTS} | {"lost": gone["rx"] - gone["tx"]}
+        faults = {name: gone[name] for name in FAULTS} | {"lost": gone["rx"] - gone["tx"] + gone["foreign"]}
         return Verdict(gone["verified"], {name: n for name, n in faults.items() if n})
 
     def stop(self) -> None:
@@ -262,6 +264,20 @@ class Thawed:
 def is_steady(samples: Sequence[float]) -> bool:
     last = samples[-STEADY_OF:]
     return len(last) == STEADY_OF and min(last) > 0 and max(last) - min(last) <= STEADY * max(last)
+
+
+def available_bytes() -> int:
+    line = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable"))
+    return int(line.split()[1]) * 1024
+
+
+def most_routes(case: Case, limit: int | None) -> int | None:
+    """Routes of a family that the kernel's and kamueed's memory has room for, where there are many tables; None: any number."""
+    if case.vrs == 1:
+        return limit
+    available = available_bytes()
+    room = int(available * MEMORY_SHARE / ROUTE_BYTES / case.vrs / len(case.families))
+    return room if limit is None else min(room, limit)
 
 
 def waited_ns(pid: int, cores: Sequence[int]) -> dict[str, int]:
@@ -358,11 +374,14 @@ class Bench:
 
     def prefixes(self, case: Case) -> tuple[Path, dict[int, int]]:
         """The case's routes in a file of their own, and how many of each family."""
-        key = (case.table, case.families)
+        key = (case.table, case.families, case.vrs)
         if key not in self.tables:
             path = self.work / f"t{len(self.tables)}"
-            self.tables[key] = path, table.write_prefixes(self.full_table() if case.table == "full" else None, path, case.table,
-                                                          case.families, self.limit)
+            limit = most_routes(case, self.limit)
+            count = table.write_prefixes(self.full_table() if case.table == "full" else None, path, case.table, case.families, limit)
+            if limit != self.limit and limit in count.values():
+                self.say(f"{case.name}: only {limit:,} routes in each of {case.vrs} virtual routers: there is no memory for more")
+            self.tables[key] = path, count
         return self.tables[key]
 
     # --- programs ---

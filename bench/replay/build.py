@@ -54,10 +54,10 @@ def installed_version() -> str:
                "apt-get install libdpdk-dev (other systems: name DPDK's source tree in DPDK_SOURCE)").strip()
 
 
-def source_lists() -> str:
+def source_lists(files: Sequence[Path]) -> str:
     """The distribution's own package sources as deb-src, in the form of one or more stanzas."""
     stanzas = []
-    for path in [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))]:
+    for path in files:
         if path.suffix == ".sources":
             for stanza in re.split(r"\n\s*\n", path.read_text()):
                 if DISTRIBUTION.search(stanza):
@@ -76,7 +76,7 @@ def download(into: Path, version: str) -> Path:
     for name in ("lists/partial", "cache/archives/partial"):
         (private / name).mkdir(parents=True, exist_ok=True)
     lists = private / "source.sources"
-    lists.write_text(source_lists())
+    lists.write_text(source_lists([Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))]))
     options = ["-q", "-o", f"Dir::Etc::sourcelist={lists}", "-o", "Dir::Etc::sourceparts=/dev/null", "-o", f"Dir::State::lists={private}/lists",
                "-o", f"Dir::Cache={private}/cache", "-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1"]
     what = f"cannot fetch the source of dpdk {version}"

@@ -14,7 +14,6 @@
 // What can be wrong with a frame. Order and names: page.py.
 enum fault {
     FAULT_LENGTH,   // cut, grown, or in several buffers
-    FAULT_PROTOCOL, // neither IPv4 nor IPv6, or other than what came in
     FAULT_MAC,      // source is not the port's own
     FAULT_TTL,      // not one less
     FAULT_CHECKSUM, // of the IPv4 header
@@ -32,7 +31,8 @@ struct page_rx {
 } __attribute__((aligned(64)));
 
 struct page_tx {
-    uint64_t packets, bytes, calls, verified;
+    uint64_t packets, bytes, calls;
+    uint64_t verified, foreign; // foreign: of those looked at, what we did not make (ARP, ICMP of the program's own)
     uint64_t fault[N_FAULTS];
     uint64_t pad[3];
 } __attribute__((aligned(64)));

@@ -16,9 +16,9 @@ MAGIC = 0x3150524B
 QUEUES = 16
 HEADER, RX, TX = 64, 64, 128                   # bytes
 HELD, VERIFY, RATE = 24, 28, 32                # offsets of the orders
-FAULTS = ("length", "protocol", "mac", "ttl", "checksum", "payload", "next-hop", "port", "vlan")
+FAULTS = ("length", "mac", "ttl", "checksum", "payload", "next-hop", "port", "vlan")
 RX_FIELDS = ("rx", "rx_bytes", "rx_calls", "rx_empty", "no_buffer", "missed")
-TX_FIELDS = ("tx", "tx_bytes", "tx_calls", "verified", *FAULTS)
+TX_FIELDS = ("tx", "tx_bytes", "tx_calls", "verified", "foreign", *FAULTS)
 
 
 class Page:

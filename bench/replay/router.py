@@ -26,7 +26,7 @@ class Router(Live):
         case = site.case
         self.ns = Namespace(f"kr-{site.work.name}")
         self.vrs = {"default": self.ns} if case.vrs == 1 else {f"r{k}": Namespace(f"{self.ns.name}-r{k}") for k in range(case.vrs)}
-        self.daemon = Kamueed(self.ns, site.kamueed, site.work / "run", [*configuration(site, self.vrs), *lines],
+        self.daemon = Kamueed(self.ns, site.kamueed, site.work / "run", configuration(site, self.vrs, lines),
                               before=site.preload())
         super().__init__(name, site, None, self.daemon.log)
 
@@ -91,10 +91,17 @@ def link(case, port: int, k: int) -> str:
     return f"p{port}.{VLAN + k}" if case.vlan else f"p{port}"
 
 
-def configuration(site: Site, vrs: dict[str, Namespace]) -> list[str]:
+def memory_mib(lines: tuple[str, ...]) -> int:
+    """As the configuration of the caller says, or ours."""
+    said = [line.split()[2] for line in lines if line.startswith("set memory ")]
+    return int(said[-1]) if said else MEMORY_MIB
+
+
+def configuration(site: Site, vrs: dict[str, Namespace], more: tuple[str, ...]) -> list[str]:
     case = site.case
-    lines = [f"set memory {MEMORY_MIB}", "set forwarding idle performance"]
-    if not site.huge(MEMORY_MIB):
+    memory = memory_mib(more)
+    lines = [f"set memory {memory}", "set forwarding idle performance"]
+    if not site.huge(memory):
         lines.append("set huge-pages never")
     lines += [f"set vr {vr} namespace {ns.name}" for vr, ns in vrs.items() if vr != "default"]
     for port, devargs in enumerate(site.devargs):
@@ -105,7 +112,7 @@ def configuration(site: Site, vrs: dict[str, Namespace]) -> list[str]:
             name = link(case, port, k)
             lines += [f"set vport {name} port p{port}", f"set vport {name} vlan {VLAN + k}"]
             lines += [f"set interface {name} vr {vr}"] if vr != "default" else []
-    return lines
+    return lines + list(more)
 
 
 class RouterProgram(Program):

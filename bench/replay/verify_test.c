@@ -126,9 +126,6 @@ static void each_fault_is_found_as_what_it_is(void **state)
             f.mbuf.data_len = f.mbuf.data_len - 2;
             f.mbuf.pkt_len = f.mbuf.data_len;
             break;
-        case FAULT_PROTOCOL:
-            put16(ip - 2, 0x0806);
-            break;
         case FAULT_MAC:
             f.bytes[11] ^= 1;
             break;
@@ -168,6 +165,24 @@ static void a_frame_in_two_buffers_has_the_wrong_length(void **state)
     f.mbuf.nb_segs = 2;
     expect(&f, FAULT_LENGTH);
     release(&f);
+}
+
+static void what_did_not_come_from_us_is_foreign(void **state)
+{
+    struct forwarded f;
+
+    for (unsigned v = 0; v < 3; v++) {
+        forward(&f, v == 2 ? "family=6,dst=prefix" : "family=4,dst=prefix", 3);
+        if (v)
+            ip_of(&f)[v == 2 ? 9 : 12] ^= 1; // the source
+        else
+            put16(ip_of(&f) - 2, 0x0806);
+        memset(&count, 0, sizeof count);
+        verify_frame(&f.option, f.routes, &f.mbuf, &count);
+        assert_int_equal(count.foreign, 1);
+        assert_int_equal(count.verified, 0);
+        release(&f);
+    }
 }
 
 // Following the neighbour virtual router's table goes to its next hop, which is not ours.
@@ -219,6 +234,7 @@ int main(void)
         cmocka_unit_test(what_a_router_forwards_rightly_has_no_fault),
         cmocka_unit_test(each_fault_is_found_as_what_it_is),
         cmocka_unit_test(a_frame_in_two_buffers_has_the_wrong_length),
+        cmocka_unit_test(what_did_not_come_from_us_is_foreign),
         cmocka_unit_test(another_virtual_routers_table_is_a_wrong_next_hop),
         cmocka_unit_test(longest_prefix_wins_and_a_prefix_given_twice_keeps_its_first_next_hop),
         cmocka_unit_test(devargs_that_make_no_sense_are_refused),
