@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from kamuee.client import Client
@@ -21,8 +22,10 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Kamueed:
-    def __init__(self, ns: Namespace, binary: Path, run_dir: Path, lines: list[str]):
+    def __init__(self, ns: Namespace, binary: Path, run_dir: Path, lines: list[str], before: Sequence[str] = ()):
+        """before: words in front of the binary, e.g. env NAME=VALUE."""
         self.ns, self.binary, self.run_dir, self.lines = ns, binary, run_dir, lines
+        self.before = before
         self.socket = run_dir / "kamuee.sock"
         self.log = run_dir / "kamueed.log"
         self.client = Client(str(self.socket))
@@ -35,7 +38,7 @@ class Kamueed:
         self.run_dir.mkdir(exist_ok=True)
         config = self.run_dir / "kamuee.conf"
         config.write_text("\n".join(self.lines) + "\n")
-        self.proc = self.ns.popen([*DIE_WITH_US, str(self.binary), "--config", str(config), "--run-dir", str(self.run_dir)],
+        self.proc = self.ns.popen([*DIE_WITH_US, *self.before, str(self.binary), "--config", str(config), "--run-dir", str(self.run_dir)],
                                   log=str(self.log))
         end = time.monotonic() + READY_S
         while not self.is_synced():

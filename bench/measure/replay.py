@@ -21,10 +21,36 @@ Root is needed (namespaces, huge pages). Errors are Unavailable (what is missing
 """
 from __future__ import annotations
 
+import os
+import shutil
 import statistics
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from measure import machine
+from measure.context import ROOT, Unavailable
+from measure.topology import own_namespaces
+from replay import build as builder
+from replay import table
+from replay.page import FAULTS
+from replay.program import Command, L3fwd, Live, Program, Site, Testpmd
+from replay.router import VLAN, RouterProgram
+
+INTERVAL_S = 0.1
+STEADY, STEADY_OF, STEADY_S = 0.03, 3, 2.0    # the last three intervals differ by at most 3 %; waited for at most 2 s
+FLOOR_S = 0.5
+FLOOR_DRIFT = 0.10                            # largest difference of the floor's measurements, of their median
+WAITED = 0.05                                 # share of an interval that a pinned thread may wait for its core
+DEVARGS_MAX = 255                             # characters
+ROUTE_BYTES = 800                             # of a route in the kernel, the RIB and the FIB together: measured, rounded up
+MEMORY_SHARE = 0.7
+START_TRIES, NO_MEMORY = 3, "Cannot init memory"
+HUGE = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 
 
 class Disturbed(Exception):
@@ -72,7 +98,9 @@ class Rate:
     faults: dict[str, int] = field(default_factory=dict)   # kind -> frames, only those that occurred
     verified: int = 0                                    # frames looked at
     waited: float = 0.0                                  # largest share of an interval that the core worked for others
-    ratio: float | None = None                           # kamueed's rate to this program's: median of the rounds' ratios
+    routes: dict[int, int] = field(default_factory=dict)   # of the table, by family
+    ratio: float | None = None                           # the first program's rate to this one's: median of the rounds' ratios.
+                                                         # Of the first program itself: to the second's
 
     @property
     def mpps(self) -> float:
@@ -94,89 +122,367 @@ class Load:
     """What became of an offered load."""
     offered: int      # packets the ports had for the program
     missed: int       # of these, found no free descriptor: the program was too slow
-    forwarded: int
+    forwarded: int    # with the few that a router's kernel sends by itself (IPv6 group reports)
     seconds: float
 
     @property
     def lost(self) -> int:
-        return self.offered - self.forwarded
+        return max(0, self.offered - self.forwarded)
 
 
 @dataclass
 class Verdict:
     """What verification of every frame found."""
     frames: int
-    faults: dict[str, int]   # kind -> frames: ttl, checksum, length, mac, next-hop, port, vlan, payload, lost
+    faults: dict[str, int]   # kind -> frames: of page.FAULTS, or lost
 
     @property
     def bad(self) -> int:
         return sum(self.faults.values())
 
 
-class Program:
-    """Something that forwards between replay ports; made by kamueed(), testpmd(), l3fwd(), command()."""
-    name: str
-    routes = False      # whether it forwards by the table, to the next hop's MAC: whether verifying makes sense
-
-
 def kamueed(*lines: str, name: str = "kamueed") -> Program:
     """The router of the build under test. lines: further configuration, e.g. "set fib-engine dir24_8"."""
-    raise NotImplementedError
+    return RouterProgram(lines, name)
 
 
 def testpmd(mode: str = "io") -> Program:
     """DPDK's testpmd: io (the floor), mac, macswap."""
-    raise NotImplementedError
+    return Testpmd(mode)
 
 
 def l3fwd(lookup: str = "lpm") -> Program:
     """DPDK's example router, lookup lpm or fib, with its limits raised to the table. It checks and counts nothing."""
-    raise NotImplementedError
+    return L3fwd(lookup)
 
 
 def command(text: str) -> Program:
-    """Any DPDK program: a command line with {eal} (cores, memory, ports), {plugin}, {ports} (number), {routes} (rule file)."""
-    raise NotImplementedError
+    """Any DPDK program. In its command line {eal} stands for DPDK's options (cores, memory, ports) and must be there; {ports}
+    for the number of ports, {cores} for those that forward, {routes} for the file of prefixes, {rules4} and {rules6} for
+    l3fwd's rule files, {hops} for the number of next hops. The first word may be a path; the driver is preloaded."""
+    return Command(text)
+
+
+def traffic(case: Case, program: Program, prefixes: Path) -> str:
+    """The devargs of a port of the case, without its own part (index, page). Where to does not matter to a program that
+    does not look: it gets as many packets of the same form, made in no time."""
+    given = {"family": "46" if len(case.families) > 1 else str(case.families[0]), "size": case.size, "seed": case.seed, "ports": case.ports,
+             "ring": int(case.ring), "held": 1}
+    if program.looks:
+        given |= {"dst": case.pattern, "routes": prefixes, "hops": case.hops, "verify": 2 if program.routes else 0}
+    if case.vlan:
+        given["vlan"] = f"{VLAN}-{VLAN + case.vrs - 1}"
+    return ",".join(f"{name}={value}" for name, value in given.items())
 
 
 class Run:
     """A program that is ready: configured, its table complete. Frozen except inside these calls. A context manager."""
 
+    def __init__(self, live: Live, case: Case):
+        self.live, self.case = live, case
+        self.waited = 0.0
+        self.tsc_mhz = live.pages.pages[0].tsc_hz / 1e6
+        live.pages.order(verify=False)
+        live.freeze()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.stop()
+
+    # --- what it takes ---
+
     def measure(self, seconds: float) -> list[float]:
         """Flood it; Mpps of each interval of 100 ms once the rate is steady."""
-        raise NotImplementedError
+        wanted = max(1, round(seconds / INTERVAL_S))
+        with Thawed(self.live):
+            self.live.pages.order(rate=0, held=False)
+            samples: list[float] = []
+            end = time.monotonic() + STEADY_S
+            while not is_steady(samples) and time.monotonic() < end:
+                samples.append(self.interval())
+            self.waited = 0.0
+            return [self.interval() for _ in range(wanted)]
+
+    def interval(self) -> float:
+        before, since, waits = self.live.pages.counters()["tx"], time.monotonic(), waited_ns(self.live.proc.pid, self.live.site.cores)
+        time.sleep(INTERVAL_S)
+        sent, passed = self.live.pages.counters()["tx"] - before, time.monotonic() - since
+        self.live.alive()
+        after = waited_ns(self.live.proc.pid, self.live.site.cores)
+        self.waited = max([self.waited, *((after[thread] - ns) / 1e9 / passed for thread, ns in waits.items() if thread in after)])
+        return sent / passed / 1e6
 
     def offer(self, packets_per_s: float, seconds: float) -> Load:
         """Offer a load, evenly over ports and queues and evenly in time; full queues (1,024) lose packets as a NIC's do."""
-        raise NotImplementedError
+        pages = self.live.pages
+        queues = self.case.ports * self.case.cores
+        with Thawed(self.live):
+            before = pages.drain()
+            pages.order(rate=max(1, round(packets_per_s / queues)), held=False)
+            since = time.monotonic()
+            time.sleep(seconds)
+            passed = time.monotonic() - since
+            after = pages.drain()
+            pages.order(rate=0)
+        gone = {name: after[name] - before[name] for name in ("rx", "tx", "missed")}
+        return Load(gone["rx"] + gone["missed"], gone["missed"], gone["tx"], passed)
 
     def verify(self, seconds: float) -> Verdict:
         """Flood it with every frame looked at: TTL, checksums, MACs, next hop against the driver's own trie, VLAN, payload."""
-        raise NotImplementedError
+        pages = self.live.pages
+        with Thawed(self.live):
+            before = pages.drain()
+            pages.order(verify=True, rate=0, held=False)
+            time.sleep(seconds)
+            after = pages.drain()
+            pages.order(verify=False)
+        gone = {name: after[name] - before[name] for name in after}
+        faults = {name: gone[name] for name in FAULTS} | {"lost": gone["rx"] - gone["tx"] + gone["foreign"]}
+        return Verdict(gone["verified"], {name: n for name, n in faults.items() if n})
 
     def stop(self) -> None:
         """End the program and remove what it needed."""
-        raise NotImplementedError
+        self.live.stop()
+
+
+class Thawed:
+    """The program runs inside, and is held and frozen afterwards."""
+
+    def __init__(self, live: Live):
+        self.live = live
+
+    def __enter__(self) -> None:
+        self.live.thaw()
+
+    def __exit__(self, *_) -> None:
+        self.live.pages.drain()
+        self.live.freeze()
+
+
+def is_steady(samples: Sequence[float]) -> bool:
+    last = samples[-STEADY_OF:]
+    return len(last) == STEADY_OF and min(last) > 0 and max(last) - min(last) <= STEADY * max(last)
+
+
+def available_bytes() -> int:
+    line = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable"))
+    return int(line.split()[1]) * 1024
+
+
+def most_routes(case: Case, limit: int | None) -> int | None:
+    """Routes of a family that the kernel's and kamueed's memory has room for, where there are many tables; None: any number."""
+    if case.vrs == 1:
+        return limit
+    available = available_bytes()
+    room = int(available * MEMORY_SHARE / ROUTE_BYTES / case.vrs / len(case.families))
+    return room if limit is None else min(room, limit)
+
+
+def waited_ns(pid: int, cores: Sequence[int]) -> dict[str, int]:
+    """Time that the threads pinned to one of these cores were ready and did not run: somebody else had the core."""
+    found = {}
+    for task in Path(f"/proc/{pid}/task").glob("*"):
+        try:
+            if os.sched_getaffinity(int(task.name)) <= set(cores):
+                found[task.name] = int((task / "schedstat").read_text().split()[1])
+        except (OSError, IndexError):
+            continue          # it ended, or the kernel keeps no such statistics
+    return found
+
+
+class HugePages:
+    """Takes huge pages from the kernel as they are needed, and gives them back."""
+
+    def __init__(self, wanted: bool):
+        self.usable, self.taken = wanted and HUGE.exists(), 0
+
+    @staticmethod
+    def number(name: str) -> int:
+        return int((HUGE / name).read_text())
+
+    def add(self, pages: int) -> None:
+        before = self.number("nr_hugepages")
+        (HUGE / "nr_hugepages").write_text(str(max(0, before + pages)))
+        self.taken += self.number("nr_hugepages") - before
+
+    def reserve(self, mib: int) -> bool:
+        """Whether so many are free now."""
+        pages = (mib + 1) // 2 + 8
+        if self.usable and self.number("free_hugepages") < pages:
+            self.add(pages - self.number("free_hugepages"))
+        return self.usable and self.number("free_hugepages") >= pages
+
+    def restore(self) -> None:
+        if self.taken > 0:
+            self.add(-self.taken)
 
 
 class Bench:
     """The plugin, the tables and a private place for namespaces. A context manager: all is gone afterwards."""
 
-    def __init__(self, build: Path, kamueed: Path, work: Path, prefixes: Path | str | None = None, routes: int | None = None,
-                 huge: bool = True, force: bool = False, say: Callable[[str], None] = print):
-        """build: build directory (programs of bench/). prefixes: the full table's file, default: the one the feed finds or
-        makes; routes: at most so many of it. huge: take huge pages for the time of the Bench. force: never Disturbed."""
-        raise NotImplementedError
+    def __init__(self, build: Path, kamueed: Path, work: Path | None = None, prefixes: Path | str | None = None,
+                 routes: int | None = None, huge: bool = True, force: bool = False, say: Callable[[str], None] = print):
+        """build: build directory (programs of bench/). work: a directory on tmpfs, made when there is none. prefixes: the full
+        table's file, default: the one the feed finds or makes; routes: at most so many of each family. huge: take huge pages
+        for the time of the Bench. force: never Disturbed."""
+        self.build, self.kamueed, self.force, self.say, self.limit = build.resolve(), kamueed.resolve(), force, say, routes
+        self.work_given, self.prefixes_given, self.huge_wanted = work, prefixes, huge
+        self.tables: dict[tuple, tuple[Path, dict[int, int]]] = {}
+        self.serial = 0
+        self.full: Path | None = None
+
+    def __enter__(self) -> Bench:
+        self.must_be_possible()
+        self.plugin = builder.plugin(self.build, self.say)
+        own_namespaces()
+        self.work = self.work_given or Path(tempfile.mkdtemp(prefix="kr", dir="/dev/shm"))
+        self.huge = HugePages(self.huge_wanted)
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.huge.restore()
+        if self.work_given is None:
+            shutil.rmtree(self.work, ignore_errors=True)
+
+    def must_be_possible(self) -> None:
+        if os.geteuid():
+            raise Unavailable("root is needed (network namespaces, huge pages): sudo")
+        if len(os.sched_getaffinity(0)) < 2:
+            raise Unavailable("two cores are needed: one forwards, everything else is on the other")
+        if not shutil.which("dpdk-testpmd"):
+            raise Unavailable("no dpdk-testpmd, which measures the driver's own cost: apt-get install dpdk-dev")
+        busy = machine.busy_percent(1.0)
+        if busy > machine.BUSY_PERCENT:
+            text = f"the machine is busy: {busy:.0f} % of its cores; most: {'; '.join(machine.busiest())}"
+            if not self.force:
+                raise Disturbed(text)
+            self.say(f"warning: {text}")
+
+    # --- tables ---
+
+    def full_table(self) -> Path:
+        if self.full is None:
+            self.full = self.work / "full.txt"
+            given = ["--prefixes", str(self.prefixes_given)] if self.prefixes_given else []
+            done = subprocess.run([sys.executable, "-m", "kamuee.feed", "write", str(self.full), *given], capture_output=True, text=True,
+                                  env={**os.environ, "PYTHONPATH": str(ROOT / "cli")})
+            if done.returncode:
+                raise Unavailable(f"no full table: {done.stderr.strip()}")
+        return self.full
+
+    def prefixes(self, case: Case) -> tuple[Path, dict[int, int]]:
+        """The case's routes in a file of their own, and how many of each family."""
+        key = (case.table, case.families, case.vrs)
+        if key not in self.tables:
+            path = self.work / f"t{len(self.tables)}"
+            limit = most_routes(case, self.limit)
+            count = table.write_prefixes(self.full_table() if case.table == "full" else None, path, case.table, case.families, limit)
+            if limit != self.limit and limit in count.values():
+                self.say(f"{case.name}: only {limit:,} routes in each of {case.vrs} virtual routers: there is no memory for more")
+            self.tables[key] = path, count
+        return self.tables[key]
+
+    # --- programs ---
 
     def start(self, program: Program, case: Case) -> Run:
         """Returns when it is ready to forward; for kamueed, when its FIB holds the whole table."""
-        raise NotImplementedError
+        cores = sorted(os.sched_getaffinity(0))
+        if case.cores >= len(cores):
+            raise Unavailable(f"{case.name}: {case.cores} forwarding cores and one for the rest are more than the machine's {len(cores)}")
+        begun = time.monotonic()
+        for attempt in range(1, START_TRIES + 1):
+            try:
+                live = program.start(self.site(program, case, cores))
+                break
+            except Unavailable as error:
+                if NO_MEMORY not in str(error) or attempt == START_TRIES:
+                    raise           # else somebody took the huge pages first
+        self.say(f"{case.name}: {program.name} is ready: {time.monotonic() - begun:.1f} s")
+        return Run(live, case)
 
-    def run(self, program: Program, case: Case, seconds: float = 2.0, verify: bool = False) -> Rate:
+    def site(self, program: Program, case: Case, cores: Sequence[int]) -> Site:
+        self.serial += 1
+        work = self.work / str(self.serial)
+        work.mkdir()
+        prefixes, routes = self.prefixes(case)
+        common = traffic(case, program, prefixes)
+        pages = [work / f"p{port}" for port in range(case.ports)]
+        devargs = [f"net_replay{port},{common},index={port},page={page}" for port, page in enumerate(pages)]
+        if max(map(len, devargs)) > DEVARGS_MAX:
+            raise Unavailable(f"the path {work} is too long for devargs")
+        return Site(case=case, build=self.build, kamueed=self.kamueed, work=work, plugin=self.plugin, devargs=devargs, pages=pages,
+                    cores=cores[-case.cores:], main_core=cores[0], prefixes=prefixes, routes=routes, huge=self.huge.reserve, say=self.say)
+
+    def run(self, program: Program, case: Case, seconds: float = 2.0, verify_s: float = 0.0) -> Rate:
         """One program alone between two measurements of the floor. Disturbed when these differ by more than 10 %."""
-        return self.compare([program], case, seconds, 1, verify)[0]
+        return self.compare([program], case, seconds, 1, verify_s)[0]
 
-    def compare(self, programs: Sequence[Program], case: Case, seconds: float = 2.0, rounds: int = 3, verify: bool = False) -> list[Rate]:
-        """Programs in turns, `rounds` times, the floor before and after each round; a Rate for each, in their order.
-        Ratios are those of the first program to each other, round by round."""
-        raise NotImplementedError
+    def compare(self, programs: Sequence[Program], case: Case, seconds: float = 2.0, rounds: int = 3,
+                verify_s: float = 0.0) -> list[Rate]:
+        """Programs in turns, `rounds` times, the floor before and after each round; a Rate for each, in their order. Ratios are
+        those of the first program to each other, round by round. Afterwards every frame is looked at for verify_s seconds."""
+        runs: list[Run] = []
+        try:
+            for program in [testpmd("io"), *programs]:
+                runs.append(self.start(program, case))
+            rates, floors, waited = in_turns(runs[0], runs[1:], programs, case, seconds, rounds)
+            self.check_quiet(case, floors, max(waited, max(rate.waited for rate in rates)))
+            for run, program, rate in zip(runs[1:], programs, rates):
+                rate.routes = run.live.site.routes
+                if verify_s and program.routes:
+                    note_verdict(rate, run.verify(verify_s))
+            return rates
+        finally:
+            for run in reversed(runs):
+                run.stop()
+
+    def check_quiet(self, case: Case, floors: Sequence[float], waited: float) -> None:
+        text = disturbance(floors, waited)
+        if text and not self.force:
+            raise Disturbed(f"{case.name}: {text}")
+        if text:
+            self.say(f"warning: {case.name}: {text}")
+
+
+def in_turns(floor: Run, runs: Sequence[Run], programs: Sequence[Program], case: Case, seconds: float,
+             rounds: int) -> tuple[list[Rate], list[float], float]:
+    """The rates, the floor before, between and after the rounds, and what its core lost meanwhile."""
+    rates = [Rate(program.name, case, tsc_mhz=floor.tsc_mhz) for program in programs]
+    medians: list[list[float]] = [[] for _ in programs]
+    floors = [statistics.median(floor.measure(FLOOR_S))]
+    for _ in range(rounds):
+        for run, rate, median in zip(runs, rates, medians):
+            samples = run.measure(seconds)
+            rate.samples += samples
+            rate.waited = max(rate.waited, run.waited)
+            median.append(statistics.median(samples))
+        floors.append(statistics.median(floor.measure(FLOOR_S)))
+    for rate, median in zip(rates, medians):
+        rate.floor_mpps = statistics.median(floors)
+        if rate is not rates[0]:
+            rate.ratio = ratio(medians[0], median)
+    if len(rates) > 1:
+        rates[0].ratio = rates[1].ratio
+    return rates, floors, floor.waited
+
+
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
+    """Median of the rounds' own ratios: what disturbs a round disturbs both."""
+    each = [our / their for our, their in zip(ours, theirs) if their]
+    return statistics.median(each) if each else None
+
+
+def disturbance(floors: Sequence[float], waited: float) -> str:
+    """What speaks against the measurement; "" if nothing does."""
+    middle = statistics.median(floors)
+    if not middle or max(floors) - min(floors) > FLOOR_DRIFT * middle:
+        return f"the floor was between {min(floors):.1f} and {max(floors):.1f} Mpps: something else used the machine"
+    if waited > WAITED:
+        return f"the forwarding core worked for others {100 * waited:.0f} % of an interval"
+    return ""
+
+
+def note_verdict(rate: Rate, verdict: Verdict) -> None:
+    rate.verified, rate.faults, rate.bad = verdict.frames, verdict.faults, verdict.bad

@@ -26,11 +26,11 @@ OPERATION_TIMEOUT_S = 300
 
 # The leaves of the schema that are 64 bits wide and so arrive as strings; a test compares with the YANG.
 WIDE = frozenset("""
-    batches bursts busy-cycles bytes checked control-bytes cpu-time diverged drop-packets drops
-    engine-faults engine-rebuilds held held-packets idle-cycles imbalance inject inject-packets leaves messages neighbors nexthops
-    nodes overruns packets polls polls-idle punt punt-packets resyncs rib-bytes rib-routes
-    routes rss rules-ignored rx rx-bytes rx-errors rx-missed rx-no-buffer rx-packets swept tx
-    tx-bytes tx-errors tx-packets updates uptime value
+    batches bursts busy-cycles bytes calls checked control-bytes cpu-time cycles diverged drop-packets drops
+    engine-faults engine-rebuilds forbidden held held-packets idle-cycles imbalance inject inject-packets
+    leaves limited messages neighbors nexthops nodes overruns packets passed policed polls polls-idle punt
+    punt-packets queue-full resyncs rib-bytes rib-routes routes rss rules-ignored rx rx-bytes rx-errors
+    rx-missed rx-no-buffer rx-packets sent swept tx tx-bytes tx-errors tx-packets updates uptime used value
 """.split())
 
 

@@ -25,15 +25,18 @@ SHAPES = {
              "hop [" + _HOP + "]}]",
     "route-summary": "{vr, family, rib-routes, routes, " + _PROTOCOLS + "}",
     "neighbor": "[{vr, interface, address, mac, status, nexthop, held, gateway, in-use}]",
-    "thread": "[{name, role, core, cpu-time, queue [{port, queue, packets, bytes}], "
+    "thread": "[{name, role, core, socket, cpu-time, queue [{port, queue, packets, bytes, remote, depth, depth-max}], "
               "statistics {rx-packets, tx-packets, punt-packets, inject-packets, drop-packets, held-packets, "
-              "polls, polls-idle, bursts, busy-cycles, idle-cycles}}]",
+              "polls, polls-idle, bursts, busy-cycles, idle-cycles}, burst-size [{packets, bursts}], "
+              "stage [{name, calls, packets, cycles}]}]",
     "drops": "[{name, packets, severity, sentence, source, pps}]",
+    "punt": "[{class, rate, burst, queue, queued, passed, policed, queue-full}]",
+    "icmp": "{rate, burst, total-rate, total-burst, sent, limited, forbidden}",
     "ledger": "{rx, inject, tx, punt, held, drops, imbalance}",
     "fib": "[{vr, " + _FIB + "}]",
-    "vr": "[{name, id, namespace, table, synced, messages, batches, overruns, resyncs, swept, rules-ignored, "
+    "vr": "[{name, id, namespace, table, synced, messages, batches, overruns, resyncs, swept, diverged, rules-ignored, "
           "nexthops, neighbors, held, rib-bytes, fib [{" + _FIB + "}]}]",
-    "memory": "{rss, memory, pages, region [{name, bytes, pages}]}",
+    "memory": "{rss, memory, pages, region [{name, bytes, used, pages}]}",
     "version": "{version, dpdk-version, cli-version}",
     "system": "{" + _SYSTEM + "}",
     "running-config": "{line []}",
@@ -47,4 +50,4 @@ SHAPES = {
 
 # Shapes that are a list or container of the schema as it is.
 FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route", "neighbor": "neighbor",
-              "thread": "thread", "ledger": "ledger", "vr": "vr"}
+              "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr"}

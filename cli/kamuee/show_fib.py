@@ -19,7 +19,7 @@ FIB = (Column("VR"), Column("Family"), Column("Engine"), right("Prefixes"), righ
 VR = (Column("VR"), Column("Namespace"), right("Table"), Column("Synced"), right("IPv4"), right("IPv6"),
       right("Next hops"), right("Neighbors"), right("Resyncs", wide=True), right("Messages", wide=True),
       right("Batches", wide=True), right("Overruns", wide=True), right("Swept", wide=True),
-      right("Rules ignored", wide=True))
+      right("Diverged", wide=True), right("Rules ignored", wide=True))
 
 
 def fetch(context: Context, name: str | None) -> list[dict]:
@@ -73,7 +73,7 @@ def vr_row(router: dict) -> list[str | None]:
     return [router["name"], router.get("namespace") or None, text(router, "table"),
             render.yes_no(router.get("synced")), count(routes.get("ipv4")), count(routes.get("ipv6")),
             count(router.get("nexthops")), count(router.get("neighbors")), count(router.get("resyncs")),
-            *(count(router.get(name)) for name in ("messages", "batches", "overruns", "swept", "rules-ignored"))]
+            *(count(router.get(name)) for name in ("messages", "batches", "overruns", "swept", "diverged", "rules-ignored"))]
 
 
 def vr_details(router: dict) -> list[tuple[str, str | None]]:
@@ -93,4 +93,5 @@ def vr_details(router: dict) -> list[tuple[str, str | None]]:
             ("overruns", count(router.get("overruns"))),
             ("resyncs", count(router.get("resyncs"))),
             ("routes swept", count(router.get("swept"))),
+            ("routes diverged", count(router.get("diverged"))),
             ("rules ignored", count(router.get("rules-ignored")))]

@@ -8,7 +8,7 @@ from kamuee.grammar import Match
 from kamuee.render import Column, duration, iec, right
 from kamuee.show_port import text
 
-REGIONS = (Column("Region"), right("Size"), Column("Pages"))
+REGIONS = (Column("Region"), right("Reserved"), right("Used"), Column("Pages"))
 
 
 def version(context: Context, match: Match) -> None:
@@ -50,12 +50,12 @@ def dpdk_memory(found: dict) -> str | None:
 
 def memory(context: Context, match: Match) -> None:
     found = context.client.state("system")
-    regions = sorted(found.get("region", []), key=lambda region: -region.get("bytes", 0))
+    regions = sorted(found.get("region", []), key=lambda region: (-region.get("used", 0), -region.get("bytes", 0)))
     if context.options.json:
         context.json({"rss": found.get("rss"), "memory": found.get("memory"), "pages": found.get("pages"),
                       "region": regions})
         return
-    rows = [[region["name"], iec(region.get("bytes")), region.get("pages")] for region in regions]
+    rows = [[region["name"], iec(region.get("bytes")), iec(region.get("used")), region.get("pages")] for region in regions]
     context.lines(render.table(REGIONS, rows, context.width))
     context.line()
     context.lines(render.fields([("resident memory", iec(found.get("rss"))), ("DPDK memory", dpdk_memory(found))],

@@ -26,6 +26,17 @@
 #define MEMORY_MIN_MIB 64
 #define PCI_NOWHERE "ffff:ff:1f.7"
 
+#define SIMD "--force-max-simd-bitwidth="
+
+// Do the operator's own arguments begin with `option`?
+static bool asked_for(const struct eal_config *cfg, const char *option)
+{
+    for (const char *const *x = cfg->extra; x && *x; x++)
+        if (!strncmp(*x, option, strlen(option)))
+            return true;
+    return false;
+}
+
 static void add(struct eal_args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void add(struct eal_args *a, const char *fmt, ...)
 {
@@ -78,6 +89,8 @@ int eal_args_choose(const struct eal_config *cfg, const struct eal_machine *m, s
         add(a, "--no-shconf");
     }
     add(a, "--no-telemetry");
+    if (!asked_for(cfg, SIMD)) // DPDK's default is 256 even where the CPU has more
+        add(a, SIMD "512");
     add(a, "--log-level=%d", m->log_level);
     if (m->has_pci) {
         add(a, "-a");

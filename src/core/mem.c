@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/vec.h"
 
@@ -114,10 +115,31 @@ void mem_unmap(void *p, size_t bytes)
     munmap(p, mapped);
 }
 
+// Bytes of the mapping that are in memory.
+static size_t resident(char *p, size_t mapped)
+{
+    unsigned char in[4096]; // a flag for each page
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), n_pages = mapped / page, used = 0;
+
+    for (size_t at = 0; at < n_pages; at += sizeof in) {
+        size_t n = n_pages - at < sizeof in ? n_pages - at : sizeof in;
+
+        if (mincore(p + at * page, n * page, in))
+            return 0;
+        for (size_t i = 0; i < n; i++)
+            used += in[i] & 1 ? page : 0;
+    }
+    return used;
+}
+
 void mem_walk(void (*fn)(void *ctx, const struct mem_region *r), void *ctx)
 {
     pthread_mutex_lock(&lock);
-    vec_foreach(&entries, e)
+    vec_foreach(&entries, e) {
+        size_t used = resident(e->p, e->mapped);
+
+        e->region.used = used < e->region.bytes ? used : e->region.bytes; // the last page may be ours in part
         fn(ctx, &e->region);
+    }
     pthread_mutex_unlock(&lock);
 }

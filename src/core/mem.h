@@ -16,7 +16,8 @@ void mem_unmap(void *p, size_t bytes);
 
 struct mem_region {
     char name[32];
-    size_t bytes;
+    size_t bytes; // reserved
+    size_t used;  // of them in memory, that is, touched; filled in by mem_walk
     const char *pages; // "huge", "transparent", "plain"
 };
 void mem_walk(void (*fn)(void *ctx, const struct mem_region *r), void *ctx);

@@ -11,7 +11,7 @@
 
 struct sum {
     unsigned n;
-    size_t bytes;
+    size_t bytes, used;
     bool named;
 };
 
@@ -21,6 +21,8 @@ static void add(void *ctx, const struct mem_region *r)
 
     s->n++;
     s->bytes += r->bytes;
+    s->used += r->used;
+    assert_true(r->used <= r->bytes);
     s->named |= !strcmp(r->name, "test region");
     assert_true(!strcmp(r->pages, "huge") || !strcmp(r->pages, "transparent") ||
                 !strcmp(r->pages, "plain"));
@@ -40,12 +42,30 @@ static void region_is_zeroed_aligned_and_listed_until_unmapped(void **state)
         mem_walk(add, &s);
         assert_int_equal(s.n, 1);
         assert_int_equal(s.bytes, sizes[i]);
+        assert_true(s.used > 0);
         assert_true(s.named);
         mem_unmap(p, sizes[i]);
         memset(&s, 0, sizeof s);
         mem_walk(add, &s);
         assert_int_equal(s.n, 0);
     }
+}
+
+static void only_what_was_touched_is_used(void **state)
+{
+    const size_t bytes = 512u << 20; // more than huge pages are taken for
+    struct sum s = {0};
+    uint8_t *p = mem_map("test region", bytes);
+
+    assert_non_null(p);
+    mem_walk(add, &s);
+    assert_int_equal(s.used, 0);
+    memset(p + (100 << 20), 1, 8 << 20);
+    memset(&s, 0, sizeof s);
+    mem_walk(add, &s);
+    assert_in_range(s.used, 8 << 20, 12 << 20); // huge pages may take a little more
+    assert_int_equal(s.bytes, bytes);
+    mem_unmap(p, bytes);
 }
 
 static void empty_or_impossible_region_is_refused_with_errno(void **state)
@@ -60,6 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(region_is_zeroed_aligned_and_listed_until_unmapped),
+        cmocka_unit_test(only_what_was_touched_is_used),
         cmocka_unit_test(empty_or_impossible_region_is_refused_with_errno),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

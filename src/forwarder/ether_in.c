@@ -17,8 +17,8 @@
 // the first - IPv4 or IPv6; untagged, tagged, or with the tag taken off by the port -
 // loads what the check needs from where that kind has it, and checks all at once (lanes.h). What fits joins in4 or in6, the
 // rest goes into the next round. Traffic of one kind takes one round, and each further kind one
-// more; what no round has taken is looked at frame by frame. Frames of one flow are of one kind,
-// so flows keep their order.
+// more; what no round has taken is looked at frame by frame. Frames of one kind keep their order, so
+// flows do, unless some packets of a flow carry IPv4 options: within a burst these come after the others.
 //
 // When the port has found the IPv4 header checksums good, it is believed; otherwise
 // they are computed. Bytes behind the total length (Ethernet pads short frames) stay until
@@ -54,7 +54,7 @@ static void ether_control(struct forwarder *f, struct rte_mbuf *m, uint16_t ifac
         punt(f, m, iface, PUNT_ROUTING);
         return;
     case 0x888e: // 802.1X
-        punt(f, m, iface, PUNT_LOCAL);
+        punt(f, m, iface, PUNT_OTHER);
         return;
     }
     // 802.3 length, LLC of OSI network layers (DSAP, SSAP 0xfe, UI): IS-IS

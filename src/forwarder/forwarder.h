@@ -24,7 +24,5 @@ void forwarder_free(struct forwarder *f);
 // One poll of every receive queue of the plan and of the inject ring: the number of packets taken.
 // Everything taken is sent, dropped, or in a ring when it returns.
 unsigned forwarder_poll(struct forwarder *f);
-// ICMP errors caused by packets of one interface: at most `burst` at once and `per_s` a second; 0 = none.
-void forwarder_set_icmp_rate(struct forwarder *f, unsigned per_s, unsigned burst);
 
 #endif

@@ -38,7 +38,10 @@ struct forwarder {
     uint64_t now;                    // TSC at the start of the poll
     bool last_poll_busy;
     uint32_t tx_queued;              // packets in all of tx_pkt[][]
-    uint64_t icmp_interval, icmp_tolerance; // TSC; interval 0 = no ICMP errors
+    uint64_t lap;                    // TSC when the stage before this one was done; 0: this burst is not timed
+    uint32_t until_timed;            // bursts until the next timed one
+    uint32_t handed;                 // bit g: forwarder g was handed packets in this poll, and may sleep
+    bool punted;                     // this poll has put packets into the punt rings
     uint16_t icmp_id;                // IPv4 identification of the next error
     const struct lanes *lanes;       // vector code for this CPU
     struct arrivals rx;              // of the queue polled last
@@ -49,10 +52,10 @@ struct forwarder {
     struct burst resumed;            // back from neigh_manager, one family at a time
     struct burst fragment;           // pieces of one packet
     struct collect dead, hold, punt[PUNT_CLASS_N];
+    uint32_t punt_n;                 // packets in all of punt[]
     uint64_t tx_ports;               // bit p: tx_pkt[p] has packets
     uint64_t tx_word[PORT_MAX] __attribute__((aligned(64))); // of each port, see tx_word_n
     struct rte_mbuf *tx_pkt[PORT_MAX][COLLECT_MAX];
-    uint64_t icmp_tat[IFACE_MAX];    // theoretical arrival time of the next error's token, see icmp_error.c
 } __attribute__((aligned(64)));
 
 _Static_assert(PORT_MAX <= 64, "tx_ports");
@@ -108,8 +111,11 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i);
 int fragment4_copy(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t n_max, uint16_t mtu);
 
 // ICMP error about packet i of b to its source; says nothing when the rules or the rate forbid it. b->pkt[i] stays the caller's.
-void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint16_t mtu);
-void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t mtu);
+// `word`: the second one of the ICMP header, host order: the MTU, or a pointer (ICMPv4: in its highest byte).
+void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t word);
+void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t word);
+// The options of packet i of b, whose header is sound: why it is dropped, or DROP_NONE; `*up`: it goes to the control plane.
+enum drop_reason ip4_options(struct forwarder *f, struct burst *b, unsigned i, bool *up);
 
 // Ends packet `m`, which came in by (or was to leave by) `iface`, 0 = none.
 static inline void packet_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface,

@@ -10,36 +10,58 @@
 //   about an ICMP error, or what may be one; about a later fragment (IPv4)
 //   about a packet to a multicast or broadcast address, but for IPv6 packet too big
 //   to a source that is not one host: unspecified, multicast, link-local
-//   when the interface the packet came in by has no address to send it from
+//   when the router has no address to send it from
 //   about an error of our own (BURST_ORIGIN)
-//   faster than the interface's token bucket allows (RFC 1812 4.3.2.8, RFC 4443 2.4f)
+//   faster than the buckets of table/icmp.h allow (RFC 1812 4.3.2.8, RFC 4443 2.4f)
 //
-// The bucket is the GCRA form: one time stamp per interface, the time at which
-// the bucket would be full again. A token is there while that lies at most
-// icmp_tolerance ahead; taking it moves it icmp_interval on. No division, no refill.
+// It comes from an address of the interface by which the packet came in, so that
+// traceroute shows the way the packet took (RFC 1812 4.3.2.4); of an
+// interface without one, from the virtual router's own.
 #include "base/checksum.h"
 #include "forwarder/forwarder_priv.h"
 #include "forwarder/packet.h"
+#include "table/icmp.h"
 #include "table/iface.h"
+#include "table/vr.h"
 #include "forwarder/forbidden.h"
 
 #define ICMP_HDR 8u
 #define IP4_ERROR_MAX 576u
 #define IP6_ERROR_MAX 1280u
 #define ERROR_TTL 65 // 64 (RFC 1700) on the wire: the forwarding path takes one
-#define ERROR_TOS 0xc0 // precedence 6, RFC 1812 4.3.2.5
+#define ERROR_TOS 0xc0 // precedence 6 (RFC 1812 4.3.2.5), that is CS6 (RFC 2474)
 #define EXTENSIONS_MAX 8u // extension headers looked through
 
 enum { ICMP6_TOO_BIG_TYPE = 2, ICMP6_REDIRECT = 137 };
 
-static bool take_token(struct forwarder *f, uint16_t iface)
+// Whether an error is sent about a packet that came in by `iface`; `allowed`: by the rules.
+static bool may_send(struct forwarder *f, const struct burst *origin, uint16_t iface, bool allowed)
 {
-    uint64_t tat = f->icmp_tat[iface];
+    struct counter_icmp *c = &f->counter->icmp;
+    bool rate = allowed && origin->n < BURST_MAX && icmp_may_send(iface, f->now);
 
-    if (!f->icmp_interval || tat > f->now + f->icmp_tolerance)
-        return false;
-    f->icmp_tat[iface] = (tat > f->now ? tat : f->now) + f->icmp_interval;
-    return true;
+    c->forbidden += !allowed;
+    c->limited += allowed & !rate;
+    return rate;
+}
+
+static ip4_t source4(uint16_t iface)
+{
+    ip4_t own = iface_get(iface)->addr4;
+
+    return own ? own : vr_get(iface_get(iface)->vr)->addr4;
+}
+
+static bool is_set6(const uint8_t *a)
+{
+    return load64(a) | load64(a + 8);
+}
+
+static const uint8_t *source6(uint16_t iface)
+{
+    const uint8_t *own = iface_get(iface)->addr6;
+
+    return is_set6(own) ? own : vr_get(iface_get(iface)->vr)->addr6;
 }
 
 // Only these ICMP types are known not to be errors; anything else, or what can not be read, may be one.
@@ -89,7 +111,7 @@ static bool may_answer6(const uint8_t *ip, uint32_t readable, uint8_t type)
 {
     const uint8_t *src = ip + 8;
 
-    if (!(load64(src) | load64(src + 8)) || src[0] == 0xff || (src[0] == 0xfe && (src[1] & 0xc0) == 0x80))
+    if (!is_set6(src) || src[0] == 0xff || (src[0] == 0xfe && (src[1] & 0xc0) == 0x80))
         return false;
     if (ip[24] == 0xff && type != ICMP6_TOO_BIG_TYPE)
         return false;
@@ -123,16 +145,17 @@ static void send_error(struct forwarder *f, struct burst *origin, struct rte_mbu
     else
         memcpy(origin->dst6[i], origin->ip[i] + 24, 16);
     f->counter->inject++;
+    f->counter->icmp.sent++;
     f->counter->iface[iface].inject_packets++;
 }
 
-void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint16_t mtu)
+void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t word)
 {
     const uint8_t *about = b->ip[i];
-    ip4_t from = iface_get(b->iface[i])->addr4;
+    ip4_t from = source4(b->iface[i]);
+    bool allowed = b->kind != BURST_ORIGIN && from && may_answer4(about, packet_readable(b->pkt[i], about));
 
-    if (b->kind == BURST_ORIGIN || !from || f->origin4.n == BURST_MAX ||
-        !may_answer4(about, packet_readable(b->pkt[i], about)) || !take_token(f, b->iface[i]))
+    if (!may_send(f, &f->origin4, b->iface[i], allowed))
         return;
     struct rte_mbuf *m = quote_packet(b, i, IP4_HDR + ICMP_HDR, IP4_ERROR_MAX - IP4_HDR - ICMP_HDR);
     if (!m)
@@ -150,17 +173,17 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
     store16(ip + 10, checksum(ip, IP4_HDR));
     icmp[0] = type;
     icmp[1] = code;
-    store16(icmp + 6, rte_cpu_to_be_16(mtu));
+    store32(icmp + 4, rte_cpu_to_be_32(word));
     store16(icmp + 2, checksum(icmp, m->data_len - IP4_HDR));
     send_error(f, &f->origin4, m, b->iface[i]);
 }
 
-void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t mtu)
+void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t word)
 {
-    const uint8_t *about = b->ip[i], *from = iface_get(b->iface[i])->addr6;
+    const uint8_t *about = b->ip[i], *from = source6(b->iface[i]);
+    bool allowed = b->kind != BURST_ORIGIN && is_set6(from) && may_answer6(about, packet_readable(b->pkt[i], about), type);
 
-    if (b->kind == BURST_ORIGIN || !(load64(from) | load64(from + 8)) || f->origin6.n == BURST_MAX ||
-        !may_answer6(about, packet_readable(b->pkt[i], about), type) || !take_token(f, b->iface[i]))
+    if (!may_send(f, &f->origin6, b->iface[i], allowed))
         return;
     struct rte_mbuf *m = quote_packet(b, i, IP6_HDR + ICMP_HDR, IP6_ERROR_MAX - IP6_HDR - ICMP_HDR);
     if (!m)
@@ -168,7 +191,7 @@ void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
     uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *), *icmp = ip + IP6_HDR;
     uint32_t len = m->data_len - IP6_HDR;
     memset(ip, 0, IP6_HDR + ICMP_HDR);
-    ip[0] = 0x60;
+    ip[0] = 0x60 | ERROR_TOS >> 4;
     store16(ip + 4, rte_cpu_to_be_16((uint16_t)len));
     ip[6] = PROTO_ICMP6;
     ip[7] = ERROR_TTL;
@@ -176,7 +199,7 @@ void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
     memcpy(ip + 24, about + 8, 16);
     icmp[0] = type;
     icmp[1] = code;
-    store32(icmp + 4, rte_cpu_to_be_32(mtu));
+    store32(icmp + 4, rte_cpu_to_be_32(word));
     uint32_t sum = checksum_pseudo6(ip + 8, ip + 24, len, PROTO_ICMP6);
     store16(icmp + 2, checksum_finish(checksum_add(sum, icmp, len)));
     send_error(f, &f->origin6, m, b->iface[i]);

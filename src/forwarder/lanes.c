@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes.c - the choice, and the set for any machine: one packet after the other
+// lanes.c - the set for any machine: one packet after the other
 #include "forwarder/lanes_priv.h"
 
 #include <string.h>
-#ifdef LANES_X86
-#include <rte_cpuflags.h>
-#endif
 
 #include "forwarder/packet.h"
 #include "forwarder/forbidden.h"
@@ -137,33 +134,3 @@ static uint64_t take(struct burst *b, bool lower)
 }
 
 const struct lanes lanes_scalar = {.name = "scalar", .plain4 = plain4, .plain6 = plain6, .take = take};
-
-static bool have_avx512(void)
-{
-#ifdef LANES_X86
-    static const enum rte_cpu_flag_t need[] = {RTE_CPUFLAG_AVX512F, RTE_CPUFLAG_AVX512BW, RTE_CPUFLAG_AVX512DQ, RTE_CPUFLAG_AVX512VL};
-
-    for (unsigned i = 0; i < RTE_DIM(need); i++)
-        if (rte_cpu_get_flag_enabled(need[i]) <= 0)
-            return false;
-    return true;
-#else
-    return false;
-#endif
-}
-
-const struct lanes *lanes_of(const char *name)
-{
-#ifdef LANES_X86
-    if (!strcmp(name, "avx512"))
-        return have_avx512() ? &lanes_avx512 : NULL;
-#endif
-    return strcmp(name, "scalar") ? NULL : &lanes_scalar;
-}
-
-const struct lanes *lanes_choose(unsigned simd_bits)
-{
-    const struct lanes *wide = !simd_bits || simd_bits >= 512 ? lanes_of("avx512") : NULL;
-
-    return wide ? wide : &lanes_scalar;
-}

@@ -3,17 +3,16 @@
 //
 // Setting up and taking down happens here, before the first and after the last
 // packet, so this file may allocate and log; the poll (path.c) may not.
+#define ALLOW_EXPERIMENTAL_API // rte_vect_get_max_simd_bitwidth
 #include <errno.h>
 #include <rte_cycles.h>
+#include <rte_vect.h>
 
 #include "base/log.h"
 #include "core/mem.h"
 #include "core/rcu.h"
 #include "forwarder/forwarder_priv.h"
 #include "forwarder/idle.h"
-
-#define ICMP_PER_S 100u
-#define ICMP_BURST 50u
 
 static void burst_init(struct burst *b, enum burst_kind kind, uint8_t family)
 {
@@ -31,7 +30,7 @@ struct forwarder *forwarder_new(unsigned index)
     f->counter = counter_mine();
     f->used_mark = nexthop_used_mark[index];
     f->now = rte_rdtsc();
-    f->lanes = lanes_choose(0);
+    f->lanes = lanes_choose(rte_vect_get_max_simd_bitwidth());
     burst_init(&f->in4, BURST_TRANSIT, IP4);
     burst_init(&f->in6, BURST_TRANSIT, IP6);
     burst_init(&f->odd4, BURST_TRANSIT, IP4);
@@ -42,7 +41,6 @@ struct forwarder *forwarder_new(unsigned index)
     burst_init(&f->origin6, BURST_ORIGIN, IP6);
     burst_init(&f->resumed, BURST_RESUMED, IP4);
     burst_init(&f->fragment, BURST_TRANSIT, IP4);
-    forwarder_set_icmp_rate(f, ICMP_PER_S, ICMP_BURST);
     return f;
 }
 
@@ -51,10 +49,16 @@ void forwarder_free(struct forwarder *f)
     mem_unmap(f, sizeof *f);
 }
 
-void forwarder_set_icmp_rate(struct forwarder *f, unsigned per_s, unsigned burst)
+// Who was handed packets is awake as a rule. One that sleeps costs a write(): the only system call of a busy
+// forwarder, and at most one for each time that the other falls asleep.
+static void wake_others(struct forwarder *f)
 {
-    f->icmp_interval = per_s && burst ? rte_get_tsc_hz() / per_s : 0;
-    f->icmp_tolerance = f->icmp_interval * (burst ? burst - 1 : 0);
+    for (uint32_t rest = f->handed; rest; rest &= rest - 1)
+        waker_wake(&forwarder_slot[__builtin_ctz(rest)].waker);
+    if (f->punted)
+        waker_wake(&exchange_punt_waker);
+    f->handed = 0;
+    f->punted = false;
 }
 
 void forwarder_main(void *arg)
@@ -68,10 +72,12 @@ void forwarder_main(void *arg)
         log_error("forwarder: no memory: index=%u bytes=%zu errno=%d", index, sizeof *f, errno);
         return;
     }
-    idle_init(&idle);
+    idle_init(&idle, index);
     while (!__atomic_load_n(&slot->stop, __ATOMIC_ACQUIRE)) { // partner: control's store of stop
         unsigned taken = forwarder_poll(f);
         rcu_quiescent();
+        if (f->handed || f->punted)
+            wake_others(f);
         idle_after_poll(&idle, taken);
     }
     forwarder_free(f);

@@ -2,12 +2,15 @@
 // Exit punt: packets for the control plane, sorted into classes
 //
 // A frame goes up whole: with its Ethernet header, as it was received, but for
-// the VLAN tag, which the TAP of a sub-interface does not show. The class decides who
-// waits when the control plane is slow (strict priority, table/exchange.h): a
-// flood of pings must not cut BGP, so what keeps adjacencies up goes first, what keeps
-// neighbours second, the rest last.
+// the VLAN tag, which the TAP of a sub-interface does not show. The class
+// (table/punt.h) decides who waits and who is dropped when more comes than the
+// control plane can take: what ends a session first goes first, and a flood of
+// one class fills its own queue and spends its own rate. A class is given for
+// what a packet is, never for what its sender says it is worth: the DSCP counts
+// for nothing, and a BFD packet that may have come from afar is no BFD packet.
 #include "forwarder/forwarder_priv.h"
 #include "forwarder/packet.h"
+#include "forwarder/ttl.h"
 #include "forwarder/forbidden.h"
 
 void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_class class)
@@ -23,82 +26,112 @@ void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_cla
     if (c->n == COLLECT_MAX)
         punt_flush(f);
     c->pkt[c->n++] = m;
+    f->punt_n++;
+}
+
+// As many as the class may have waiting; the rest is dropped here, where it costs least.
+static void class_flush(struct forwarder *f, enum punt_class class)
+{
+    struct collect *c = &f->punt[class];
+    struct rte_ring *ring = exchange_punt[class];
+    uint32_t limit = __atomic_load_n(&punt_policy[class].limit.queue, __ATOMIC_RELAXED);
+    uint32_t used = rte_ring_count(ring), room = used < limit ? limit - used : 0;
+    uint32_t sent = rte_ring_enqueue_burst(ring, (void **)c->pkt, RTE_MIN(c->n, room), NULL);
+
+    for (uint32_t i = sent; i < c->n; i++)
+        packet_drop(f, c->pkt[i], packet_meta(c->pkt[i])->iface, DROP_PUNT_RING_FULL);
+    f->counter->punt_class[class].full += c->n - sent;
+    c->n = 0;
 }
 
 void punt_flush(struct forwarder *f)
 {
-    for (unsigned class = 0; class < PUNT_CLASS_N; class++) {
-        struct collect *c = &f->punt[class];
-        if (!c->n)
-            continue;
-        unsigned sent = rte_ring_enqueue_burst(exchange_punt[class], (void **)c->pkt, c->n, NULL);
-        for (unsigned i = sent; i < c->n; i++)
-            packet_drop(f, c->pkt[i], packet_meta(c->pkt[i])->iface, DROP_PUNT_RING_FULL);
-        c->n = 0;
-    }
+    if (likely(!f->punt_n))
+        return;
+    for (unsigned class = 0; class < PUNT_CLASS_N; class++)
+        if (f->punt[class].n)
+            class_flush(f, class);
+    f->punt_n = 0;
 }
 
-// Ports of the protocols that keep routing alive: BGP 179, LDP 646 (both), RIP 520 and RIPng 521, BFD 3784 (RFC 5881),
-// echo 3785, multihop 4784 (RFC 5883), S-BFD 7784.
+// BFD by its destination port. Of one hop (RFC 5881 5: control 3784, echo 3785; LAG RFC 7130: 6784) only with the TTL
+// that nobody further away can make arrive: the rest goes up too, but with the rest.
+static bool is_bfd(uint8_t ttl, uint16_t port_host)
+{
+    if (port_host == 4784 || port_host == 7784) // multihop (RFC 5883), seamless (RFC 7881)
+        return true;
+    return ttl == 255 && (port_host == 3784 || port_host == 3785 || port_host == 6784);
+}
+
+// TCP: BGP 179, MSDP 639, LDP 646. UDP: LDP 646, RIP 520, RIPng 521, Babel 6696.
 static bool is_routing_port(uint8_t proto, uint16_t port_host)
 {
     if (proto == PROTO_TCP)
-        return port_host == 179 || port_host == 646;
-    return port_host == 646 || port_host == 520 || port_host == 521 || port_host == 3784 ||
-           port_host == 3785 || port_host == 4784 || port_host == 7784;
+        return port_host == 179 || port_host == 639 || port_host == 646;
+    return port_host == 646 || port_host == 520 || port_host == 521 || port_host == 6696;
+}
+
+// `ports`: the first four bytes behind the IP headers.
+static enum punt_class class_of_ports(uint8_t proto, uint8_t ttl, const uint8_t *ports)
+{
+    uint16_t src = load16_host(ports), dst = load16_host(ports + 2);
+
+    if (proto == PROTO_UDP && is_bfd(ttl, dst))
+        return PUNT_BFD;
+    if (is_routing_port(proto, dst) || (proto == PROTO_TCP && is_routing_port(proto, src)))
+        return PUNT_ROUTING;
+    return PUNT_OTHER;
 }
 
 static bool is_routing_proto(uint8_t proto)
 {
-    return proto == PROTO_OSPF || proto == PROTO_PIM || proto == PROTO_VRRP || proto == PROTO_IGMP;
+    return proto == PROTO_OSPF || proto == PROTO_PIM || proto == PROTO_VRRP || proto == PROTO_EIGRP || proto == PROTO_RSVP;
 }
 
-static bool has_routing_port(uint8_t proto, const uint8_t *ports)
+static bool has_ports(uint8_t proto)
 {
-    if (proto == PROTO_TCP)
-        return is_routing_port(proto, load16_host(ports)) || is_routing_port(proto, load16_host(ports + 2));
-    return proto == PROTO_UDP && is_routing_port(proto, load16_host(ports + 2));
+    return proto == PROTO_TCP || proto == PROTO_UDP;
 }
-
-#define DSCP_CS6 48 // network control, RFC 2474
 
 void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface)
 {
     uint32_t hlen = (ip[0] & 15) * 4u;
     bool first = !(load16(ip + 6) & RTE_BE16(0x1fff)); // a later fragment has no ports
+    uint8_t proto = ip[9];
+    enum punt_class class = PUNT_OTHER;
 
-    if (is_routing_proto(ip[9]) || ip[1] >> 2 == DSCP_CS6 ||
-        (first && packet_readable(m, ip) >= hlen + 4 && has_routing_port(ip[9], ip + hlen)))
-        punt(f, m, iface, PUNT_ROUTING);
-    else
-        punt(f, m, iface, PUNT_LOCAL);
+    if (is_routing_proto(proto))
+        class = PUNT_ROUTING;
+    else if (proto == PROTO_IGMP)
+        class = PUNT_NEIGH;
+    else if (proto == PROTO_ICMP)
+        class = PUNT_ICMP;
+    else if (has_ports(proto) && first && packet_readable(m, ip) >= hlen + 4)
+        class = class_of_ports(proto, ttl_of(ip, IP4), ip + hlen);
+    punt(f, m, iface, class);
 }
 
-static bool is_nd(uint8_t type)
+// RS, RA, NS, NA, redirect (RFC 4861, with hop limit 255 only: 6.1, 7.1); IPv6's IGMP (RFC 2710, RFC 3810).
+static bool is_link_icmp6(uint8_t type, uint8_t hop_limit)
 {
-    return type >= 133 && type <= 137; // RS, RA, NS, NA, redirect (RFC 4861)
-}
-
-static bool is_mld(uint8_t type)
-{
-    return (type >= 130 && type <= 132) || type == 143; // RFC 2710, RFC 3810: IPv6's IGMP
+    return (type >= 133 && type <= 137 && hop_limit == 255) || (type >= 130 && type <= 132) || type == 143;
 }
 
 void punt_ip6(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface)
 {
     uint32_t readable = packet_readable(m, ip), at = IP6_HDR;
-    uint8_t proto = ip[6];
-    enum punt_class class = PUNT_LOCAL;
+    uint8_t proto = ip[6], hop_limit = ttl_of(ip, IP6);
+    enum punt_class class = PUNT_OTHER;
 
     if (proto == PROTO_HOPOPTS && readable >= at + 8) { // MLD hides behind a router alert
         proto = ip[at];
         at += 8u * (ip[at + 1] + 1u);
     }
-    if (is_routing_proto(proto) || (load16_host(ip) >> 6 & 63) == DSCP_CS6)
+    if (is_routing_proto(proto))
         class = PUNT_ROUTING;
-    else if (readable >= at + 4 && proto == PROTO_ICMP6)
-        class = is_nd(ip[at]) ? PUNT_NEIGH : is_mld(ip[at]) ? PUNT_ROUTING : PUNT_LOCAL;
-    else if (readable >= at + 4 && has_routing_port(proto, ip + at))
-        class = PUNT_ROUTING;
+    else if (proto == PROTO_ICMP6)
+        class = readable > at && is_link_icmp6(ip[at], hop_limit) ? PUNT_NEIGH : PUNT_ICMP;
+    else if (has_ports(proto) && readable >= at + 4)
+        class = class_of_ports(proto, hop_limit, ip + at);
     punt(f, m, iface, class);
 }

@@ -62,6 +62,7 @@ static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, str
         *packet_meta(pkt[i]) = (struct packet_meta){.port = port, .kind = INJECT_TX};
     unsigned sent = rte_ring_enqueue_burst(exchange_inject[owner], (void **)pkt, n, NULL);
     tx_drop(f, port, pkt + sent, n - sent, DROP_INJECT_RING_FULL);
+    f->handed |= 1u << owner;
 }
 
 static void tx_port(struct forwarder *f, uint16_t port)

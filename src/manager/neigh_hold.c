@@ -47,6 +47,8 @@ static void send(struct rte_mbuf *m, uint32_t nexthop)
         count_drop(DROP_INJECT_NO_FORWARDER, m);
     else if (rte_ring_enqueue(exchange_inject[home], m))
         count_drop(DROP_INJECT_RING_FULL, m);
+    else
+        waker_wake(&forwarder_slot[home].waker);
 }
 
 static struct rte_mbuf *dequeue(struct neigh *n)

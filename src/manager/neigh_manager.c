@@ -431,9 +431,16 @@ void neigh_vr_gone(struct rib_vr *v)
     neigh_each(v->id, forget, NULL);
 }
 
+bool neigh_is_ours(const struct neigh *n)
+{
+    const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
+
+    return l && l->iface;
+}
+
 static void count_one(void *ctx, struct neigh *n)
 {
-    *(uint32_t *)ctx += n->in_kernel;
+    *(uint32_t *)ctx += neigh_is_ours(n);
 }
 
 uint32_t neigh_count(int vr)

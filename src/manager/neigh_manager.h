@@ -95,7 +95,8 @@ bool neigh_is_used(const struct neigh *n); // by traffic, lately
 void neigh_pending_add(struct neigh *n);
 void neigh_pending_del(struct neigh *n);
 void neigh_pending_tick(uint64_t now_ns); // resolutions that took too long
-uint32_t neigh_count(int vr); // -1 = all
+bool neigh_is_ours(const struct neigh *n); // on a link of one of our interfaces: what `show neighbor` lists
+uint32_t neigh_count(int vr); // of ours; -1 = all
 void neigh_each(int vr, void (*fn)(void *ctx, struct neigh *n), void *ctx);
 
 #endif

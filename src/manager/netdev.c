@@ -163,25 +163,45 @@ static bool is_our_socket(const struct netdev *n, int fd, uint64_t cookie)
     return !getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &other, &size) && other == cookie;
 }
 
-uint64_t netdev_missed(struct netdev *n)
+// The driver opens its sockets queue by queue, so in the order of their numbers. It opens them once, before the port starts.
+static void find_sockets(struct netdev *n)
 {
     uint64_t cookie = 0;
     socklen_t size = sizeof cookie;
     struct dirent *e;
     DIR *d;
 
-    if (!n->name[0] || getsockopt(n->sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ||
+    if (n->n_rx_fd || !n->name[0] || getsockopt(n->sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ||
         !(d = opendir("/proc/self/fd")))
-        return n->missed;
-    while ((e = readdir(d))) {
-        struct tpacket_stats st = {0};
+        return;
+    while ((e = readdir(d)) && n->n_rx_fd < QUEUE_MAX) {
         int fd = atoi(e->d_name);
-        size = sizeof st;
-        if (is_our_socket(n, fd, cookie) && !getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &st, &size))
-            n->missed += st.tp_drops; // the kernel begins again at 0
+        if (!is_our_socket(n, fd, cookie))
+            continue;
+        unsigned i = n->n_rx_fd++;
+        for (; i && n->rx_fd[i - 1] > fd; i--)
+            n->rx_fd[i] = n->rx_fd[i - 1];
+        n->rx_fd[i] = fd;
     }
     closedir(d);
+}
+
+uint64_t netdev_missed(struct netdev *n)
+{
+    find_sockets(n);
+    for (unsigned i = 0; i < n->n_rx_fd; i++) {
+        struct tpacket_stats st = {0};
+        socklen_t size = sizeof st;
+        if (!getsockopt(n->rx_fd[i], SOL_PACKET, PACKET_STATISTICS, &st, &size))
+            n->missed += st.tp_drops; // the kernel begins again at 0
+    }
     return n->missed;
+}
+
+int netdev_rx_fd(struct netdev *n, uint16_t queue)
+{
+    find_sockets(n);
+    return queue < n->n_rx_fd ? n->rx_fd[queue] : -1;
 }
 
 bool netdev_has_carrier(const struct netdev *n)

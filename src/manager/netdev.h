@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "table/limits.h"
+
 struct netdev {
     char name[16]; // "" = the port has none
     int sock;      // for ioctls in its namespace
@@ -19,6 +21,8 @@ struct netdev {
     bool was_up;
     int was_mtu;
     uint64_t missed; // by packet sockets on it, so far
+    int rx_fd[QUEUE_MAX]; // our packet sockets on it; found when first asked for
+    unsigned n_rx_fd;
 };
 
 // Current namespace is the device's. 0, or -ENODEV and others with a sentence.
@@ -28,6 +32,8 @@ int netdev_set_mtu(const struct netdev *n, uint16_t mtu); // 0 or -errno
 bool netdev_was_replaced(const struct netdev *n); // another interface has its name now: sockets on it are deaf
 // Frames that the rings of our packet sockets on it had no room for: DPDK's driver does not look.
 uint64_t netdev_missed(struct netdev *n);
+// Packet socket of the driver's receive queue: readable when a frame is in its ring. -1: the driver has none.
+int netdev_rx_fd(struct netdev *n, uint16_t queue);
 bool netdev_has_carrier(const struct netdev *n);  // up and running
 
 #endif

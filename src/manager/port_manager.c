@@ -491,6 +491,14 @@ unsigned port_manager_list(char (*name)[16], unsigned max)
     return n;
 }
 
+int port_manager_rx_fd(uint16_t id, uint16_t queue)
+{
+    vec_foreach(&ports, p)
+        if ((*p)->open && (*p)->device.id == id)
+            return netdev_rx_fd(&(*p)->device.netdev, queue);
+    return -1;
+}
+
 int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value), void *ctx)
 {
     struct managed_port *p = find(name);

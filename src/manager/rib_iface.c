@@ -14,6 +14,7 @@
 #include "manager/neigh_manager.h"
 #include "manager/rib.h"
 #include "table/iface.h"
+#include "table/vr.h"
 
 void rib_iface_bind(struct rib_vr *v, uint16_t iface)
 {
@@ -76,11 +77,38 @@ static void write_addr6(uint8_t to[16], const struct rib_address *a)
         memcpy(to, a ? a->addr.b : none, 16);
 }
 
+// Has `b` a better claim than `a` to give the router its address? The loopback device first, then the lowest ifindex.
+static bool is_better(const struct rib_link *a, const struct rib_link *b)
+{
+    bool lo_a = a && !strcmp(a->name, "lo"), lo_b = !strcmp(b->name, "lo");
+
+    return !a || (lo_b != lo_a ? lo_b : b->ifindex < a->ifindex);
+}
+
+// The address of the virtual router where an interface has none.
+static const struct rib_address *router_address(struct rib_vr *v, uint8_t family)
+{
+    struct rib_link *l, *best = NULL;
+
+    map_each(&v->link, l) if (primary(l, family, RT_SCOPE_UNIVERSE) && is_better(best, l)) best = l;
+    return best ? primary(best, family, RT_SCOPE_UNIVERSE) : NULL;
+}
+
+static void router_addresses(struct rib_vr *v)
+{
+    const struct rib_address *a = router_address(v, IP4);
+    struct vr *vr = vr_get(v->id);
+
+    __atomic_store_n(&vr->addr4, a ? a->addr.ip4 : 0, __ATOMIC_RELAXED);
+    write_addr6(vr->addr6, router_address(v, IP6));
+}
+
 void rib_iface_addresses(struct rib_vr *v, const struct rib_link *l)
 {
     const struct rib_address *a;
     struct iface *i;
 
+    router_addresses(v);
     if (!l->iface)
         return;
     i = iface_get(l->iface);

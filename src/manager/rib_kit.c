@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -40,6 +41,7 @@ unsigned kit_reports, kit_gone;
 static struct event_base *loop;
 static pid_t peer;
 static struct vr *vr; // asked about
+static sem_t stalled, stall_end; // rib_manager stands still; it may go on
 
 // Control's end of what rib_manager reports: in the daemon, iface_manager.c.
 void iface_manager_kernel_event(const struct iface_kernel_event *e)
@@ -83,6 +85,8 @@ void kit_init(void)
     rcu_thread_register();
     rcu_offline();
     bug_on(counter_init() || iface_table_init() || nexthop_table_init() || vr_table_init() || plan_init());
+    sem_init(&stalled, 0, 0);
+    sem_init(&stall_end, 0, 0);
     loop = event_base_new();
     bug_on(!loop || mailbox_open(loop));
 }
@@ -171,16 +175,23 @@ static void peer_start(void)
     close(up[1]);
 }
 
-static void nap(void *arg)
+static void stall(void *arg)
 {
-    struct timespec t = {.tv_sec = (uintptr_t)arg / 1000, .tv_nsec = (uintptr_t)arg % 1000 * 1000000};
-
-    nanosleep(&t, NULL);
+    sem_post(&stalled);
+    while (sem_wait(&stall_end) && errno == EINTR)
+        ;
 }
 
-void kit_stall(unsigned ms)
+void kit_stall(void)
 {
-    bug_on(mailbox_post(ROLE_RIB_MANAGER, nap, (void *)(uintptr_t)ms));
+    bug_on(mailbox_post(ROLE_RIB_MANAGER, stall, NULL));
+    while (sem_wait(&stalled) && errno == EINTR)
+        ;
+}
+
+void kit_go_on(void)
+{
+    sem_post(&stall_end);
 }
 
 void kit_run(unsigned ms)
@@ -240,11 +251,7 @@ void kit_open_with(size_t receive_bytes)
     bug_on(rib_manager_vr_add(vr->id, -1, 254));
     iface_up(1);
     iface_up(2);
-    for (int i = 0; i < 300 && !s.synced; i++) {
-        kit_run(10);
-        kit_stats(&s);
-    }
-    assert_true(s.synced);
+    kit_eventually((kit_stats(&s), s.synced));
 }
 
 void kit_open(void)
@@ -329,22 +336,15 @@ const char *kit_fib(const char *text)
     return buf;
 }
 
-bool kit_expect_within(const char *addr, const char *what, unsigned ms)
+void kit_expect(const char *addr, const char *what)
 {
-    uint64_t until = clock_now_ns() + ms * NS_PER_MS;
+    uint64_t until = clock_now_ns() + KIT_PATIENCE_MS * NS_PER_MS;
 
     while (strcmp(kit_fib(addr), what)) {
         if (clock_now_ns() >= until)
-            return false;
+            fail_msg("FIB for %s is \"%s\", expected \"%s\"", addr, kit_fib(addr), what);
         kit_run(2);
     }
-    return true;
-}
-
-void kit_expect(const char *addr, const char *what)
-{
-    if (!kit_expect_within(addr, what, 3000))
-        fail_msg("FIB for %s is \"%s\", expected \"%s\"", addr, kit_fib(addr), what);
 }
 
 struct answer {
@@ -359,7 +359,7 @@ struct answer {
 
 static void await(struct answer *a)
 {
-    uint64_t until = clock_now_ns() + 20 * NS_PER_S;
+    uint64_t until = clock_now_ns() + KIT_PATIENCE_MS * NS_PER_MS;
 
     while (!a->there && clock_now_ns() < until)
         kit_run(1);
@@ -406,14 +406,9 @@ uint64_t kit_audit(void)
 
 void kit_expect_derived(const struct rib_stats *before)
 {
-    struct rib_stats s = *before;
-    uint64_t until = clock_now_ns() + 5 * NS_PER_S;
+    struct rib_stats s;
 
-    while (s.resyncs == before->resyncs && clock_now_ns() < until) {
-        kit_run(10);
-        kit_stats(&s);
-    }
-    assert_true(s.resyncs > before->resyncs);
+    kit_eventually((kit_stats(&s), s.resyncs > before->resyncs));
     assert_int_equal(s.swept, before->swept);
     assert_int_equal(s.diverged, before->diverged);
     assert_int_equal(kit_audit(), 0);

@@ -57,16 +57,15 @@ static const char *state_name(const struct neigh *n)
 static void add_neigh(void *ctx, struct neigh *n)
 {
     struct neigh_question *q = ctx;
-    const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
     struct neigh_row *row;
 
-    if (!l || !l->iface)
+    if (!neigh_is_ours(n))
         return;
     row = vec_push(&q->row);
     memset(row, 0, sizeof *row);
     row->vr = n->vr->id;
     row->addr = n->addr;
-    memcpy(row->iface, l->name, sizeof row->iface);
+    memcpy(row->iface, rib_link_find(n->vr, n->ifindex)->name, sizeof row->iface);
     if (n->has_mac)
         memcpy(row->mac, n->mac, 6);
     row->state = state_name(n);

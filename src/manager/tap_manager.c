@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_manager.c - the thread between the TAPs and the forwarders
 //
-//     punt rings --strict class order--> write() to the TAP      up.    tap_punt
-//     TAPs --epoll, read()--> inject ring of the port's forwarder       tap_inject
+//     punt rings --strict class order, policed--> write() to the TAP      up.    punt_round
+//     TAPs --epoll, read()--> inject ring of the port's forwarder                inject_round
 //
-// Strictness is per batch: before each batch of BATCH packets the classes are
-// looked at from the best one down, so a routing packet waits for at most one batch
-// of others. Both directions get the same budget per round.
+// Strictness is per batch: before each batch of PUNT_BATCH packets the classes are
+// looked at from the best one down, so a packet waits for at most one batch of a lower
+// class. A class that is over its rate (table/punt.h) has one batch of it dropped and is
+// then left alone for the round, so that its flood takes no time from the classes below;
+// what comes meanwhile finds its queue full. Both directions get the same budget per round.
 //
-// Forwarders must not make system calls, so nobody wakes this thread when a
-// packet is punted: it looks again after at most 100 us while there is traffic, and
-// 1 ms when there was none for a while. Frames from the kernel wake it at once.
+// While there is traffic this thread looks at the rings at least every 100 us, so that
+// forwarders need not wake it: they make no system calls. When there was none for a while it
+// sleeps, and is woken by the first punted packet (exchange_punt_waker), by frames from the
+// kernel, and by calls of control.
 // The inject ring's free room limits how much is read: what does not fit
 // waits in the kernel's queue, where TCP notices.
 #include "manager/tap_manager.h"
@@ -18,6 +21,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <rte_cycles.h>
 #include <rte_mbuf.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,12 +41,15 @@
 #include "table/iface.h"
 #include "table/limits.h"
 #include "table/plan.h"
+#include "table/punt.h"
 
 #define BATCH 64
+#define PUNT_BATCH 32
 #define BUDGET 512                          // packets per round and direction
 #define ACTIVE_NS (20 * NS_PER_MS)          // traffic this lately: look often
 #define WAIT_ACTIVE_NS (100 * NS_PER_US)
-#define WAIT_IDLE_NS (1 * NS_PER_MS)
+#define WAIT_IDLE_NS (10 * NS_PER_MS)       // unless woken
+#define ID_WAKER IFACE_MAX                   // in the epoll set, beside interface ids
 #define FRAME_MAX 65550                     // the largest a TAP can carry
 #define CALL_MS 5000
 
@@ -54,6 +61,7 @@ static struct counter_block *counter;
 static struct rte_mbuf *stash[BATCH]; // empty buffers for the next reads
 static unsigned n_stash;
 static uint8_t overflow[FRAME_MAX]; // of a frame that does not fit one buffer
+static uint64_t bucket[PUNT_CLASS_N];
 
 // --- to the kernel ---
 
@@ -73,37 +81,60 @@ static ssize_t write_frame(int fd, const struct rte_mbuf *m)
     return writev(fd, iov, n);
 }
 
-static void punt_one(struct rte_mbuf *m)
+static void punt_drop(const struct rte_mbuf *m, enum drop_reason reason)
+{
+    counter->drop[reason]++;
+    counter->iface[packet_meta((struct rte_mbuf *)m)->iface % IFACE_MAX].drop_packets++;
+}
+
+static void punt_one(struct rte_mbuf *m, enum punt_class class)
 {
     uint16_t id = packet_meta(m)->iface % IFACE_MAX;
-    struct counter_iface *c = &counter->iface[id];
 
     if (tap_fd[id] < 0) {
-        counter->drop[DROP_PUNT_NO_TAP]++;
-        c->drop_packets++;
+        punt_drop(m, DROP_PUNT_NO_TAP);
     } else if (write_frame(tap_fd[id], m) < 0) { // its queue is full, or the operator set it down
-        counter->drop[DROP_PUNT_TAP]++;
-        c->drop_packets++;
+        punt_drop(m, DROP_PUNT_TAP);
     } else {
         counter->punt++;
-        c->punt_packets++;
+        counter->punt_class[class].passed++;
+        counter->iface[id].punt_packets++;
     }
 }
 
-// A batch of the best class that has one; the number of packets.
-static unsigned punt_batch(void)
+// A batch of one class: how many packets. False in *within: the class is over its rate, and the rest of the batch is dropped.
+static unsigned punt_batch(enum punt_class class, bool *within)
 {
-    struct rte_mbuf *m[BATCH];
-    unsigned n = 0;
+    struct rte_mbuf *m[PUNT_BATCH];
+    unsigned n = rte_ring_dequeue_burst(exchange_punt[class], (void **)m, PUNT_BATCH, NULL), i = 0;
+    uint64_t now = rte_rdtsc();
 
-    for (unsigned c = 0; c < PUNT_CLASS_N && !n; c++)
-        n = rte_ring_dequeue_burst(exchange_punt[c], (void **)m, BATCH, NULL);
     __atomic_store_n(&counter->held, n, __ATOMIC_RELAXED);
-    for (unsigned i = 0; i < n; i++)
-        punt_one(m[i]);
+    for (; i < n && bucket_take(&bucket[class], &punt_policy[class].rate, now); i++)
+        punt_one(m[i], class);
+    *within = i == n;
+    counter->punt_class[class].policed += n - i;
+    for (; i < n; i++)
+        punt_drop(m[i], DROP_PUNT_POLICED);
     __atomic_store_n(&counter->held, 0, __ATOMIC_RELAXED);
     rte_pktmbuf_free_bulk(m, n);
     return n;
+}
+
+// Batches of the best class that has one and is within its rate, until the budget is spent; the number of packets.
+static unsigned punt_round(void)
+{
+    bool over[PUNT_CLASS_N] = {false};
+    unsigned total = 0, c = 0;
+
+    while (c < PUNT_CLASS_N && total < BUDGET) {
+        bool within = true;
+        unsigned n = over[c] ? 0 : punt_batch(c, &within);
+        over[c] |= !within;
+        total += n;
+        c = n ? 0 : c + 1; // after each batch from the best one again
+    }
+    return total;
 }
 
 // --- from the kernel ---
@@ -207,6 +238,7 @@ static unsigned inject_batch(int fd, uint16_t id)
         *packet_meta(m[i]) = (struct packet_meta){
             .iface = id, .port = iface->port, .vr = iface->vr, .kind = INJECT_FRAME};
     unsigned sent = rte_ring_enqueue_burst(exchange_inject[home], (void **)m, n, NULL);
+    waker_wake(&forwarder_slot[home].waker);
     for (unsigned i = sent; i < n; i++) { // others filled it meanwhile
         inject_drop(id, DROP_INJECT_RING_FULL);
         rte_pktmbuf_free(m[i]);
@@ -223,36 +255,46 @@ static void tap_forget(uint16_t id)
     tap_fd[id] = -1;
 }
 
-// Waits at most wait_ns for frames of the kernel and takes them; the number of frames.
-static unsigned inject_round(uint64_t wait_ns)
+// Waits at most wait_ns for frames of the kernel and takes them. False: nothing came, and nobody woke us.
+static bool inject_round(uint64_t wait_ns)
 {
     struct epoll_event e[BUDGET / BATCH];
     struct timespec t = {.tv_nsec = (long)wait_ns};
     int n = epoll_pwait2(epoll_fd, e, BUDGET / BATCH, &t, NULL);
     unsigned n_read = 0;
+    bool woken = false;
 
     for (int i = 0; i < n; i++) {
         uint16_t id = (uint16_t)e[i].data.u32;
-        if (e[i].events & EPOLLIN)
+        if (id == ID_WAKER)
+            woken = true;
+        else if (e[i].events & EPOLLIN)
             n_read += inject_batch(tap_fd[id], id);
         else // the TAP was deleted; iface_manager hears of it from the kernel and gives us a new one
             epoll_ctl(epoll_fd, EPOLL_CTL_DEL, tap_fd[id], NULL);
     }
-    if (n > 0 && !n_read) // no room in the inject rings: frames wait, and epoll would not
+    if (n > 0 && !n_read && !woken) // no room in the inject rings: frames wait, and epoll would not
         clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50 * NS_PER_US}, NULL);
-    return n_read;
+    return n_read || woken;
 }
 
 // --- the thread ---
+
+// After a while without traffic: until somebody has something for us.
+static bool sleep_round(void)
+{
+    waker_prepare(&exchange_punt_waker);
+    bool came = inject_round(exchange_punted() ? 0 : WAIT_IDLE_NS);
+    waker_done(&exchange_punt_waker);
+    return came;
+}
 
 static void rounds(struct event_base *loop)
 {
     uint64_t last_traffic = 0, last_mail = 0;
 
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-        unsigned n = 0;
-        for (unsigned k = 1; k && n < BUDGET;)
-            n += k = punt_batch();
+        unsigned n = punt_round();
         uint64_t now = clock_now_ns();
         if (now - last_mail > NS_PER_MS) {
             event_base_loop(loop, EVLOOP_NONBLOCK); // the mailbox
@@ -260,10 +302,8 @@ static void rounds(struct event_base *loop)
         }
         if (n)
             last_traffic = now;
-        uint64_t wait = n >= BUDGET                          ? 0
-                        : now - last_traffic < ACTIVE_NS     ? WAIT_ACTIVE_NS
-                                                             : WAIT_IDLE_NS;
-        if (inject_round(wait))
+        bool idle = now - last_traffic >= ACTIVE_NS;
+        if (idle ? sleep_round() : inject_round(n < BUDGET ? WAIT_ACTIVE_NS : 0))
             last_traffic = clock_now_ns();
     }
 }
@@ -310,6 +350,9 @@ int tap_manager_start(void)
     tap_fd = malloc(IFACE_MAX * sizeof *tap_fd);
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     int r = !tap_fd ? -ENOMEM : epoll_fd < 0 ? -errno : 0;
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = ID_WAKER};
+    if (!r && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, exchange_punt_waker.fd, &e))
+        r = -errno;
     for (unsigned i = 0; !r && i < IFACE_MAX; i++)
         tap_fd[i] = -1;
     if (!r)
@@ -365,6 +408,7 @@ static int tap_call(uint16_t iface, int fd)
     if (!c)
         return -ENOMEM;
     *c = (struct tap_call){.iface = iface, .fd = fd};
+    waker_wake(&exchange_punt_waker); // or the call would wait until it looks at its mailbox
     int r = mailbox_call(ROLE_TAP_MANAGER, tap_call_run, c, CALL_MS);
     if (r == -ETIMEDOUT) {
         log_error("tap_manager: does not answer: iface=%u", iface); // and may run the call later: keep *c

@@ -19,10 +19,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/vec.h"
 #include "manager/plan_compute.h"
+#include "manager/port_manager.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/port.h"
@@ -104,6 +106,17 @@ static void plan_free(struct rcu_retired *r)
     free(r); // `retired` is the first member
 }
 
+// What a forwarder can sleep on instead of polling, for as many of its queues as have it.
+static void find_wait_fds(struct plan *plan)
+{
+    plan->n_wait = 0;
+    for (unsigned i = 0; i < plan->n_rx; i++) {
+        int fd = port_manager_rx_fd(plan->rx[i].port, plan->rx[i].queue);
+        if (fd >= 0)
+            plan->wait_fd[plan->n_wait++] = fd;
+    }
+}
+
 static void publish(unsigned f, const struct plan *plan)
 {
     struct plan *old = forwarder_slot[f].plan, *copy = NULL;
@@ -116,8 +129,10 @@ static void publish(unsigned f, const struct plan *plan)
         copy = malloc(sizeof *copy);
         bug_on(!copy);
         *copy = *plan;
+        find_wait_fds(copy);
     }
     rcu_publish(&forwarder_slot[f].plan, copy);
+    waker_wake(&forwarder_slot[f].waker);
     if (old)
         rcu_retire(&old->retired, plan_free);
 }
@@ -168,6 +183,7 @@ static void forwarder_stop(unsigned f)
     publish(f, NULL);
     __atomic_store_n(&forwarder_slot[f].running, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&forwarder_slot[f].stop, 1, __ATOMIC_RELEASE); // partner: forwarder_main
+    waker_wake(&forwarder_slot[f].waker);
     thread_join(threads[f]);
     threads[f] = NULL;
     log_info("thread_manager: forwarder stopped: forwarder=%u", f);
@@ -288,6 +304,25 @@ void thread_manager_set_idle(enum idle_mode mode)
 {
     thread_must_be(ROLE_CONTROL);
     __atomic_store_n(&plan_idle_mode, (uint8_t)mode, __ATOMIC_RELAXED);
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        waker_wake(&forwarder_slot[f].waker);
+}
+
+static int core_socket(int core)
+{
+    char path[64];
+
+    for (int node = 0; core >= 0 && node < RTE_MAX_NUMA_NODES; node++) {
+        snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpu%d", node, core);
+        if (!access(path, F_OK))
+            return node;
+    }
+    return -1;
+}
+
+int thread_manager_port_socket(uint16_t port)
+{
+    return rte_eth_dev_socket_id(port);
 }
 
 unsigned thread_manager_list(struct thread_state *s, unsigned max)
@@ -306,6 +341,7 @@ unsigned thread_manager_list(struct thread_state *s, unsigned max)
                                                                   : ROLE_CONTROL;
         s[n] = (struct thread_state){.role = thread_role_name(role),
                                      .core = thread_cpu(t),
+                                     .socket = core_socket(thread_cpu(t)),
                                      .cpu_time_ns = thread_cpu_time_ns(t),
                                      .slot = slot,
                                      .forwarder = forwards ? (int)(slot - THREAD_SLOT_FORWARDER) : -1};

@@ -37,12 +37,14 @@ struct thread_state {
     char name[16];
     const char *role;
     int core; // -1 = the slow cores
+    int socket; // NUMA node of the core, -1 = none or not known
     uint64_t cpu_time_ns;
     unsigned slot; // index of its counter block
     int forwarder; // index, or -1
     const struct plan *plan; // NULL unless a forwarder; control role may read it
 };
 unsigned thread_manager_list(struct thread_state *s, unsigned max);
+int thread_manager_port_socket(uint16_t port); // NUMA node of a device, -1 = it has none
 
 int thread_manager_init(void);
 void thread_manager_fini(void); // stops all forwarders

@@ -65,6 +65,10 @@ static int run_settings(const struct model_settings *s)
     log_set_level((enum log_level)s->log_level);
     thread_manager_set_idle(s->idle);
     rib_manager_set_receive_buffer(s->receive_buffer);
+    __atomic_store_n(&plan_ip4_options, s->ip4_options, __ATOMIC_RELAXED);
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
+        punt_policy_set(c, &s->punt[c]);
+    icmp_limit_set(&s->icmp);
     return 0;
 }
 
@@ -336,7 +340,8 @@ static void plan_coming(struct plan_steps *p)
 static bool settings_same(const struct model_settings *a, const struct model_settings *b)
 {
     return a->log_level == b->log_level && a->idle == b->idle &&
-           a->receive_buffer == b->receive_buffer;
+           a->receive_buffer == b->receive_buffer && a->ip4_options == b->ip4_options &&
+           !memcmp(a->punt, b->punt, sizeof a->punt) && !memcmp(&a->icmp, &b->icmp, sizeof a->icmp);
 }
 
 static void plan_all(struct plan_steps *p, const struct model *from, const struct model *to)

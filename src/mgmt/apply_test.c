@@ -256,6 +256,33 @@ static void settings_reach_their_owners_and_come_back(void **state)
     model_free(b);
 }
 
+static void limits_of_the_exception_path_are_set_and_set_back(void **state)
+{
+    struct model *a = model_of(""),
+                 *b = model_of("set punt icmp rate 7 queue 99\nset icmp rate 0 total-burst 9\n"
+                               "set forwarding ipv4-options process\n");
+    struct errors e = {0};
+
+    fake_reset();
+    assert_int_equal(apply_change(a, b, &e, NULL), 0);
+    assert_int_equal(punt_policy[PUNT_ICMP].limit.per_s, 7);
+    assert_int_equal(punt_policy[PUNT_ICMP].limit.burst, punt_limit_default[PUNT_ICMP].burst);
+    assert_int_equal(punt_policy[PUNT_ICMP].limit.queue, 99);
+    assert_memory_equal(&punt_policy[PUNT_BFD].limit, &punt_limit_default[PUNT_BFD],
+                        sizeof(struct punt_limit));
+    assert_int_equal(icmp_limit_now().per_s, 0);
+    assert_int_equal(icmp_limit_now().total_burst, 9);
+    assert_int_equal(plan_ip4_options, IP4_OPTIONS_PROCESS);
+    assert_int_equal(apply_change(b, a, &e, NULL), 0);
+    assert_memory_equal(&punt_policy[PUNT_ICMP].limit, &punt_limit_default[PUNT_ICMP],
+                        sizeof(struct punt_limit));
+    assert_int_equal(icmp_limit_now().per_s, icmp_limit_default.per_s);
+    assert_int_equal(plan_ip4_options, IP4_OPTIONS_DROP);
+    errors_free(&e);
+    model_free(a);
+    model_free(b);
+}
+
 static void memory_is_noted_for_the_next_start(void **state)
 {
     struct model *a = model_of(""), *b = model_of("set memory 512\nset huge-pages never\n");
@@ -342,6 +369,7 @@ int main(void)
         cmocka_unit_test(a_changed_port_is_changed_not_replaced),
         cmocka_unit_test(queues_that_go_leave_their_thread_first),
         cmocka_unit_test(settings_reach_their_owners_and_come_back),
+        cmocka_unit_test(limits_of_the_exception_path_are_set_and_set_back),
         cmocka_unit_test(memory_is_noted_for_the_next_start),
         cmocka_unit_test(random_changes_with_every_call_failing_once),
     };

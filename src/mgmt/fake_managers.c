@@ -294,13 +294,18 @@ int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat
     return 0;
 }
 
+int thread_manager_port_socket(uint16_t port)
+{
+    return 1; // the forwarder's is 0
+}
+
 unsigned thread_manager_list(struct thread_state *s, unsigned max)
 {
     static struct plan plan = {.n_rx = 1, .rx = {{.port = 0, .queue = 1}}};
 
     bug_on(max < 2);
     s[0] = (struct thread_state){
-        .name = "control", .role = "control", .core = -1, .cpu_time_ns = 5, .forwarder = -1};
+        .name = "control", .role = "control", .core = -1, .socket = -1, .cpu_time_ns = 5, .forwarder = -1};
     s[1] = (struct thread_state){.name = "forwarder/0",
                                  .role = "forwarder",
                                  .core = 1,

@@ -66,15 +66,42 @@ static uint8_t read_engine(const struct lyd_node *first, uint8_t absent)
     return absent;
 }
 
+static uint32_t read_limit(const struct lyd_node *first, const char *leaf, uint32_t absent)
+{
+    return (uint32_t)number_of(first, leaf, absent);
+}
+
+static void read_punt(struct model *m, const struct lyd_node *entry)
+{
+    const struct lyd_node *first = lyd_child(entry);
+    int class = index_of(punt_class_name, PUNT_CLASS_N, config_value(first, "class"));
+
+    bug_on(class < 0);
+    struct punt_limit *p = &m->settings.punt[class];
+    p->per_s = read_limit(first, "rate", p->per_s);
+    p->burst = read_limit(first, "burst", p->burst);
+    p->queue = read_limit(first, "queue", p->queue);
+}
+
+static void read_icmp(struct icmp_limit *l, const struct lyd_node *first)
+{
+    l->per_s = read_limit(first, "rate", icmp_limit_default.per_s);
+    l->burst = read_limit(first, "burst", icmp_limit_default.burst);
+    l->total_per_s = read_limit(first, "total-rate", icmp_limit_default.total_per_s);
+    l->total_burst = read_limit(first, "total-burst", icmp_limit_default.total_burst);
+}
+
 static void read_settings(struct model_settings *s, const struct lyd_node *tree)
 {
     static const char *const levels[] = {"error", "warning", "notice", "info", "debug"};
     static const char *const idles[] = {"performance", "balanced", "powersave"};
+    static const char *const options[] = {"drop", "ignore", "process"};
     const struct lysc_node *forwarding = yang_child(NULL, "forwarding", true),
                            *netlink = yang_child(NULL, "netlink", true);
+    const struct lyd_node *how = lyd_child(config_find(tree, forwarding, NULL));
     int level = index_of(levels, 5, config_value(tree, "log-level"));
-    int idle =
-        index_of(idles, 3, config_value(lyd_child(config_find(tree, forwarding, NULL)), "idle"));
+    int idle = index_of(idles, 3, config_value(how, "idle"));
+    int option = index_of(options, 3, config_value(how, "ipv4-options"));
     const char *pages = config_value(tree, "huge-pages");
 
     s->engine = read_engine(tree, FIB_POPTRIE);
@@ -84,6 +111,9 @@ static void read_settings(struct model_settings *s, const struct lyd_node *tree)
     s->idle = idle < 0 ? IDLE_BALANCED : (enum idle_mode)idle;
     s->receive_buffer = (uint32_t)number_of(lyd_child(config_find(tree, netlink, NULL)),
                                             "receive-buffer", 268435456);
+    s->ip4_options = option < 0 ? IP4_OPTIONS_DROP : (uint8_t)option;
+    memcpy(s->punt, punt_limit_default, sizeof s->punt);
+    read_icmp(&s->icmp, lyd_child(config_find(tree, yang_child(NULL, "icmp", true), NULL)));
 }
 
 static void read_port(struct model *m, const struct lyd_node *entry)
@@ -263,6 +293,7 @@ struct model *model_new(const struct lyd_node *tree, struct errors *e)
     read_list(m, tree, "vport", read_vport);
     read_list(m, tree, "interface", read_interface);
     read_list(m, tree, "thread", read_thread);
+    read_list(m, tree, "punt", read_punt);
     bind_interfaces(m);
     inherit_mtu(m);
     model_check(m, e);

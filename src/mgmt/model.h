@@ -16,7 +16,9 @@
 #include "manager/thread_manager.h"
 #include "mgmt/errors.h"
 #include "table/fib.h"
+#include "table/icmp.h"
 #include "table/plan.h"
+#include "table/punt.h"
 
 struct lyd_node;
 
@@ -54,6 +56,9 @@ struct model_settings {
     enum idle_mode idle;
     uint32_t receive_buffer; // bytes
     uint8_t engine;          // enum fib_engine, of "default"
+    uint8_t ip4_options;     // enum ip4_options
+    struct punt_limit punt[PUNT_CLASS_N];
+    struct icmp_limit icmp;
 };
 
 struct model {

@@ -22,8 +22,9 @@ static const struct {
     int (*show)(struct show *s);
 } nodes[] = {
     {"system", show_system}, {"port", show_port},         {"interface", show_interface},
-    {"thread", show_thread}, {"drop", show_drop},         {"ledger", show_ledger},
-    {"vr", show_vr},         {"neighbor", show_neighbor},
+    {"thread", show_thread}, {"drop", show_drop},         {"punt", show_punt},
+    {"icmp", show_icmp},     {"ledger", show_ledger},     {"vr", show_vr},
+    {"neighbor", show_neighbor},
 };
 #define N_NODES (sizeof nodes / sizeof *nodes)
 

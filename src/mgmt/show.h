@@ -34,6 +34,8 @@ int show_port(struct show *s);
 int show_interface(struct show *s);
 int show_thread(struct show *s);
 int show_drop(struct show *s);
+int show_punt(struct show *s);
+int show_icmp(struct show *s);
 int show_ledger(struct show *s);
 int show_vr(struct show *s);
 int show_neighbor(struct show *s);

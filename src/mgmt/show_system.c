@@ -60,6 +60,7 @@ static void add_region(void *ctx, const struct mem_region *r)
         if (strcmp(have->name, r->name))
             continue;
         have->bytes += r->bytes;
+        have->used += r->used;
         if (strcmp(have->pages, r->pages))
             have->pages = "mixed";
         return;
@@ -77,6 +78,7 @@ static void write_regions(struct jwrite *j)
         jwrite_begin(j, NULL, '{');
         jwrite_string(j, "name", r->name);
         jwrite_u64(j, "bytes", r->bytes);
+        jwrite_u64(j, "used", r->used);
         jwrite_string(j, "pages", r->pages);
         jwrite_end(j, '}');
     }

@@ -65,6 +65,9 @@ static void each_part_of_state_can_be_asked_for(void **state)
                                         "thread=forwarder%2F0",
                                         "drop",
                                         "drop=ip4_no_route",
+                                        "punt",
+                                        "punt=bfd",
+                                        "icmp",
                                         "ledger",
                                         "vr",
                                         "vr=default",
@@ -87,6 +90,12 @@ static void each_part_of_state_can_be_asked_for(void **state)
         ask("GET", "/restconf/data/kamuee:state/vr=default/fib=ipv4/protocol=bgp/routes", NULL),
         200);
     assert_string_equal(a.body.s, "{\"kamuee:routes\":\"901890\"}\n");
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/queue=p0,1/remote", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:remote\":true}\n");
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/stage=ip4_fwd", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:stage\":[{\"name\":\"ip4_fwd\",\"calls\":\"0\",\"packets\":\"0\",\"cycles\":\"0\"}]}\n");
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/burst-size=64/bursts", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:bursts\":\"0\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p9", NULL), 404);
     assert_said("there is no port 'p9'");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p0/statistics/queue=7", NULL),

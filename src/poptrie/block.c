@@ -171,6 +171,8 @@ static bool is_root6(const struct poptrie *t, const struct node *n)
 static uint16_t value_was_over(const struct node *n, unsigned idx, uint16_t inherited,
                                struct target tg)
 {
+    if (node_is_floor(n))
+        return 0;
     for (; idx > 1; idx >>= 1) {
         if (idx == tg.idx && n->depth == tg.depth) {
             if (tg.was != 0)
@@ -265,12 +267,13 @@ static uint32_t wide_block(struct poptrie *t, const struct node *n, uint16_t inh
 static uint32_t node_block(struct poptrie *t, const struct node *n, uint16_t old, uint16_t new,
                            struct target tg)
 {
-    uint16_t v[64];
+    uint16_t v[64] = {0};
     uint32_t w[64];
 
     if (node_is_wide(t, n))
         return wide_block(t, n, new);
-    paint(n, new, v);
+    if (!node_is_floor(n))
+        paint(n, new, v);
     if (is_root6(t, n))
         for (unsigned i = 8; i < 16; i++)
             v[i] = v[7]; // nobody looks: 2000::/3 hangs in the directory
@@ -298,7 +301,7 @@ void block_build(struct poptrie *t, struct kid *via, unsigned site, uint16_t old
 
         bits += l;
         key[n->depth >> 6] |= ((uint64_t)idx << (6 - l) & 63) << 58 >> (n->depth & 63);
-        word = node_values(n)[0];
+        word = node_value_over(n, idx, new);
     } else {
         word = node_block(t, n, old, new, tg);
     }

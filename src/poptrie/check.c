@@ -238,7 +238,7 @@ static void check_entry(struct checker *k, const struct kid *via, const struct n
         bits += l;
         key[n->depth >> 6] |= (uint64_t)(idx - (1u << l)) << (64 - (n->depth & 63) - l);
         for (unsigned c = 0; c < 64; c++)
-            want[c] = node_values(n)[0];
+            want[c] = node_value_over(n, idx, 0);
     }
     if (n->depth > site && word != inherited)
         word = check_skips(k, word, site, bits, key, inherited);
@@ -269,7 +269,7 @@ static void check_heap(struct checker *k, const struct node *n, unsigned idx, ui
     const struct node *y;
     uint32_t from, to;
 
-    if (idx > 1 && node_has_route(n, idx))
+    if (idx > 1 && node_has_route(n, idx) && !node_is_floor(n))
         inherited = node_values(n)[node_rank(n, idx)];
     if (idx < 64) {
         check_heap(k, n, 2 * idx, lo, lo + (hi - lo) / 2, inherited);
@@ -299,6 +299,18 @@ static void check_heap(struct checker *k, const struct node *n, unsigned idx, ui
     check_slots(k, to, hi, inherited);
 }
 
+static void check_floor(struct checker *k, const struct node *root)
+{
+    const struct poptrie *t = k->t;
+
+    for (unsigned i = 0; i < FLOOR_ENTRIES && !k->bad; i++) {
+        uint16_t want = node_longest(root, FLOOR_ENTRIES | i, t->default_value);
+
+        if (t->floor[i] != want)
+            fail(k, "P1: floor entry %u is %u, not %u", i, t->floor[i], want);
+    }
+}
+
 static void check_tree(struct checker *k)
 {
     const struct poptrie *t = k->t;
@@ -313,8 +325,9 @@ static void check_tree(struct checker *k)
         if (t->root.word != t->outside)
             fail(k, "P1: addresses outside 2000::/3 start at %08x, not %08x", t->outside,
                  t->root.word);
-        check_heap(k, root, 9, 0, DIR6_WORDS, node_value_over(root, 4, 0));
+        check_heap(k, root, 9, 0, DIR6_WORDS, 0);
     }
+    check_floor(k, root);
     k->routes += t->default_value != POPTRIE_NONE;
     k->depth[0] += t->default_value != POPTRIE_NONE;
 }

@@ -166,7 +166,7 @@ static void fill_heap(struct poptrie *t, const struct node *n, unsigned idx, uin
         uint32_t from = side == 0 ? lo : mid, to = side == 0 ? mid : hi;
         uint16_t o = old, v = new;
 
-        if (node_has_route(n, i)) {
+        if (node_has_route(n, i) && !node_is_floor(n)) {
             if (!t->txn.whole_tree)
                 continue; // longer than what changed: decides alone
             o = v = node_values(n)[node_rank(n, i)];
@@ -178,8 +178,6 @@ static void fill_heap(struct poptrie *t, const struct node *n, unsigned idx, uin
     }
 }
 
-#define HEAP_2000_3 9u // prefix 001 in the root
-
 static void edit_slots(struct poptrie *t, const uint64_t key[2], unsigned len, uint16_t old,
                        uint16_t new)
 {
@@ -190,13 +188,6 @@ static void edit_slots(struct poptrie *t, const uint64_t key[2], unsigned len, u
 
     if (old == new)
         return;
-    if (t->geo.key_bits == 128 && len < 3) {
-        for (unsigned i = HEAP_2000_3; i != idx; i >>= 1)
-            if (node_has_route(n, i))
-                return;
-        fill_heap(t, n, HEAP_2000_3, 0, DIR6_WORDS, old, new);
-        return;
-    }
     while (n->depth < depth) {
         unsigned b = key_window(key, n->depth);
 
@@ -222,29 +213,30 @@ void edit_route(struct poptrie *t, const struct tree_change *c, const uint64_t k
 {
     struct target tg = {depth_floor(len - 1), route_index(key, len), was};
     bool slotted = key_has_slot(t, key);
-    // has_slot() of an IPv6 key says that len >= 3; shorter ones may lie over 2000::/3
-    bool over_slots =
-        t->geo.key_bits == 128 && len < 3 && key[0] >> (64 - len) == (uint64_t)1 >> (3 - len);
 
+    if (len <= FLOOR_BITS) { // no word shows its value; but its node is new or gone
+        tg = (struct target){0};
+        was = is = 0;
+    }
     for (unsigned i = 0; i < c->n_dead; i++)
         txn_retire(t, c->dead[i]);
-    if ((slotted && len <= t->geo.dir_bits) || over_slots)
-        edit_slots(t, key, len, was != 0 ? was : c->cover, is != 0 ? is : c->cover);
     if (!slotted || len > t->geo.dir_bits)
         edit_blocks(t, c, key, len, tg, is);
+    else if (len > FLOOR_BITS)
+        edit_slots(t, key, len, was != 0 ? was : c->cover, is != 0 ? is : c->cover);
 }
+
+#define HEAP_2000_3 9u // prefix 001 in the root
 
 void edit_everything(struct poptrie *t)
 {
     const struct node *root = node_at(&t->nodes, t->root.node);
-    uint16_t v;
 
     if (t->geo.key_bits == 32) {
         fill_heap(t, root, 1, 0, DIR4_WORDS, 0, 0);
         return;
     }
-    v = node_value_over(root, HEAP_2000_3, 0);
-    fill_heap(t, root, HEAP_2000_3, 0, DIR6_WORDS, v, v);
+    fill_heap(t, root, HEAP_2000_3, 0, DIR6_WORDS, 0, 0);
     block_build(t, &t->root, 0, 0, 0, (struct target){0});
     txn_stage(t, &t->outside, 1, t->root.word);
 }

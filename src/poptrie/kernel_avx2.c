@@ -49,6 +49,19 @@ INLINE __m256i leaf_bit4(const uint8_t *arena, __m256i ref, __m256i width, __m25
     return _mm256_madd_epi16(n, width);
 }
 
+// A leaf of 0 gives way to the floor's value.
+INLINE __m256i floor4(const struct poptrie *t, __m256i leaf, __m256i addr)
+{
+    __m256i none = _mm256_cmpeq_epi32(leaf, _mm256_setzero_si256()), floor;
+
+    if (_mm256_testz_si256(none, none))
+        return leaf;
+    floor = _mm256_i32gather_epi32((const int *)t->floor,
+                                   _mm256_srli_epi32(addr, 32 - FLOOR_BITS), sizeof(*t->floor));
+    floor = _mm256_and_si256(floor, _mm256_set1_epi32(0xffff));
+    return _mm256_or_si256(leaf, _mm256_and_si256(none, floor));
+}
+
 INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
                    unsigned groups)
 {
@@ -56,7 +69,6 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
         _mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
     const __m256i zero = _mm256_setzero_si256(), one = _mm256_set1_epi32(1);
     __m256i addr[GROUPS4], word[GROUPS4], bit[GROUPS4], ref[GROUPS4], use[GROUPS4];
-    __m256i none = _mm256_set1_epi32((int)__atomic_load_n(&t->default_value, __ATOMIC_RELAXED));
     const uint32_t mixed = WORD_REF | CODE_MIXED << WORD_CODE_SHIFT | WORD_OFFSET; // below them
     __m256i any = zero;
 
@@ -97,15 +109,13 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
         place = _mm256_and_si256(place, use[g]);
         any = _mm256_or_si256(any, place);
         leaf = _mm256_blendv_epi8(word[g], leaf, _mm256_andnot_si256(place, use[g]));
-        leaf = _mm256_or_si256(leaf, _mm256_and_si256(none, _mm256_cmpeq_epi32(leaf, zero)));
+        leaf = floor4(t, leaf, addr[g]);
         _mm256_storeu_si256((void *)(value + 8 * g), leaf);
     }
     if (__builtin_expect(!_mm256_testz_si256(any, any), 0))
         for (unsigned i = 0; i < 8 * groups; i++) // what is left over is still a word
             if (word_is_ref(value[i]))
-                value[i] = leaf_answer(t, walk(t->arena, value[i],
-                                               (uint64_t)__builtin_bswap32(dst_be[i]) << 32, 0,
-                                               DIR4_BITS));
+                value[i] = walk_answer4(t, value[i], __builtin_bswap32(dst_be[i]));
 }
 
 static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
@@ -202,13 +212,26 @@ INLINE void step6(const uint8_t *arena, struct lanes6 *l, __m256i head, __m256i 
     l->depth = _mm256_andnot_si256(over, l->depth);
 }
 
+INLINE __m128i floor6(const struct poptrie *t, __m128i leaf, const uint8_t (*dst)[16])
+{
+    __m128i none = _mm_cmpeq_epi32(leaf, _mm_setzero_si128()), floor;
+    __m256i hi, lo;
+
+    if (_mm_testz_si128(none, none))
+        return leaf;
+    load6(dst, &hi, &lo);
+    floor = _mm256_i64gather_epi32((const int *)t->floor, _mm256_srli_epi64(hi, 64 - FLOOR_BITS),
+                                   sizeof(*t->floor));
+    floor = _mm_and_si128(floor, _mm_set1_epi32(0xffff));
+    return _mm_or_si128(leaf, _mm_and_si128(none, floor));
+}
+
 INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                    unsigned groups)
 {
     const __m256i even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
     __m256i lo[GROUPS6], head[GROUPS6], use[GROUPS6];
     struct lanes6 l[GROUPS6];
-    __m128i none = _mm_set1_epi32((int)__atomic_load_n(&t->default_value, __ATOMIC_RELAXED));
 
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
@@ -237,7 +260,7 @@ INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *
     for (unsigned g = 0; g < groups; g++) {
         __m128i leaf = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(l[g].word, even));
 
-        leaf = _mm_or_si128(leaf, _mm_and_si128(none, _mm_cmpeq_epi32(leaf, _mm_setzero_si128())));
+        leaf = floor6(t, leaf, dst + 4 * g);
         _mm_storeu_si128((void *)(value + 4 * g), leaf);
     }
 }

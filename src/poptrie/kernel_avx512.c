@@ -35,6 +35,13 @@ INLINE __m512i popcount64(__m512i v)
 #endif
 }
 
+// The floor's values in the 16-bit lanes m, where top has 0..63; zero in the others.
+INLINE __m512i floor_at(const struct poptrie *t, __m512i top, __mmask32 m)
+{
+    return _mm512_maskz_permutex2var_epi16(m, _mm512_load_si512(t->floor), top,
+                                           _mm512_load_si512(t->floor + FLOOR_ENTRIES / 2));
+}
+
 // --- IPv4 ---
 
 INLINE __m512i load4(const uint32_t *dst_be, __mmask16 m)
@@ -110,25 +117,38 @@ INLINE __m512i popcount32(__m512i v)
 #endif
 }
 
-INLINE __m512i wide4(const uint8_t *arena, __m512i word, __m512i addr, __mmask16 m)
+// For the lanes in m: where in the leaves of `word`'s wide block the address finds its leaf, in bits,
+// and how many of them it has.
+INLINE __m512i wide_bit4(const uint8_t *arena, __m512i word, __m512i addr, __m512i *width,
+                         __mmask16 m)
 {
-    __m512i zero = _mm512_setzero_si512(), at = _mm512_slli_epi32(ref4(word), 3);
-    __m512i c = _mm512_and_si512(addr, _mm512_set1_epi32(255));
-    __m512i head = _mm512_add_epi32(at, _mm512_slli_epi32(_mm512_srli_epi32(c, 5), 3));
-    __m512i runs = _mm512_mask_i32gather_epi32(zero, m, head, arena, 1);
-    __m512i more = _mm512_mask_i32gather_epi32(zero, m, head, arena + 4, 1);
-    __m512i width = _mm512_srli_epi32(more, 16), n, bit, leaf;
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    __m512i c = _mm512_and_si512(addr, _mm512_set1_epi32(255)), zero = _mm512_setzero_si512();
+    __m512i head = _mm512_add_epi32(ref4(word), _mm512_srli_epi32(c, 5)), runs, more, n;
+    __m512i lo = _mm512_mask_i32gather_epi64(zero, (__mmask8)m, _mm512_castsi512_si256(head), arena,
+                                             POOL_UNIT);
+    __m512i hi = _mm512_mask_i32gather_epi64(
+        zero, (__mmask8)(m >> 8), _mm512_extracti64x4_epi64(head, 1), arena, POOL_UNIT);
 
-    c = _mm512_xor_si512(_mm512_and_si512(c, _mm512_set1_epi32(31)), _mm512_set1_epi32(31));
+    runs = _mm512_permutex2var_epi32(lo, even, hi);
+    more = _mm512_permutex2var_epi32(lo, _mm512_add_epi32(even, _mm512_set1_epi32(1)), hi);
+    *width = _mm512_srli_epi32(more, 16);
+    c = _mm512_andnot_si512(c, _mm512_set1_epi32(31)); // 31 - c % 32
     n = _mm512_add_epi32(popcount32(_mm512_sllv_epi32(runs, c)),
                          _mm512_and_si512(more, _mm512_set1_epi32(0xffff)));
-    bit = _mm512_maskz_mullo_epi32(m, _mm512_sub_epi32(n, _mm512_set1_epi32(1)), width);
-    leaf = _mm512_mask_i32gather_epi32(zero, m, _mm512_add_epi32(at, _mm512_srli_epi32(bit, 3)),
-                                       arena + WIDE_HEAD_BYTES, 1);
+    return _mm512_madd_epi16(_mm512_sub_epi32(n, _mm512_set1_epi32(1)), *width);
+}
+
+// The leaf at that bit, or `word` itself where m is clear.
+INLINE __m512i wide_leaf4(const uint8_t *arena, __m512i word, __m512i bit, __m512i width,
+                          __mmask16 m)
+{
+    __m512i at = _mm512_add_epi32(_mm512_slli_epi32(ref4(word), 3), _mm512_srli_epi32(bit, 3));
+    __m512i leaf = _mm512_mask_i32gather_epi32(word, m, at, arena + WIDE_HEAD_BYTES, 1);
+    __m512i cut = _mm512_sub_epi32(_mm512_set1_epi32(32), width);
+
     leaf = _mm512_srlv_epi32(leaf, _mm512_and_si512(bit, _mm512_set1_epi32(7)));
-    return _mm512_and_si512(
-        leaf,
-        _mm512_srlv_epi32(_mm512_set1_epi32(-1), _mm512_sub_epi32(_mm512_set1_epi32(32), width)));
+    return _mm512_mask_and_epi32(word, m, leaf, _mm512_srlv_epi32(_mm512_set1_epi32(-1), cut));
 }
 
 // The next words behind skips; *depth follows.
@@ -156,6 +176,14 @@ INLINE __m512i placed4(const uint8_t *arena, __m512i word, __m512i w1, __m512i l
     return _mm512_mask_i32gather_epi32(leaf, m, at, arena, 4);
 }
 
+// A leaf of 0 gives way to the floor's value.
+INLINE __m512i floor4(const struct poptrie *t, __m512i leaf, __m512i addr)
+{
+    __m512i floor = floor_at(t, _mm512_srli_epi32(addr, 32 - FLOOR_BITS), 0x55555555);
+
+    return _mm512_mask_mov_epi32(leaf, _mm512_testn_epi32_mask(leaf, leaf), floor);
+}
+
 // Follows 16 words at these depths to their leaves.
 static __m512i finish4(const uint8_t *arena, __m512i word, __m512i addr, __m512i depth)
 {
@@ -181,18 +209,33 @@ static __m512i finish4(const uint8_t *arena, __m512i word, __m512i addr, __m512i
         }
         if (skips != 0)
             next = _mm512_mask_mov_epi32(next, skips, skip4(arena, word, addr, &depth, skips));
-        if (wides != 0)
-            next = _mm512_mask_mov_epi32(next, wides, wide4(arena, word, addr, wides));
+        if (wides != 0) {
+            __m512i width, bit = wide_bit4(arena, word, addr, &width, wides);
+
+            next = _mm512_mask_mov_epi32(next, wides, wide_leaf4(arena, word, bit, width, wides));
+        }
         word = next;
     }
 }
 
-// The lanes of a burst that three passes do not answer, side by side.  Where a leaf names a place
-// (it stands in value[] then), the word there is the next one.
-static __attribute__((noinline)) void deep4(const struct poptrie *t, const __m512i *word,
-                                            const __m512i *addr, const __mmask16 *deep,
-                                            const __mmask16 *plain, unsigned groups,
-                                            uint32_t *value, __m512i none)
+// The next word and its depth for lanes that three passes do not answer: if a leaf names a place
+// (it stands in value[] then), the word there; 0 for other lanes.
+INLINE __m512i next4(const struct poptrie *t, __m512i word, const uint32_t *value, __mmask16 deep,
+                     __mmask16 plain, __m512i *depth)
+{
+    __mmask16 places = deep & plain;
+    __m512i leaf = _mm512_maskz_loadu_epi32(places, value);
+    __m512i at_place = placed4(t->arena, word, width_less_1(word), leaf, places);
+
+    *depth = _mm512_mask_mov_epi32(_mm512_set1_epi32(DIR4_BITS), places,
+                                   _mm512_set1_epi32(DIR4_BITS + 6));
+    return _mm512_maskz_mov_epi32(deep, _mm512_mask_mov_epi32(word, places, at_place));
+}
+
+// A few such lanes: packed side by side.
+static __attribute__((noinline)) void few4(const struct poptrie *t, const __m512i *word,
+                                           const __m512i *addr, const __mmask16 *deep,
+                                           const __mmask16 *plain, unsigned groups, uint32_t *value)
 {
     uint32_t words[16 * GROUPS4 + 16], addrs[16 * GROUPS4 + 16], lanes[16 * GROUPS4 + 16];
     uint32_t depths[16 * GROUPS4 + 16];
@@ -200,14 +243,10 @@ static __attribute__((noinline)) void deep4(const struct poptrie *t, const __m51
     unsigned n = 0;
 
     for (unsigned g = 0; g < groups; g++) {
-        __mmask16 m = deep[g], places = m & plain[g];
-        __m512i leaf = _mm512_maskz_loadu_epi32(places, value + 16 * g);
-        __m512i lane = _mm512_add_epi32(count, _mm512_set1_epi32(16 * g)), w, depth;
+        __mmask16 m = deep[g];
+        __m512i depth, w = next4(t, word[g], value + 16 * g, m, plain[g], &depth);
+        __m512i lane = _mm512_add_epi32(count, _mm512_set1_epi32(16 * g));
 
-        w = placed4(t->arena, word[g], width_less_1(word[g]), leaf, places);
-        w = _mm512_mask_mov_epi32(word[g], places, w);
-        depth = _mm512_mask_mov_epi32(_mm512_set1_epi32(DIR4_BITS), places,
-                                      _mm512_set1_epi32(DIR4_BITS + 6));
         _mm512_storeu_si512(words + n, _mm512_maskz_compress_epi32(m, w));
         _mm512_storeu_si512(addrs + n, _mm512_maskz_compress_epi32(m, addr[g]));
         _mm512_storeu_si512(depths + n, _mm512_maskz_compress_epi32(m, depth));
@@ -216,11 +255,37 @@ static __attribute__((noinline)) void deep4(const struct poptrie *t, const __m51
     }
     for (unsigned i = 0; i < n; i += 16) {
         __mmask16 m = n - i < 16 ? (1u << (n - i)) - 1 : 0xffff;
-        __m512i leaf = finish4(t->arena, _mm512_maskz_loadu_epi32(m, words + i),
-                               _mm512_loadu_si512(addrs + i), _mm512_loadu_si512(depths + i));
+        __m512i a = _mm512_loadu_si512(addrs + i);
+        __m512i leaf = finish4(t->arena, _mm512_maskz_loadu_epi32(m, words + i), a,
+                               _mm512_loadu_si512(depths + i));
 
-        leaf = _mm512_mask_mov_epi32(leaf, _mm512_testn_epi32_mask(leaf, leaf), none);
-        _mm512_mask_i32scatter_epi32(value, m, _mm512_loadu_si512(lanes + i), leaf, 4);
+        _mm512_mask_i32scatter_epi32(value, m, _mm512_loadu_si512(lanes + i), floor4(t, leaf, a),
+                                     4);
+    }
+}
+
+// Many: where they are, and two passes for the wide blocks that most of them wait for.
+static __attribute__((noinline)) void many4(const struct poptrie *t, const __m512i *word,
+                                            const __m512i *addr, const __mmask16 *deep,
+                                            const __mmask16 *plain, unsigned groups,
+                                            uint32_t *value)
+{
+    __m512i next[GROUPS4], depth[GROUPS4], bit[GROUPS4], width[GROUPS4];
+    __mmask16 wide[GROUPS4];
+
+    for (unsigned g = 0; g < groups; g++)
+        next[g] = next4(t, word[g], value + 16 * g, deep[g], plain[g], &depth[g]);
+    for (unsigned g = 0; g < groups; g++) {
+        wide[g] = _mm512_mask_cmpeq_epi32_mask(_mm512_movepi32_mask(next[g]), code4(next[g]),
+                                               _mm512_set1_epi32(CODE_WIDE));
+        bit[g] = wide_bit4(t->arena, next[g], addr[g], &width[g], wide[g]);
+    }
+    for (unsigned g = 0; g < groups; g++) {
+        __m512i leaf = wide_leaf4(t->arena, next[g], bit[g], width[g], wide[g]);
+
+        if (_mm512_movepi32_mask(leaf) != 0)
+            leaf = finish4(t->arena, leaf, addr[g], depth[g]);
+        _mm512_mask_storeu_epi32(value + 16 * g, deep[g], floor4(t, leaf, addr[g]));
     }
 }
 
@@ -228,8 +293,8 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
                    unsigned groups, __mmask16 tail)
 {
     __m512i addr[GROUPS4], word[GROUPS4], bit[GROUPS4];
-    __mmask16 deep[GROUPS4], plain[GROUPS4], any = 0;
-    __m512i none = _mm512_set1_epi32(__atomic_load_n(&t->default_value, __ATOMIC_RELAXED));
+    __mmask16 deep[GROUPS4], plain[GROUPS4], refs = 0;
+    unsigned n_deep = 0;
 
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
@@ -238,12 +303,20 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
         addr[g] = load4(dst_be + 16 * g, m);
         word[g] = _mm512_mask_i32gather_epi32(
             _mm512_setzero_si512(), m, _mm512_srli_epi32(addr[g], 32 - DIR4_BITS), t->dir, 4);
+        refs |= _mm512_movepi32_mask(word[g]);
+    }
+    if (refs == 0) { // the directory answers them all
+#pragma GCC unroll 8
+        for (unsigned g = 0; g < groups; g++)
+            _mm512_mask_storeu_epi32(value + 16 * g, g + 1 < groups ? 0xffff : tail,
+                                     floor4(t, word[g], addr[g]));
+        return;
     }
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
         __m512i c = _mm512_srli_epi32(_mm512_slli_epi32(addr[g], DIR4_BITS), 26);
-        __mmask16 refs = _mm512_movepi32_mask(word[g]);
 
+        refs = _mm512_movepi32_mask(word[g]);
         deep[g] = _mm512_mask_test_epi32_mask(
             refs, _mm512_set1_epi32(1),
             _mm512_srlv_epi32(_mm512_set1_epi32((int)CODES_SPECIAL), code4(word[g])));
@@ -256,12 +329,14 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
         __m512i leaf = leaf4(t->arena, word[g], w1, bit[g], plain[g]);
 
         deep[g] |= places4(word[g], w1, leaf, plain[g]);
-        any |= deep[g];
-        leaf = _mm512_mask_mov_epi32(leaf, _mm512_testn_epi32_mask(leaf, leaf), none);
+        n_deep += __builtin_popcount(deep[g]);
+        leaf = floor4(t, leaf, addr[g]);
         _mm512_mask_storeu_epi32(value + 16 * g, g + 1 < groups ? 0xffff : tail, leaf);
     }
-    if (__builtin_expect(any != 0, 0))
-        deep4(t, word, addr, deep, plain, groups, value, none);
+    if (__builtin_expect(n_deep > 8 * groups, 0))
+        many4(t, word, addr, deep, plain, groups, value);
+    else if (__builtin_expect(n_deep > 0, 0))
+        few4(t, word, addr, deep, plain, groups, value);
 }
 
 static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
@@ -284,8 +359,8 @@ static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *val
 
 // --- IPv6 ---
 
-struct lanes6 {
-    __m512i word;  // 64-bit lanes, upper halves zero
+struct walk6 {
+    __m512i word;  // 64-bit lanes, the floor's value in the upper halves
     __m512i half;  // the half of the address that depth is in, host order
     __m512i depth; // 0..63
 };
@@ -300,8 +375,14 @@ INLINE __mmask8 refs6(__m512i word)
     return _mm512_test_epi64_mask(word, _mm512_set1_epi64(WORD_REF));
 }
 
-INLINE void load6(const uint8_t (*dst)[16], __mmask16 m, __m512i *hi, __m512i *lo)
+INLINE __mmask8 lanes6(unsigned left) // the first ones
 {
+    return left >= 8 ? 0xff : (1u << left) - 1;
+}
+
+INLINE void load6(const uint8_t (*dst)[16], unsigned left, __m512i *hi, __m512i *lo)
+{
+    __mmask16 m = left >= 8 ? 0xffff : (1u << 2 * left) - 1;
     const __m512i swap =
         _mm512_broadcast_i32x4(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
     const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
@@ -315,27 +396,28 @@ INLINE void load6(const uint8_t (*dst)[16], __mmask16 m, __m512i *hi, __m512i *l
     *lo = _mm512_permutex2var_epi64(a, odd, b);
 }
 
-INLINE struct lanes6 start8(const struct poptrie *t, __m512i hi, __mmask8 m)
+INLINE struct walk6 start8(const struct poptrie *t, __m512i hi, __mmask8 m)
 {
     __mmask8 slotted =
         _mm512_mask_cmpeq_epi64_mask(m, _mm512_srli_epi64(hi, 61), _mm512_set1_epi64(1));
     __m512i slot =
         _mm512_and_si512(_mm512_srli_epi64(hi, 64 - DIR6_BITS), _mm512_set1_epi64(DIR6_WORDS - 1));
     __m256i word = _mm256_maskz_set1_epi32(m, (int)word_load(&t->outside));
+    __m512i floor = floor_at(t, _mm512_srli_epi64(hi, 32 - FLOOR_BITS), 0x44444444);
 
     word = _mm512_mask_i64gather_epi32(word, slotted, slot, t->dir, 4);
-    return (struct lanes6){_mm512_cvtepu32_epi64(word), hi,
+    return (struct walk6){_mm512_or_si512(_mm512_cvtepu32_epi64(word), floor), hi,
                            _mm512_maskz_set1_epi64(slotted, DIR6_BITS)};
 }
 
 // One level, first half: the 8 bytes each block begins with.
-INLINE __m512i head6(const uint8_t *arena, const struct lanes6 *l, __mmask8 m)
+INLINE __m512i head6(const uint8_t *arena, const struct walk6 *l, __mmask8 m)
 {
     return _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), m, ref6(l->word), arena, POOL_UNIT);
 }
 
 // Second half: leaf or key, and the next word.
-INLINE void step6(const uint8_t *arena, struct lanes6 *l, __m512i head, __m512i lo, __mmask8 m)
+INLINE void step6(const uint8_t *arena, struct walk6 *l, __m512i head, __m512i lo, __mmask8 m)
 {
     __m512i w1 =
         _mm512_and_si512(_mm512_srli_epi64(l->word, WORD_CODE_SHIFT), _mm512_set1_epi64(31));
@@ -357,7 +439,8 @@ INLINE void step6(const uint8_t *arena, struct lanes6 *l, __m512i head, __m512i 
     next =
         _mm512_mask_and_epi64(next, skip, _mm512_srli_epi64(head, 32), _mm512_set1_epi64(0xffff));
     next = _mm512_mask_and_epi64(next, same, head, _mm512_set1_epi64(UINT32_MAX));
-    l->word = _mm512_mask_mov_epi64(l->word, m, next);
+    l->word = _mm512_mask_ternarylogic_epi64(l->word, m, next, // the lower half
+                                             _mm512_set1_epi64(~(int64_t)UINT32_MAX), 0xec);
     l->depth = _mm512_add_epi64(l->depth, _mm512_set1_epi64(6));
     l->depth = _mm512_mask_mov_epi64(l->depth, skip, bits);
     over = _mm512_mask_cmpge_epu64_mask(m, l->depth, _mm512_set1_epi64(64));
@@ -369,17 +452,16 @@ INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *
                    unsigned groups, unsigned n)
 {
     __m512i lo[GROUPS6], head[GROUPS6];
-    struct lanes6 l[GROUPS6];
+    struct walk6 l[GROUPS6];
     __mmask8 refs[GROUPS6], any = 0;
-    __m256i none = _mm256_set1_epi32(__atomic_load_n(&t->default_value, __ATOMIC_RELAXED));
 
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
         unsigned left = n - 8 * g;
         __m512i hi;
 
-        load6(dst + 8 * g, left >= 8 ? 0xffff : (1u << 2 * left) - 1, &hi, &lo[g]);
-        l[g] = start8(t, hi, left >= 8 ? 0xff : (1u << left) - 1);
+        load6(dst + 8 * g, left, &hi, &lo[g]);
+        l[g] = start8(t, hi, lanes6(left));
     }
     for (;;) {
         any = 0;
@@ -398,10 +480,10 @@ INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
         unsigned left = n - 8 * g;
-        __m256i leaf = _mm512_cvtepi64_epi32(l[g].word);
+        __mmask8 none = _mm512_testn_epi64_mask(l[g].word, _mm512_set1_epi64(UINT32_MAX));
+        __m512i leaf = _mm512_mask_srli_epi64(l[g].word, none, l[g].word, 32);
 
-        leaf = _mm256_mask_mov_epi32(leaf, _mm256_testn_epi32_mask(leaf, leaf), none);
-        _mm256_mask_storeu_epi32(value + 8 * g, left >= 8 ? 0xff : (1u << left) - 1, leaf);
+        _mm256_mask_storeu_epi32(value + 8 * g, lanes6(left), _mm512_cvtepi64_epi32(leaf));
     }
 }
 

@@ -14,11 +14,14 @@ uint32_t poptrie_find4(const struct poptrie *t, uint32_t dst_be)
     uint32_t dst = __builtin_bswap32(dst_be);
     uint32_t w = word_load(&t->dir[dst >> (32 - DIR4_BITS)]);
 
-    if (word_is_ref(w) && word_code(w) < CODE_MIXED) // nearly always
-        w = block_leaf(t->arena, w, dst << DIR4_BITS >> 26);
-    else if (word_is_ref(w))
-        w = walk(t->arena, w, (uint64_t)dst << 32, 0, DIR4_BITS);
-    return leaf_answer(t, w);
+    if (word_is_ref(w)) {
+        if (__builtin_expect(word_code(w) >= CODE_MIXED, 0))
+            return walk_answer4(t, w, dst);
+        w = block_leaf(t->arena, w, dst >> 8 & 63);
+        if (__builtin_expect(w != 0, 1))
+            return w;
+    }
+    return leaf_answer(t, w, dst >> (32 - FLOOR_BITS));
 }
 
 uint32_t poptrie_find6(const struct poptrie *t, const uint8_t dst[16])
@@ -27,31 +30,29 @@ uint32_t poptrie_find6(const struct poptrie *t, const uint8_t dst[16])
     unsigned depth;
     uint32_t w = start6(t, hi, &depth);
 
-    return leaf_answer(t, walk(t->arena, w, hi, load_be64(dst + 8), depth));
+    w = walk(t->arena, w, hi, load_be64(dst + 8), depth);
+    return leaf_answer(t, w, hi >> (64 - FLOOR_BITS));
 }
 
 static void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     uint32_t word[BURST], deep = 0;
-    uint32_t none = __atomic_load_n(&t->default_value, __ATOMIC_RELAXED);
     const uint8_t *arena = t->arena;
 
     for (unsigned i = 0; i < n; i++)
         word[i] = word_load(&t->dir[__builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS)]);
     for (unsigned i = 0; i < n; i++) {
-        uint32_t w = word[i];
+        uint32_t w = word[i], dst = __builtin_bswap32(dst_be[i]);
         uint32_t used = -(uint32_t)word_is_plain(w); // all ones: the block's leaf, else the word
-        uint32_t leaf = block_leaf(arena, w & used, __builtin_bswap32(dst_be[i]) << 18 >> 26);
+        uint32_t leaf = block_leaf(arena, w & used, dst << DIR4_BITS >> 26);
 
         deep |= (word_is_ref(w) & !word_is_plain(w)) | leaf_is_place(w & used, leaf);
         w = (leaf & used) | (w & ~used);
-        value[i] = w != 0 ? w : none;
+        value[i] = leaf_answer(t, w, dst >> (32 - FLOOR_BITS));
     }
     for (unsigned i = 0; deep && i < n; i++)
         if (word_is_ref(word[i]) && word_code(word[i]) >= CODE_MIXED)
-            value[i] =
-                leaf_answer(t, walk(arena, word[i], (uint64_t)__builtin_bswap32(dst_be[i]) << 32, 0,
-                                    DIR4_BITS));
+            value[i] = walk_answer4(t, word[i], __builtin_bswap32(dst_be[i]));
 }
 
 static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
@@ -76,8 +77,10 @@ static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *v
         for (unsigned i = 0; i < m; i++) {
             const uint8_t *d = dst[from + i];
 
-            value[from + i] =
-                leaf_answer(t, walk(t->arena, word[i], load_be64(d), load_be64(d + 8), depth[i]));
+            uint64_t hi = load_be64(d);
+            uint32_t leaf = walk(t->arena, word[i], hi, load_be64(d + 8), depth[i]);
+
+            value[from + i] = leaf_answer(t, leaf, hi >> (64 - FLOOR_BITS));
         }
     }
 }

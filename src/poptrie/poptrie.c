@@ -11,9 +11,9 @@
 //     IPv6   directory on bits 3..23 under 2000::/3 (8 MiB), then blocks at 24, 30 ... 124; all
 //            other addresses start at one word of their own and at depth 0
 //
-// The default route is no leaf: a leaf of 0 means "whatever the default route says", which readers
-// substitute at the end.  So changing it is one store, and /1 is the shortest route that rewrites
-// the directory.
+// Routes of up to 6 bits are in no leaf: a leaf of 0 means "whatever the floor says", 64 values by
+// the first 6 bits of the address, which readers ask at the end.  So changing the default route or
+// a /1 is at most 64 stores, and /7 is the shortest route that rewrites directory words.
 //
 // Concurrency.  One writer.  Readers hold no reference between calls.  A block is complete before
 // the release store that makes it reachable (word_publish, word_load) and stays as it is until
@@ -22,7 +22,7 @@
 // route, its old or its new state.
 //
 // Always true (poptrie_check(); the tests call it after every step):
-//   P1  every directory slot holds what the routes over it and the tree below it say;
+//   P1  every directory slot and floor entry holds what the routes over it and the tree below say;
 //   P2  every block holds the words its node's routes and children make, in the smallest width;
 //   P3  a skip compares exactly the bits its node shares, and answers what its place inherits;
 //   P4  each block is reachable once or waits as garbage, and no other block is allocated;
@@ -72,10 +72,11 @@ static bool table_map(struct poptrie *t)
     if (t->dir == NULL)
         return false;
     arena = t->cfg.map(t->cfg.ctx, "poptrie blocks", t->arena_bytes + ARENA_TAIL_BYTES);
+    if (arena == NULL)
+        return false;
     t->arena = arena;
-    if (arena != NULL)
-        memcpy(arena, &(uint64_t){1}, 8); // block 0, for who has nothing to read: one run of 0
-    if (arena == NULL || pool_init(&t->blocks, arena, t->arena_bytes) != 0)
+    memcpy(arena, &(uint64_t){1}, 8); // block 0, for who has nothing to read: one run of 0
+    if (pool_init(&t->blocks, arena, t->arena_bytes) != 0)
         return false;
     nodes = map_huge(NULL, "poptrie tree", t->node_bytes);
     return nodes != NULL && pool_init(&t->nodes, nodes, t->node_bytes) == 0 &&
@@ -133,15 +134,34 @@ void poptrie_free(struct poptrie *t)
 
 // --- updates ---
 
-static void set_default(struct poptrie *t, uint32_t value)
+// The entries under key/len follow the tree's root and the default route.
+static void floor_refresh(struct poptrie *t, const uint64_t key[2], unsigned len)
 {
-    __atomic_store_n(&t->default_value, value, __ATOMIC_RELEASE);
+    const struct node *root = node_at(&t->nodes, t->root.node);
+    unsigned from = key_window(key, 0);
+
+    for (unsigned i = from; i < from + (FLOOR_ENTRIES >> len); i++) // partner: leaf_answer
+        __atomic_store_n(&t->floor[i], node_longest(root, FLOOR_ENTRIES | i, t->default_value),
+                         __ATOMIC_RELEASE);
 }
 
-static int change_done(struct poptrie *t, struct tree_change *c, int rc)
+static void set_default(struct poptrie *t, uint32_t value)
+{
+    static const uint64_t everything[2];
+
+    t->routes += (value != POPTRIE_NONE) - (t->default_value != POPTRIE_NONE);
+    t->default_value = value;
+    floor_refresh(t, everything, 0);
+    t->updates++;
+}
+
+static int change_done(struct poptrie *t, struct tree_change *c, const uint64_t key[2],
+                       unsigned len, int rc)
 {
     if (rc == 0) {
         tree_settle(&t->nodes, c);
+        if (len <= FLOOR_BITS)
+            floor_refresh(t, key, len);
         t->updates++;
     } else {
         tree_undo(&t->nodes, c);
@@ -162,9 +182,7 @@ int poptrie_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t va
     if (value == POPTRIE_NONE || value > POPTRIE_VALUE_MAX)
         return -ERANGE;
     if (len == 0) {
-        t->routes += t->default_value == POPTRIE_NONE;
         set_default(t, value);
-        t->updates++;
         return 0;
     }
     key_load(t, key, len, k);
@@ -175,7 +193,7 @@ int poptrie_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t va
     }
     txn_begin(t, false);
     edit_route(t, &c, k, len, was, value);
-    rc = change_done(t, &c, txn_finish(t));
+    rc = change_done(t, &c, k, len, txn_finish(t));
     t->routes += rc == 0 && was == 0;
     return rc;
 }
@@ -193,8 +211,6 @@ int poptrie_del(struct poptrie *t, const uint8_t *key, unsigned len)
         if (t->default_value == POPTRIE_NONE)
             return -ENOENT;
         set_default(t, POPTRIE_NONE);
-        t->routes--;
-        t->updates++;
         return 0;
     }
     key_load(t, key, len, k);
@@ -205,7 +221,7 @@ int poptrie_del(struct poptrie *t, const uint8_t *key, unsigned len)
     }
     txn_begin(t, false);
     edit_route(t, &c, k, len, was, 0);
-    rc = change_done(t, &c, txn_finish(t));
+    rc = change_done(t, &c, k, len, txn_finish(t));
     t->routes -= rc == 0;
     return rc;
 }
@@ -264,7 +280,8 @@ int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n)
         t->refused++;
         return rc;
     }
-    set_default(t, def);
+    t->default_value = def;
+    floor_refresh(t, (const uint64_t[2]){0}, 0);
     t->routes = routes;
     tree_free(&t->nodes, old);
     return 0;

@@ -2,7 +2,7 @@
 // poptrie_priv.h - the words and blocks that readers walk; the table behind the handle
 //
 // A word is 32 bits:
-//     0 | value                    leaf: the answer, 0 = "nothing but the default route"
+//     0 | value                    leaf: the answer, 0 = "ask the floor"
 //     1 | code (5) | offset (26)   block at arena + 8 * offset; the code says which kind
 //           0..15    leaf block    8-byte run vector, then leaves of code + 1 bits
 //           23..29   mixed block   the same with leaves of code - 15 bits, then 32-bit words
@@ -21,6 +21,10 @@
 // { runs (32), leaves before them (16), width (16) }.
 //
 // Every load of a leaf may fetch four bytes, so the arena has a padded tail.
+//
+// The floor has the value of the longest route of 0..6 bits for each first 6 bits of an address.
+// Those routes stand nowhere else, so changing one is a few stores, not a rebuild of all below it.
+// 64 values are two vector registers: looking one up is a permutation.
 //
 // A skip leaps over bits that all routes below share: if the first `bits` bits of the current
 // 64-bit half of the address equal `key`'s, go on with `in` (at depth `bits`), else answer `out`.
@@ -49,6 +53,8 @@
 #define WIDE_HEAD_BYTES 64u
 #define ARENA_MAX_BYTES ((size_t)8 << 26)
 #define ARENA_TAIL_BYTES 4096u // over-read by gathers
+
+#define FLOOR_ENTRIES (1u << FLOOR_BITS)
 
 #define DIR4_BITS 18u // the directory's index: the first 18 bits
 #define DIR6_BITS 24u // ... bits 3..23 of addresses under 2000::/3
@@ -88,12 +94,13 @@ struct txn {
 };
 
 struct poptrie {
-    // --- what readers touch: one cache line ---
+    // --- what readers touch: three cache lines ---
+    uint16_t floor[FLOOR_ENTRIES]; // by the first bits of the address: what a leaf of 0 means
     uint32_t *dir;
     const uint8_t *arena;
-    uint32_t default_value; // of 0.0.0.0/0 or ::/0: a leaf of 0 means this
-    uint32_t outside;       // the word of IPv6 addresses outside 2000::/3, from depth 0
+    uint32_t outside; // the word of IPv6 addresses outside 2000::/3, from depth 0
     // --- the writer's ---
+    uint32_t default_value; // of 0.0.0.0/0 or ::/0, which has no place in the tree
     struct kid root;
     struct tree_geometry geo;
     struct pool blocks; // what readers walk

@@ -20,6 +20,7 @@
 
 #define KID_DIRTY 0x80000000u // in kid.node: its word is not built yet
 #define TREE_MAX_DEPTH 24u    // nodes on a path
+#define FLOOR_BITS 6u         // routes up to this length, the root's, stand in the floor alone
 
 struct kid {
     uint32_t node; // | KID_DIRTY; 0 = none
@@ -151,13 +152,25 @@ static inline unsigned route_index(const uint64_t key[2], unsigned len)
     return 1u << l | key_window(key, depth) >> (6 - l);
 }
 
-// The value child c inherits: the node's longest route over it, or `inherited`.
-static inline uint16_t node_value_over(const struct node *n, unsigned idx, uint16_t inherited)
+// The value of the node's longest route over heap index idx, or `none`.
+static inline uint16_t node_longest(const struct node *n, unsigned idx, uint16_t none)
 {
     for (; idx > 1; idx >>= 1)
         if (node_has_route(n, idx))
             return node_values(n)[node_rank(n, idx)];
-    return inherited;
+    return none;
+}
+
+// Does the floor answer for this node's routes, instead of leaves and directory words?
+static inline bool node_is_floor(const struct node *n)
+{
+    return n->depth < FLOOR_BITS;
+}
+
+// What heap index idx inherits: the node's longest route over it, or `inherited`.
+static inline uint16_t node_value_over(const struct node *n, unsigned idx, uint16_t inherited)
+{
+    return node_is_floor(n) ? 0 : node_longest(n, idx, inherited);
 }
 
 #endif

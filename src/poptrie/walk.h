@@ -18,7 +18,7 @@ static inline uint32_t leaf_load(const uint8_t *p, unsigned bit, unsigned width)
     uint32_t v;
 
     memcpy(&v, p + bit / 8, sizeof(v));
-    return v >> bit % 8 & UINT32_MAX >> (32 - width);
+    return v >> bit % 8 & UINT32_MAX >> (-width & 31);
 }
 
 // Which leaf child c of the block with run vector at p has.
@@ -27,7 +27,7 @@ static inline unsigned run_of(const uint8_t *p, unsigned c)
     uint64_t runs;
 
     memcpy(&runs, p, sizeof(runs));
-    return __builtin_popcountll(runs << (63 - c)) - 1;
+    return __builtin_popcountll(runs << (~c & 63)) - 1;
 }
 
 // Child c's leaf in the leaf or mixed block behind w.
@@ -109,9 +109,20 @@ static inline uint32_t walk(const uint8_t *arena, uint32_t w, uint64_t hi, uint6
     return w;
 }
 
-static inline uint32_t leaf_answer(const struct poptrie *t, uint32_t leaf)
+// top: the first FLOOR_BITS bits of the address.  Partner: floor_refresh.
+static inline uint32_t leaf_answer(const struct poptrie *t, uint32_t leaf, uint32_t top)
 {
-    return leaf != 0 ? leaf : __atomic_load_n(&t->default_value, __ATOMIC_RELAXED);
+    uint32_t floor = __atomic_load_n(&t->floor[top], __ATOMIC_ACQUIRE);
+
+    return leaf != 0 ? leaf : floor;
+}
+
+// From a directory word to the answer.
+static __attribute__((noinline, unused)) uint32_t walk_answer4(const struct poptrie *t, uint32_t w, uint32_t dst)
+{
+    uint32_t leaf = walk(t->arena, w, (uint64_t)dst << 32, 0, DIR4_BITS);
+
+    return leaf_answer(t, leaf, dst >> (32 - FLOOR_BITS));
 }
 
 // Where an IPv6 address starts: the word and, in *depth, how many bits it has used up.

@@ -28,6 +28,12 @@ const struct drop_info drop_info[DROP_N] = {
 #undef DROP
 };
 
+const char *const stage_name[STAGE_N] = {
+    [STAGE_RX] = "rx",           [STAGE_ETHER_IN] = "ether_in", [STAGE_IP4_IN] = "ip4_in",
+    [STAGE_IP4_FWD] = "ip4_fwd", [STAGE_IP6_IN] = "ip6_in",     [STAGE_IP6_FWD] = "ip6_fwd",
+    [STAGE_ETHER_OUT] = "ether_out", [STAGE_TX] = "tx",         [STAGE_OTHER] = "other",
+};
+
 static struct counter_block *blocks;
 
 int counter_init(void)
@@ -82,6 +88,32 @@ uint64_t counter_sum_drop(enum drop_reason reason)
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
         n += word(&blocks[s].drop[reason]);
     return n;
+}
+
+struct counter_punt counter_sum_punt(enum punt_class class)
+{
+    struct counter_punt sum = {0};
+
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
+        const struct counter_punt *c = &blocks[s].punt_class[class];
+        sum.passed += word(&c->passed);
+        sum.policed += word(&c->policed);
+        sum.full += word(&c->full);
+    }
+    return sum;
+}
+
+struct counter_icmp counter_sum_icmp(void)
+{
+    struct counter_icmp sum = {0};
+
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
+        const struct counter_icmp *c = &blocks[s].icmp;
+        sum.sent += word(&c->sent);
+        sum.limited += word(&c->limited);
+        sum.forbidden += word(&c->forbidden);
+    }
+    return sum;
 }
 
 // Nobody counts on this id now: the interface is new, or a grace period has passed since its end.

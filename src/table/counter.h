@@ -19,6 +19,7 @@
 
 #include "core/thread.h"
 #include "table/limits.h"
+#include "table/punt.h"
 
 enum drop_reason {
     DROP_NONE, // not a drop
@@ -41,15 +42,45 @@ struct counter_iface { // one cache line
     uint64_t drop_packets, punt_packets, inject_packets, spare;
 } __attribute__((aligned(64)));
 
+struct counter_punt { // packets of one class
+    uint64_t passed;  // taken by the kernel
+    uint64_t policed; // over the rate
+    uint64_t full;    // found the queue full
+};
+
+struct counter_icmp { // errors of ours
+    uint64_t sent;
+    uint64_t limited;   // over the rate of the interface or the router
+    uint64_t forbidden; // about what no error may be sent, or there is no address to send it from
+};
+
+// What a packet's life is made of, as its cost is told. OTHER: what leaves the common path (for us, ICMP errors, held,
+// dropped).
+enum stage { STAGE_RX, STAGE_ETHER_IN, STAGE_IP4_IN, STAGE_IP4_FWD, STAGE_IP6_IN, STAGE_IP6_FWD, STAGE_ETHER_OUT, STAGE_TX, STAGE_OTHER, STAGE_N };
+extern const char *const stage_name[STAGE_N]; // "ether_in"
+
+struct counter_stage { // of the bursts that were timed
+    uint64_t calls, packets;
+    uint64_t cycles; // TSC
+};
+
+#define BURST_SIZE_N 7 // bursts of 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 packets: bucket i begins at 1 << i
+
 struct counter_block {
     uint64_t rx, inject, tx, punt; // ledger sums of this thread
     uint64_t held;                 // gauge: packets this thread keeps in private queues (hold queues, unsent bursts)
     uint64_t drop[DROP_N];
+    struct counter_punt punt_class[PUNT_CLASS_N];
+    struct counter_icmp icmp;
     // forwarders only:
     uint64_t polls, polls_idle, bursts; // calls of the poll loop, those that found nothing, bursts handled
     uint64_t busy_cycles, idle_cycles;  // TSC
+    uint64_t burst_size[BURST_SIZE_N];
+    struct counter_stage stage[STAGE_N];
     struct counter_iface iface[IFACE_MAX];
 } __attribute__((aligned(128)));
+_Static_assert(sizeof(struct counter_iface) == 64, "one cache line");
+_Static_assert(sizeof(struct counter_block) % 128 == 0, "no cache line belongs to two threads; CPUs fetch them in pairs");
 
 int counter_init(void); // maps all blocks (committed when touched); 0 or -errno
 void counter_fini(void);
@@ -61,6 +92,8 @@ struct counter_block *counter_mine(void); // block of thread_slot(); keep it, it
 const struct counter_block *counter_of_slot(unsigned slot);
 void counter_sum_iface(uint16_t iface, struct counter_iface *sum);
 uint64_t counter_sum_drop(enum drop_reason reason);
+struct counter_punt counter_sum_punt(enum punt_class class);
+struct counter_icmp counter_sum_icmp(void);
 void counter_clear_iface(uint16_t iface); // control, when an interface id is reused after a grace period
 
 struct ledger {

@@ -13,23 +13,20 @@
 #include <rte_mbuf_pool_ops.h>
 #include <stdio.h>
 
-const char *const punt_class_name[PUNT_CLASS_N] = {
-    [PUNT_ROUTING] = "routing",
-    [PUNT_NEIGH] = "neighbor",
-    [PUNT_LOCAL] = "local",
-};
+#include "table/icmp.h"
 
 struct rte_ring *exchange_punt[PUNT_CLASS_N];
+struct waker exchange_punt_waker = {.fd = -1};
 struct rte_ring *exchange_hold;
 struct rte_ring *exchange_inject[FORWARDER_MAX];
 struct rte_mempool *exchange_pool;
 
-static struct rte_ring *ring_new(const char *kind, unsigned index, unsigned size)
+static struct rte_ring *ring_new(const char *kind, unsigned index, unsigned size, unsigned flags)
 {
     char name[RTE_RING_NAMESIZE];
 
     snprintf(name, sizeof name, "%s-%u", kind, index);
-    return rte_ring_create(name, size, SOCKET_ID_ANY, RING_F_MP_RTS_ENQ | RING_F_SC_DEQ);
+    return rte_ring_create(name, size, SOCKET_ID_ANY, RING_F_MP_RTS_ENQ | RING_F_SC_DEQ | flags);
 }
 
 // rte_pktmbuf_pool_create() with one choice more. Without huge pages DPDK gives each buffer 4 KiB pages of its own, so that
@@ -71,13 +68,15 @@ struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache
 
 int exchange_init(unsigned n_mbufs, unsigned data_room)
 {
-    bool ok = true;
+    bool ok = !waker_init(&exchange_punt_waker);
 
+    punt_policy_init();
+    icmp_limit_init();
     for (unsigned i = 0; i < PUNT_CLASS_N; i++)
-        ok = ok && (exchange_punt[i] = ring_new("punt", i, EXCHANGE_PUNT_SIZE));
+        ok = ok && (exchange_punt[i] = ring_new("punt", i, PUNT_QUEUE_MAX, RING_F_EXACT_SZ));
     for (unsigned i = 0; i < FORWARDER_MAX; i++)
-        ok = ok && (exchange_inject[i] = ring_new("inject", i, EXCHANGE_INJECT_SIZE));
-    ok = ok && (exchange_hold = ring_new("hold", 0, EXCHANGE_HOLD_SIZE));
+        ok = ok && (exchange_inject[i] = ring_new("inject", i, EXCHANGE_INJECT_SIZE, 0));
+    ok = ok && (exchange_hold = ring_new("hold", 0, EXCHANGE_HOLD_SIZE, 0));
     ok = ok && (exchange_pool = packet_pool_new("exchange", n_mbufs, 128, (uint16_t)data_room, SOCKET_ID_ANY, false));
     if (ok)
         return 0;
@@ -107,6 +106,7 @@ void exchange_fini(void)
     ring_free(&exchange_hold);
     rte_mempool_free(exchange_pool);
     exchange_pool = NULL;
+    waker_fini(&exchange_punt_waker);
 }
 
 static uint64_t count(const struct rte_ring *r)
@@ -114,12 +114,19 @@ static uint64_t count(const struct rte_ring *r)
     return r ? rte_ring_count(r) : 0;
 }
 
-uint64_t exchange_held(void)
+uint64_t exchange_punted(void)
 {
-    uint64_t n = count(exchange_hold);
+    uint64_t n = 0;
 
     for (unsigned i = 0; i < PUNT_CLASS_N; i++)
         n += count(exchange_punt[i]);
+    return n;
+}
+
+uint64_t exchange_held(void)
+{
+    uint64_t n = count(exchange_hold) + exchange_punted();
+
     for (unsigned i = 0; i < FORWARDER_MAX; i++)
         n += count(exchange_inject[i]);
     return n;

@@ -17,10 +17,8 @@
 #include <stdint.h>
 
 #include "core/thread.h"
-
-// Strict priority, first is best. Order of architecture decision 9.
-enum punt_class { PUNT_ROUTING /* BFD, BGP, OSPF, IS-IS, LACP, VRRP … */, PUNT_NEIGH /* ARP, ND */, PUNT_LOCAL /* the rest for our addresses */, PUNT_CLASS_N };
-extern const char *const punt_class_name[PUNT_CLASS_N];
+#include "core/waker.h"
+#include "table/punt.h"
 
 enum inject_kind {
     INJECT_FRAME,   // complete Ethernet frame for `iface` (untagged; the VLAN tag is added): send as it is
@@ -46,11 +44,11 @@ static inline struct packet_meta *packet_meta(struct rte_mbuf *m)
     return (struct packet_meta *)rte_mbuf_to_priv(m);
 }
 
-#define EXCHANGE_PUNT_SIZE 2048
 #define EXCHANGE_HOLD_SIZE 1024
 #define EXCHANGE_INJECT_SIZE 2048
 
 extern struct rte_ring *exchange_punt[PUNT_CLASS_N];
+extern struct waker exchange_punt_waker; // tap_manager's: wake it after putting packets into a punt ring
 extern struct rte_ring *exchange_hold;
 extern struct rte_ring *exchange_inject[FORWARDER_MAX]; // exists for every slot from the start
 extern struct rte_mempool *exchange_pool; // buffers for injected frames and ICMP errors; priv size = sizeof(struct packet_meta)
@@ -63,6 +61,7 @@ struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache
 
 int exchange_init(unsigned n_mbufs, unsigned data_room); // after eal_init; 0 or -errno
 void exchange_fini(void);                                // frees what is left in the rings
+uint64_t exchange_punted(void);                          // packets in the punt rings now
 uint64_t exchange_held(void);                            // packets in all rings now
 
 #endif

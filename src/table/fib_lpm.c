@@ -5,6 +5,8 @@
 // ours. rte_lpm keeps its rules in one array for each prefix length and searches
 // it from end to end at every change: the full table of the Internet takes minutes
 // to load, in which rib_manager would do nothing else. So it takes MAX_ROUTES4.
+// Four lookups at once are SSE; --force-max-simd-bitwidth=64 makes it one by one.
+#define ALLOW_EXPERIMENTAL_API // rte_vect_get_max_simd_bitwidth
 #include <arpa/inet.h>
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wvla" // in one of its inline functions
@@ -45,9 +47,9 @@ static int del4(void *table, const struct prefix *p)
 
 static void find4(void *table, const ip4_t *dst, uint32_t *nexthop, unsigned n)
 {
-    unsigned i = 0;
+    unsigned i = 0, by_four = rte_vect_get_max_simd_bitwidth() >= RTE_VECT_SIMD_128 ? n : 0;
 
-    for (; i + 4 <= n; i += 4) {
+    for (; i + 4 <= by_four; i += 4) {
         uint32_t host[4] __attribute__((aligned(16))) = {ntohl(dst[i]), ntohl(dst[i + 1]),
                                                          ntohl(dst[i + 2]), ntohl(dst[i + 3])};
         rte_lpm_lookupx4(table, *(const xmm_t *)host, nexthop + i, 0);

@@ -7,10 +7,13 @@
 // are merged: the garbage of two commits waits for the later ticket. When node
 // space runs out in the middle of a batch, the writer waits one grace period
 // and tries again.
+#define ALLOW_EXPERIMENTAL_API // rte_vect_get_max_simd_bitwidth
 #include <errno.h>
+#include <rte_vect.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "core/mem.h"
 #include "poptrie/poptrie.h"
 #include "table/fib_engine.h"
@@ -160,6 +163,16 @@ static const struct fib_ops ops = {
     .commit = commit, .stats = stats, .check = check,
 };
 
+// Once, before readers start: the widest vectors that CPU and DPDK's limit allow.
+static void kernel_choose(void)
+{
+    static bool chosen;
+
+    if (!chosen)
+        bug_on(poptrie_set_kernel(POPTRIE_KERNEL_AUTO, rte_vect_get_max_simd_bitwidth()));
+    chosen = true;
+}
+
 struct fib *fib_poptrie_new(uint8_t family)
 {
     struct poptrie_config cfg = {.key_bits = ip_bits(family), .map = map, .unmap = unmap};
@@ -167,6 +180,7 @@ struct fib *fib_poptrie_new(uint8_t family)
 
     if (!f)
         return NULL;
+    kernel_choose();
     f->fib.ops = &ops;
     f->fib.trie = poptrie_new(&cfg);
     if (!f->fib.trie) {

@@ -8,10 +8,12 @@
 #ifndef TABLE_PLAN_H
 #define TABLE_PLAN_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/rcu.h"
 #include "core/thread.h"
+#include "core/waker.h"
 #include "table/limits.h"
 
 #define PLAN_TX_NONE 0xff // in tx_owner: the port is stopped: drop TX_NO_QUEUE
@@ -23,24 +25,36 @@ struct plan {
     struct plan_rx {
         uint16_t port, queue;
     } rx[PLAN_RX_MAX];
+    // What becomes readable when a queue of rx[] has a packet. n_wait < n_rx: some queues tell nobody and have to be polled.
+    uint16_t n_wait;
+    int wait_fd[PLAN_RX_MAX];
     // For each port: who owns the transmit queue this forwarder's packets leave by. Own index: send by
     // tx_queue[port]; another's: hand over through that forwarder's inject ring (ports with fewer queues than forwarders).
     uint8_t tx_owner[PORT_MAX];
     uint16_t tx_queue[PORT_MAX];
 };
 
-struct plan_rx_stats { // written by the forwarder, one per entry of its plan's rx[], same order
+struct plan_rx_stats { // written by the forwarder, one for each queue
     uint64_t packets, bytes;
+    uint64_t depth_samples;       // 0: the driver can not tell how full the queue is
+    uint32_t depth, depth_max;    // packets that waited when a burst was taken: at the last sample, most of all samples
 };
 
+// Three parts on cache lines of their own (128 bytes: CPUs fetch lines in pairs), by who writes them.
 struct forwarder_slot {
+    // control:
     struct plan *plan;    // rcu_load by the forwarder once per poll; NULL = nothing to do
     uint8_t stop;         // control sets, forwarder leaves its loop
     uint8_t running;      // forwarder thread exists
     int cpu;
-    // per (port, queue) receive counters of this forwarder: only it writes
-    struct plan_rx_stats rx_stats[PORT_MAX][QUEUE_MAX];
+    // the forwarder, and who gives it work while it sleeps (core/waker.h): wake it after plan, stop, its inject ring
+    struct waker waker;
+    // the forwarder alone: receive counters per (port, queue)
+    struct plan_rx_stats rx_stats[PORT_MAX][QUEUE_MAX] __attribute__((aligned(128)));
 } __attribute__((aligned(128)));
+_Static_assert(offsetof(struct forwarder_slot, waker) % 128 == 0, "lines of their own");
+_Static_assert(offsetof(struct forwarder_slot, rx_stats) % 128 == 0, "lines of their own");
+_Static_assert(sizeof(struct forwarder_slot) % 128 == 0, "no line belongs to two forwarders");
 
 extern struct forwarder_slot *forwarder_slot; // [FORWARDER_MAX]
 int plan_init(void);
@@ -54,7 +68,11 @@ static inline uint8_t plan_home(uint16_t port)
     return port < PORT_MAX ? __atomic_load_n(&plan_port_home[port], __ATOMIC_RELAXED) : PLAN_TX_NONE;
 }
 
-enum idle_mode { IDLE_PERFORMANCE /* spin */, IDLE_BALANCED /* spin, then sleep <= 100 us */, IDLE_POWERSAVE /* sleep early, <= 1 ms */ };
+enum idle_mode { IDLE_PERFORMANCE /* spin */, IDLE_BALANCED /* spin, then sleep */, IDLE_POWERSAVE /* sleep early and long */ };
 extern uint8_t plan_idle_mode; // enum idle_mode; control writes, forwarders read once per poll
+
+// What becomes of IPv4 packets that ask to have route or time recorded (RFC 7126 4.6, 4.7).
+enum ip4_options { IP4_OPTIONS_DROP, IP4_OPTIONS_IGNORE, IP4_OPTIONS_PROCESS };
+extern uint8_t plan_ip4_options; // enum ip4_options; control writes, forwarders read for packets with options
 
 #endif

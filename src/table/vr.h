@@ -21,6 +21,9 @@ struct vr {
     // reader: forwarder; published with rcu_publish
     struct fib *fib4, *fib6;
     uint32_t hash_seed; // of the ECMP flow hash
+    // writer: rib_manager; what ICMP errors come from where the interface has no address (RFC 1812 4.3.2.4); 0 = none
+    ip4_t addr4;
+    uint8_t addr6[16];
     // writer's own: control
     bool used;
     uint16_t id;

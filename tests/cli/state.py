@@ -8,22 +8,31 @@ def state():
         "system": {
             "version": "0.1.0", "dpdk-version": "DPDK 22.11.4", "pid": 4242, "uptime": "183845", "memory": 512,
             "pages": "ordinary", "rss": "314572800", "lookup-kernel": "avx512",
-            "region": [{"name": "fib default ipv4", "bytes": "3879731", "pages": "ordinary"},
-                       {"name": "mbuf pool 0", "bytes": "268435456", "pages": "ordinary"}]},
+            "region": [{"name": "fib default ipv4", "bytes": "536870912", "used": "3879731", "pages": "ordinary"},
+                       {"name": "mbuf pool 0", "bytes": "268435456", "used": "268435456", "pages": "ordinary"}]},
         "port": [port("p0", 0, rx=123456789012, tx=4242), port("p1", 1, rx=0, tx=0, status="down", speed=0)],
         "interface": [
             interface("p0", 1, "p0", 0, ["192.0.2.1", "2001:db8::1"]),
             interface("v40", 2, "p0", 40, ["198.51.100.1"], kind="vport", vr="red")],
         "thread": [
-            {"name": "control", "role": "control", "core": -1, "cpu-time": "1500000000"},
-            {"name": "rib_manager", "role": "rib_manager", "core": 0, "cpu-time": "22750000000"},
+            {"name": "control", "role": "control", "core": -1, "socket": -1, "cpu-time": "1500000000"},
+            {"name": "rib_manager", "role": "rib_manager", "core": 0, "socket": 0,
+             "cpu-time": "22750000000"},
             {"name": "forwarder/1", "role": "forwarder", "core": 1, "cpu-time": "3600000000000",
-             "queue": [{"port": "p0", "queue": 0, "packets": "123456789012", "bytes": "1000"},
-                       {"port": "p1", "queue": 0, "packets": "0", "bytes": "0"}],
+             "socket": 0,
+             "queue": [{"port": "p0", "queue": 0, "packets": "123456789012", "bytes": "12345678901200", "remote": False,
+                        "depth": 64, "depth-max": 1023},
+                       {"port": "p1", "queue": 0, "packets": "0", "bytes": "0", "remote": True}],
              "statistics": {"rx-packets": "123456789012", "tx-packets": "123456780000", "punt-packets": "9000",
                             "inject-packets": "4242", "drop-packets": "12", "held-packets": "0",
                             "polls": "999999999", "polls-idle": "1000", "bursts": "12345678901",
-                            "busy-cycles": "750", "idle-cycles": "250"}}],
+                            "busy-cycles": "750", "idle-cycles": "250"},
+             "burst-size": [{"packets": 1 << i, "bursts": str(n)} for i, n in enumerate((500, 20, 0, 10, 0, 70, 400))],
+             "stage": [{"name": name, "calls": str(calls), "packets": str(packets), "cycles": str(cycles)}
+                       for name, calls, packets, cycles in (
+                           ("rx", 1000, 64000, 512000), ("ether_in", 1000, 64000, 448000), ("ip4_in", 900, 51200, 409600),
+                           ("ip4_fwd", 900, 51200, 1024000), ("ip6_in", 0, 0, 0), ("ip6_fwd", 0, 0, 0),
+                           ("ether_out", 900, 51100, 357700), ("tx", 900, 51100, 459900), ("other", 7, 100, 84000))]}],
         "drop": [
             {"name": "ip4_ttl", "packets": "1234567", "severity": "normal",
              "sentence": "IPv4 time to live has run out", "source": "RFC 1812 5.3.1"},
@@ -31,6 +40,13 @@ def state():
              "sentence": "IPv4 source address can not be a source", "source": "RFC 1812 5.3.7"},
             {"name": "inject_no_forwarder", "packets": "3", "severity": "config",
              "sentence": "no forwarder serves the port of the interface", "source": ""}],
+        "punt": [
+            {"class": "bfd", "rate": 20000, "burst": 2000, "queue": 256, "queued": 0, "passed": "86400",
+             "policed": "0", "queue-full": "0"},
+            {"class": "other", "rate": 20000, "burst": 4000, "queue": 512, "queued": 511, "passed": "123456789",
+             "policed": "98765432109", "queue-full": "1234567890123"}],
+        "icmp": {"rate": 100, "burst": 50, "total-rate": 0, "total-burst": 500, "sent": "4242", "limited": "1234567",
+                 "forbidden": "7"},
         "ledger": {"rx": "1000000", "inject": "4242", "tx": "990000", "punt": "9000", "held": "3", "drops": "5239",
                    "imbalance": "0"},
         "vr": [vr("default", 0, 254, 901899, 160147), vr("red", 1, 10, 12, 0)],
@@ -65,7 +81,7 @@ def interface(name, number, port_name, vlan, addresses, kind="port", vr="default
 
 def vr(name, number, table, n4, n6):
     return {"name": name, "id": number, "namespace": "", "table": table, "synced": True, "messages": "1062100",
-            "batches": "5000", "overruns": "0", "resyncs": "1", "swept": "0", "rules-ignored": "0",
+            "batches": "5000", "overruns": "0", "resyncs": "1", "swept": "0", "diverged": "0", "rules-ignored": "0",
             "nexthops": "12", "neighbors": "3", "held": "0", "rib-bytes": "104857600",
             "fib": [{"family": family, "engine": "poptrie", "engine-faults": "0", "engine-rebuilds": "0",
                      "rib-routes": str(n + 3), "routes": str(n), "nodes": str(n // 10),

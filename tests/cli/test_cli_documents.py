@@ -134,7 +134,7 @@ def test_configuration_page_describes_every_leaf_with_its_default_and_range():
 
 def words_of(line):
     """The words of the schema in a line such as 'port Ar NAME Ic mtu Ar BYTES'."""
-    return re.findall(r"\b[a-z][a-z-]*\b", line)
+    return re.findall(r"\b[a-z][a-z0-9-]*\b", line)
 
 
 def is_key(path):

@@ -15,7 +15,9 @@ COMMANDS = (
     "show interface", "show interface -w", "show interface v40", "show interface statistics",
     "show ipv4 route", "show ipv6 route", "show ipv4 route summary", "show ipv6 route summary vr red",
     "show neighbor", "show neighbor -w", "show neighbor vr red", "show thread", "show thread statistics",
-    "show drops", "show drops all", "show drops all -w", "show ledger", "show fib", "show fib vr red -w",
+    "show thread stages", "show thread stages -w", "show thread queues",
+    "show drops", "show drops all", "show drops all -w", "show punt", "show punt -w", "show icmp",
+    "show ledger", "show fib", "show fib vr red -w",
     "show vr", "show vr red", "show memory", "show version", "show system", "help",
 )
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A kamueed of its own in a network namespace, without a lab: for tests of configuration and RESTCONF."""
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,7 +13,7 @@ from kamuee.client import Client
 
 from support import eventually
 
-START_S = 20
+PATIENCE_S = 60
 
 
 class Daemon:
@@ -45,7 +46,7 @@ class Daemon:
         self.file.write_text(config)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.command(), stdout=log, stderr=log)
-        eventually(self._is_up, START_S, lambda: self.log.read_text()[-2000:])
+        eventually(self._is_up, PATIENCE_S, lambda: self.log.read_text()[-2000:])
         return self
 
     def _is_up(self) -> bool:
@@ -55,21 +56,25 @@ class Daemon:
     def refused(self, config: str) -> tuple[int, str]:
         """Exit code and last words of a start that is to fail."""
         self.file.write_text(config)
-        done = subprocess.run(self.command(), capture_output=True, text=True, timeout=START_S)
+        done = subprocess.run(self.command(), capture_output=True, text=True, timeout=PATIENCE_S)
         return done.returncode, done.stderr
 
     def stop(self) -> None:
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            assert self.process.wait(10) == 0, self.log.read_text()[-2000:]
+            assert self.process.wait(PATIENCE_S) == 0, self.log.read_text()[-2000:]
         self.process = None
 
     def reload(self, config: str) -> str:
-        """What is logged between a SIGHUP with this file and its outcome."""
+        """What is logged from a SIGHUP with this file to its outcome."""
         before = self.log.stat().st_size
         self.file.write_text(config)
         os.kill(self.process.pid, signal.SIGHUP)
-        return eventually(lambda: (said := self.log.read_text()[before:]).count("\n") and said, 10, "an answer to SIGHUP")
+
+        def outcome() -> str | None:
+            said = self.log.read_text()[before:]
+            return said if re.search(r"main: configuration (not )?reloaded.*\n", said) else None
+        return eventually(outcome, PATIENCE_S, "an answer to SIGHUP")
 
     def configure(self, *lines: str) -> list[str]:
         return self.client.call("configure", line=list(lines)).get("change", [])
@@ -84,7 +89,7 @@ class Daemon:
     def ask(self, method: str, target: str, body: bytes = b"", keep: bool = False) -> socket.socket | bytes:
         """One raw request; the open connection when `keep`, else all bytes of the answer."""
         connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(30)
+        connection.settimeout(PATIENCE_S)
         connection.connect(str(self.socket))
         connection.sendall(f"{method} {target} HTTP/1.1\r\nHost: k\r\nConnection: close\r\nContent-Length: {len(body)}\r\n"
                            "Content-Type: application/yang-data+json\r\n\r\n".encode() + body)

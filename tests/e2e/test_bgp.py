@@ -2,7 +2,7 @@
 """eBGP for IPv4 and IPv6 with FRR and with BIRD as neighbours, over the router's interfaces."""
 import pytest
 
-from support import assert_reaches, eventually, kernel_has, ping, reaches
+from support import assert_no_loss, assert_reaches, eventually, kernel_has, ping, reaches
 
 TRIPLE = """
 nodes:
@@ -59,18 +59,19 @@ def established(lab) -> bool:
 
 
 def test_sessions_of_both_families_come_up_with_frr_and_with_bird(lab):
-    eventually(lambda: established(lab), 30, lambda: f"all sessions: {lab['r'].frr.sessions()}", 0.2)
+    eventually(lambda: established(lab), 60, lambda: f"all sessions: {lab['r'].frr.sessions()}", 0.2)
 
 
 @pytest.mark.parametrize("target", BEHIND_FRR + BEHIND_BIRD)
 def test_learned_prefixes_carry_traffic(lab, target):
-    assert_reaches(lab["h1"], target, 20)
-    assert ping(lab["h1"], target, 100, 0.005).lost == 0
+    assert_reaches(lab["h1"], target, 60)
+    assert_no_loss(lab["h1"], target, 100)
 
 
 def test_routes_from_one_neighbour_reach_the_other(lab):
-    said = eventually(lambda: lab["withbird"].bird.birdc("show route for 198.51.100.1"), 10)
-    assert "65001" in lab["withbird"].bird.birdc("show route all for 198.51.100.1"), said
+    bird = lab["withbird"].bird
+    eventually(lambda: "65001" in bird.birdc("show route all for 198.51.100.1"), 60,
+               lambda: f"BIRD has the route by AS 65001: {bird.birdc('show route all for 198.51.100.1')}")
     for target in BEHIND_FRR:
         source = BEHIND_BIRD[":" in target]
         eventually(lambda: ping(lab["withbird"], target, 1, extra=f"-I {source}").received == 1, 10,
@@ -81,10 +82,10 @@ def test_a_withdrawn_prefix_stops_carrying_and_comes_back(lab):
     frr = lab["withfrr"].frr
     change = ["configure terminal", "router bgp 65002", "address-family ipv4 unicast"]
     frr.vtysh(*change, "no network 198.51.100.0/24")
-    eventually(lambda: not kernel_has(lab["r"], "198.51.100.0/24"), 10, "the withdrawal reaches the kernel")
-    eventually(lambda: not reaches(lab["h1"], "198.51.100.1"), 5, "a withdrawn prefix stops carrying")
+    eventually(lambda: not kernel_has(lab["r"], "198.51.100.0/24"), 60, "the withdrawal reaches the kernel")
+    eventually(lambda: not reaches(lab["h1"], "198.51.100.1"), 60, "a withdrawn prefix stops carrying")
     frr.vtysh(*change, "network 198.51.100.0/24")
-    assert_reaches(lab["h1"], "198.51.100.1", 10)
+    assert_reaches(lab["h1"], "198.51.100.1", 60)
 
 
 def test_frr_killed_and_restarted_brings_all_routes_back(lab):
@@ -94,15 +95,15 @@ def test_frr_killed_and_restarted_brings_all_routes_back(lab):
     router.frr.start()
     eventually(lambda: established(lab), 40, lambda: f"all sessions: {router.frr.sessions()}", 0.2)
     for target in BEHIND_FRR + BEHIND_BIRD:
-        assert_reaches(lab["h1"], target, 20)
+        assert_reaches(lab["h1"], target, 60)
 
 
 def test_a_neighbour_that_dies_takes_its_routes_along(lab):
     lab["withbird"].bird.stop()
     for prefix in ("203.0.113.0/24", "2001:db8:200::/48"):
-        eventually(lambda: not kernel_has(lab["r"], prefix), 10, f"{prefix} leaves the kernel")
+        eventually(lambda: not kernel_has(lab["r"], prefix), 60, f"{prefix} leaves the kernel")
     for target in BEHIND_BIRD:
-        eventually(lambda: not reaches(lab["h1"], target), 5, f"{target} is not carried any more")
+        eventually(lambda: not reaches(lab["h1"], target), 60, f"{target} is not carried any more")
     lab["withbird"].bird.start()
     for target in BEHIND_BIRD:
-        assert_reaches(lab["h1"], target, 20)
+        assert_reaches(lab["h1"], target, 60)

@@ -17,7 +17,7 @@ N_ROUTES = 5000
 
 def demo(*argv: str) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-m", "kamuee", "demo", *argv, "--name", "e2edemo"], cwd=ROOT,
-                          capture_output=True, text=True, timeout=240,
+                          capture_output=True, text=True, timeout=600,
                           env={**os.environ, "PYTHONPATH": str(ROOT / "cli")})
 
 

@@ -2,7 +2,7 @@
 """Equal-cost paths: both are used, a failing member hands its flows to the other, each flow stays on one path."""
 import pytest
 
-from support import assert_reaches, eventually, received, receiver, rx_packets, send
+from support import assert_reaches, eventually, received, receiver, send
 
 TWO_PATHS = """
 nodes:
@@ -53,11 +53,10 @@ def warm(lab) -> None:
 
 def spread(lab, target: str, flows: int, n: int = N) -> tuple[int, int, int]:
     """Send `n` packets in `flows` flows: (arrived, over p1, over p2)."""
-    before = rx_packets(lab["far"], "p1"), rx_packets(lab["far"], "p2")
     counting = receiver(lab["far"])
     send(lab["h1"], [target], n, flows=flows, per_s=4000)
-    arrived = received(counting)["distinct"]
-    return (arrived, rx_packets(lab["far"], "p1") - before[0], rx_packets(lab["far"], "p2") - before[1])
+    result = received(counting, n)
+    return result["distinct"], result["interfaces"].get("p1", 0), result["interfaces"].get("p2", 0)
 
 
 @pytest.mark.parametrize("target", [V4, V6])
@@ -71,7 +70,7 @@ def test_many_flows_use_both_paths(lab, target):
 def test_one_flow_stays_on_one_path(lab, target):
     arrived, over_p1, over_p2 = spread(lab, target, flows=1, n=400)
     assert arrived == 400
-    assert min(over_p1, over_p2) < 20, f"{over_p1} over p1, {over_p2} over p2"
+    assert min(over_p1, over_p2) == 0, f"{over_p1} over p1, {over_p2} over p2"
 
 
 @pytest.mark.parametrize("target", [V4, V6])
@@ -80,7 +79,7 @@ def test_weights_are_kept(lab, target):
     lab["r"].ip(f"route replace {weighted}")
     try:
         assert_reaches(lab["h1"], target)
-        arrived, over_p1, over_p2 = spread(lab, target, flows=128)
+        arrived, over_p1, over_p2 = spread(lab, target, flows=512)       # few flows fall far from 1 : 3 by chance
         assert arrived == N
         assert 1.5 < over_p2 / max(1, over_p1) < 6, f"{over_p1} over p1, {over_p2} over p2, expected 1 : 3"
     finally:
@@ -91,7 +90,7 @@ def test_a_failing_member_hands_its_flows_to_the_other(lab):
     lab["far"].ip("link set dev p2 down")
     lab["r"].ip("link set dev p2 down")
     try:
-        eventually(lambda: spread(lab, V4, 32, 64)[0] == 64, 10, "all flows arrive over the remaining path")
+        eventually(lambda: spread(lab, V4, 32, 64)[0] == 64, 30, "all flows arrive over the remaining path")
         arrived, over_p1, over_p2 = spread(lab, V4, flows=32)
         assert arrived == N and over_p2 == 0
     finally:
@@ -99,9 +98,8 @@ def test_a_failing_member_hands_its_flows_to_the_other(lab):
         lab["r"].ip("link set dev p2 up")
     # The kernel deletes a next hop with its link and does not bring it back by itself: that is the routing
     # daemon's part, played here by hand.
-    eventually(lambda: lab["r"].ip_json("link show dev p2")[0]["operstate"] in ("UP", "UNKNOWN"), 5)
-    for route in ROUTES.values():
-        lab["r"].ip(f"route replace {route}")
+    for route in ROUTES.values():                    # refused until the connected prefixes are back
+        eventually(lambda: lab["r"].ip(f"route replace {route}") == "", what=f"the kernel takes {route}")
     warm(lab)
     arrived, over_p1, over_p2 = spread(lab, V4, flows=64)
     assert arrived == N and min(over_p1, over_p2) > N / 5, f"{over_p1} over p1, {over_p2} over p2"
@@ -113,10 +111,10 @@ def test_a_group_of_nexthop_objects_uses_all_members_and_drops_one_that_goes(lab
                     "nexthop add id 20 group 11/12", "route replace 198.51.100.0/24 nhid 20"):
         router.ip(command)
     try:
-        arrived, over_p1, over_p2 = eventually(lambda: spread(lab, V4, 64), 5)
+        arrived, over_p1, over_p2 = spread(lab, V4, 64)
         assert arrived == N and min(over_p1, over_p2) > N / 5, f"{over_p1} over p1, {over_p2} over p2"
         router.ip("nexthop del id 12")
-        eventually(lambda: spread(lab, V4, 32, 64)[2] == 0, 5, "nothing goes over the deleted member")
+        eventually(lambda: spread(lab, V4, 32, 64)[2] == 0, 30, "nothing goes over the deleted member")
         arrived, _, over_p2 = spread(lab, V4, flows=64)
         assert arrived == N and over_p2 == 0
     finally:

@@ -55,8 +55,8 @@ def lab(labs, kind):
 
 
 def wait_for_table(lab, n: int = 20_000) -> None:
-    eventually(lambda: measure.count_received(lab["r"], ["10.3.0.2"]) == n, 30, "the feed's table is in BGP", 0.2)
-    eventually(lambda: measure.count_kernel(lab["r"].namespace) >= n, 30, "the feed's table is in the kernel", 0.2)
+    eventually(lambda: measure.count_received(lab["r"], ["10.3.0.2"]) == n, 60, "the feed's table is in BGP", 0.2)
+    eventually(lambda: measure.count_kernel(lab["r"].namespace) >= n, 60, "the feed's table is in the kernel", 0.2)
 
 
 def test_ten_thousand_flaps_cost_the_stable_prefixes_no_packet(lab):
@@ -67,11 +67,11 @@ def test_ten_thousand_flaps_cost_the_stable_prefixes_no_packet(lab):
     feed.tell("churn", str(N_FLAPS / 5), "5")
     sending.start()
     sending.join()
-    eventually(lambda: not feed.tell("status")["churning"], 20, "the churn ends")
+    eventually(lambda: not feed.tell("status")["churning"], 60, "the churn ends")
     assert feed.tell("status")["changes"] >= N_FLAPS
-    for result in [pinging.stop() for pinging in pings]:
-        assert result.sent > 500 and result.lost == 0, result.said
-    assert received(counting)["distinct"] == 6000
+    for result in [pinging.stop(at_least=500) for pinging in pings]:
+        assert result.lost == 0, result.said
+    assert received(counting, 6000)["distinct"] == 6000
     wait_for_table(lab)
 
 
@@ -80,7 +80,7 @@ def test_a_session_that_breaks_and_comes_back_leaves_the_same_table(lab):
     pinging = Pinging(lab["h1"], STABLE[0])
     before = feed.tell("status")["times-established"]
     feed.tell("flap", "hard")
-    eventually(lambda: feed.tell("status")["times-established"] > before, 30, "the session comes back")
+    eventually(lambda: feed.tell("status")["times-established"] > before, 60, "the session comes back")
     wait_for_table(lab)
     result = pinging.stop()
     assert result.lost == 0, result.said

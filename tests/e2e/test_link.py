@@ -2,7 +2,7 @@
 """Interfaces that go down and up, neighbours that change their MAC address, hosts that move."""
 import pytest
 
-from support import Pinging, assert_reaches, eventually, ping, reaches
+from support import Pinging, assert_no_loss, assert_reaches, eventually, reaches
 
 LINE = """
 nodes:
@@ -32,8 +32,9 @@ def lab(labs, kind):
 
 
 def add_routes(lab) -> None:
-    lab["r"].ip("route replace 198.51.100.0/24 via 10.2.0.2")
-    lab["r"].ip("route replace 2001:db8:100::/48 via fd00:2::2")
+    """After a link came up the kernel refuses them until the connected prefixes are back."""
+    for route in ("198.51.100.0/24 via 10.2.0.2", "2001:db8:100::/48 via fd00:2::2"):
+        eventually(lambda: lab["r"].ip(f"route replace {route}") == "", what=f"the kernel takes {route}")
 
 
 def assert_all_reached(lab) -> None:
@@ -45,9 +46,8 @@ def test_an_interface_set_down_stops_carrying_and_carries_again(lab):
     assert_all_reached(lab)
     lab["r"].ip("link set dev p1 down")
     for target in TARGETS:
-        eventually(lambda: not reaches(lab["h1"], target), 5, f"{target} is not reached through a port set down")
+        eventually(lambda: not reaches(lab["h1"], target), 30, f"{target} is not reached through a port set down")
     lab["r"].ip("link set dev p1 up")
-    eventually(lambda: lab["r"].ip_json("link show dev p1")[0]["operstate"] in ("UP", "UNKNOWN"), 5)
     add_routes(lab)                                  # the kernel has deleted them with the link
     assert_all_reached(lab)
 
@@ -56,13 +56,13 @@ def test_a_cable_pulled_and_put_back(lab):
     assert_all_reached(lab)
     lab["h2"].ip("link set dev eth0 down")
     for target in TARGETS:
-        eventually(lambda: not reaches(lab["h1"], target), 5, f"{target} is not reached over a pulled cable")
+        eventually(lambda: not reaches(lab["h1"], target), 30, f"{target} is not reached over a pulled cable")
     eventually(lambda: "NO-CARRIER" in lab["r"].ip_json("link show dev p1")[0]["flags"], 5,
                "the router's interface shows the loss of carrier")
     lab["h2"].ip("link set dev eth0 up")
     for route in ("default via 10.2.0.1", "-6 default via fd00:2::1"):
         family, words = ("-6", route[3:]) if route.startswith("-6") else ("-4", route)
-        lab["h2"].ip(f"{family} route replace {words}")
+        eventually(lambda: lab["h2"].ip(f"{family} route replace {words}") == "", what=f"the host takes {route}")
     add_routes(lab)
     assert_all_reached(lab)
 
@@ -74,7 +74,7 @@ def test_a_neighbour_that_changes_its_mac_address_and_says_so_is_followed(lab):
     lab["h2"].ip("link set dev eth0 address 02:aa:bb:cc:dd:02")
     assert_all_reached(lab)
     for target in TARGETS:
-        assert ping(lab["h1"], target, 50, 0.005).lost == 0
+        assert_no_loss(lab["h1"], target, 50)
 
 
 def test_an_address_that_moves_to_another_mac_without_a_word_is_found_again(lab):
@@ -86,7 +86,7 @@ def test_an_address_that_moves_to_another_mac_without_a_word_is_found_again(lab)
     lab["h2"].namespace.sysctl({"net.ipv4.conf.eth0.arp_notify": "0", "net.ipv6.conf.eth0.ndisc_notify": "0"})
     lab["h2"].ip("link set dev eth0 address 02:aa:bb:cc:dd:03")
     for target in TARGETS:
-        assert_reaches(lab["h1"], target, 25)
+        assert_reaches(lab["h1"], target, 30)
 
 
 def test_other_ports_do_not_notice_an_interface_that_flaps(lab):

@@ -4,7 +4,7 @@ import pytest
 
 from kamuee.lab import measure, state, vlan
 
-from support import assert_reaches, eventually, ping, reaches, received, receiver, send
+from support import assert_no_loss, assert_reaches, eventually, reaches, received, receiver, send
 
 VLANS = """
 nodes:
@@ -48,14 +48,14 @@ def lab(labs, kamueed):
 @pytest.mark.parametrize("source, target", PAIRS)
 def test_tagged_and_untagged_hosts_reach_each_other(lab, source, target):
     assert_reaches(lab[source], target)
-    assert ping(lab[source], target, 100, 0.005).lost == 0
+    assert_no_loss(lab[source], target, 100)
 
 
 @pytest.mark.parametrize("size", [64, 1472])
 def test_full_packets_pass_with_the_tag_on_top(lab, size):
     counting = receiver(lab["tagged50"])
     send(lab["tagged40"], ["10.50.0.2"], 200, size=size)
-    assert received(counting)["distinct"] == 200
+    assert received(counting, 200)["distinct"] == 200
 
 
 def test_untagged_frames_do_not_enter_a_sub_interface(lab):
@@ -63,7 +63,7 @@ def test_untagged_frames_do_not_enter_a_sub_interface(lab):
     assert_reaches(host, "10.50.0.1")
     host.run("tc qdisc del dev eth0 clsact")                        # now it speaks untagged
     try:
-        eventually(lambda: not reaches(host, "10.50.0.1"), 5, "the sub-interface does not hear untagged frames")
+        eventually(lambda: not reaches(host, "10.50.0.1"), 30, "the sub-interface does not hear untagged frames")
     finally:
         vlan.put_on_vlan(host.namespace, "eth0", 50, state.cache_dir())
     assert_reaches(host, "10.50.0.1")
@@ -72,8 +72,8 @@ def test_untagged_frames_do_not_enter_a_sub_interface(lab):
 def test_a_sub_interface_can_be_removed_and_added_while_others_carry_traffic(lab):
     client = measure.client(lab["r"])
     client.call("configure", line=["delete vport v50"])
-    eventually(lambda: not lab["r"].namespace.has_link("v50"), 5, "the TAP goes with its sub-interface")
-    assert ping(lab["tagged40"], "10.2.0.2", 50, 0.005).lost == 0
+    eventually(lambda: not lab["r"].namespace.has_link("v50"), 30, "the TAP goes with its sub-interface")
+    assert_no_loss(lab["tagged40"], "10.2.0.2", 50)
     assert not reaches(lab["tagged50"], "10.50.0.1")
     client.call("configure", line=["set vport v50 port p1 vlan 50"])
     lab["r"].set_up_interfaces()

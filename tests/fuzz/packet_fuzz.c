@@ -26,7 +26,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     if (rig_group_setup(NULL) || rig_setup(NULL))
         abort();
     random_router();
-    forwarder_set_icmp_rate(rig_forwarder(0), 1000000, 1000000);
+    rig_icmp_rate(1000000, 1000000);
     return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/eal.h"
 #include "core/rcu.h"
+#include "table/icmp.h"
 
 #define RING_SIZE 1024
 #define POOL_SIZE 8191
@@ -111,8 +112,8 @@ int rig_setup(void **state)
         be_forwarder(i);
         forwarder[i] = forwarder_new(i);
         assert_non_null(forwarder[i]);
-        forwarder_set_icmp_rate(forwarder[i], 0, 0);
     }
+    rig_icmp_rate(0, 0);
     struct plan_rx all[RIG_PORTS];
     for (unsigned p = 0; p < RIG_PORTS; p++)
         all[p] = (struct plan_rx){port_id[p], 0};
@@ -180,6 +181,12 @@ void rig_check_conservation(void)
 }
 
 // --- tables ---
+
+void rig_icmp_rate(uint32_t per_s, uint32_t burst)
+{
+    rig_role(ROLE_CONTROL);
+    icmp_limit_set(&(struct icmp_limit){per_s, burst, .total_per_s = 1000000000, .total_burst = 1000000000});
+}
 
 uint16_t rig_vr(const char *name)
 {

@@ -18,7 +18,7 @@
 //         assert_true(rig_receive(1, &f));
 //     }
 //
-// ICMP errors are off until a test says forwarder_set_icmp_rate().
+// ICMP errors are off until a test says rig_icmp_rate().
 // Every test starts with empty tables and ends with the ledger at 0 and no buffer
 // missing: path_test() wraps both around it.
 #ifndef PATH_HARNESS_H
@@ -93,6 +93,7 @@ uint32_t rig_group(const uint32_t *member, unsigned n);
 void rig_route(uint16_t vr, const char *prefix, uint32_t nexthop);
 void rig_unroute(uint16_t vr, const char *prefix);
 uint16_t rig_vr(const char *name);
+void rig_icmp_rate(uint32_t per_s, uint32_t burst); // of each interface; the router's total is no limit
 void rig_role(enum thread_role role); // become the writer of a table for a moment
 // A plan for forwarder `f`: rx[] of n (port, queue) pairs; all ports sent by own queue `f`, unless tx_owner says otherwise.
 struct plan *rig_plan_new(unsigned f, const struct plan_rx *rx, unsigned n);

@@ -2,8 +2,8 @@
 """One run of the demo: its steps in order, each of which fills in a part of the summary."""
 import argparse
 import json
-import re
-import statistics
+import subprocess
+import sys
 import time
 
 from rich.console import Console
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from kamuee.feed import table as feed_table
 from kamuee.feed.table import Table
-from kamuee.lab import demo, measure, schema, state
+from kamuee.lab import demo, measure, pinger, schema, state
 from kamuee.lab.errors import LabError
 from kamuee.lab.kamueenode import KamueeNode
 from kamuee.lab.lab import Lab
@@ -186,15 +186,13 @@ class Demo:
         return self.lab["customer"]
 
     def _ping(self, family: str, target: str) -> None:
-        said = self.customer.run(["ping", "-n", "-c", str(N_PINGS), "-i", "0.01", "-W", "2", target],
-                                 check=False)
-        loss = re.search(r"([\d.]+)% packet loss", said)
-        times = [float(ms) for ms in re.findall(r"time=([\d.]+) ms", said)]
-        self.summary.ping_loss_percent[family] = float(loss.group(1)) if loss else 100.0
-        self.summary.ping_ms[family] = round(statistics.median(times), 3) if times else 0.0
+        said = self.customer.run([sys.executable, pinger.__file__, target, "0.01", "--count", str(N_PINGS)])
+        result = json.loads(said.partition("ready\n")[2])
+        self.summary.ping_loss_percent[family] = 100.0 * len(result["lost"]) / result["sent"]
+        self.summary.ping_ms[family] = result["median_ms"]
         self.console.print(f"   ping: {N_PINGS} sent, {self.summary.ping_loss_percent[family]:g} % lost, median "
                            f"{self.summary.ping_ms[family]} ms")
-        if not times:
+        if not result["received"]:
             self.summary.problems.append(f"no answer to ping of {target}")
 
     def _traceroute(self, family: str, target: str) -> None:
@@ -211,8 +209,9 @@ class Demo:
 
     def _iperf(self, family: str, target: str) -> None:
         for direction, extra in (("up", []), ("down", ["-R"])):
-            server = self.lab["internet"].popen(["iperf3", "-s", "-1"])
-            time.sleep(0.3)
+            server = self.lab["internet"].popen(["iperf3", "-s", "-1", "--forceflush"], stdout=subprocess.PIPE)
+            while b"listening" not in (line := server.stdout.readline()) and line:
+                pass
             client = self.customer.popen(["iperf3", "-J", "-c", target, "-t", str(IPERF_S), "-O", "1"] + extra,
                                          stdout=-1)
             pps = self._watch_rate(client)

@@ -139,7 +139,7 @@ class KamueeNode(Router):
             namespace.add_addresses(interface.name, interface.addresses)
 
     def _wait_tap(self, namespace: Namespace, name: str) -> None:
-        end = time.monotonic() + 5
+        end = time.monotonic() + READY_TIMEOUT_S
         while not namespace.has_link(name):
             if time.monotonic() > end:
                 raise self._failure(f"kamueed made no TAP {name} in namespace {namespace.name}")

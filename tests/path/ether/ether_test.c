@@ -106,7 +106,7 @@ static void a_broadcast_frame_with_a_packet_for_us_is_delivered(void **state)
     struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.255", .dst_mac = broadcast_mac}), g;
     rig_send(0, &f);
     rig_poll();
-    assert_true(rig_punted(PUNT_LOCAL, &g, NULL));
+    assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_int_equal(g.n, f.n);
     assert_memory_equal(g.b, f.b, f.n);
 }
@@ -134,7 +134,7 @@ static void frames_of_link_protocols_go_up_unchanged(void **state)
         {{[12] = 0x08, 0x06}, PUNT_NEIGH},
         {{[12] = 0x88, 0xcc}, PUNT_ROUTING},
         {{[12] = 0x88, 0x09, 1}, PUNT_ROUTING},
-        {{[12] = 0x88, 0x8e}, PUNT_LOCAL},
+        {{[12] = 0x88, 0x8e}, PUNT_OTHER},
         {{[12] = 0x00, 0x06, 0xfe, 0xfe, 0x03, 0x83}, PUNT_ROUTING}, // IS-IS
     };
     two_interfaces();

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 
 #include "base/checksum.h"
+#include "table/icmp.h"
 
 static uint16_t in, out;
 
@@ -18,7 +19,7 @@ static void two_interfaces(void)
     rig_route(VR_DEFAULT, "2001:db8::/48", back);
     rig_route(VR_DEFAULT, "198.51.100.0/24", on);
     rig_route(VR_DEFAULT, "2001:db8:1::/48", on);
-    forwarder_set_icmp_rate(rig_forwarder(0), 100, 50);
+    rig_icmp_rate(100, 50);
 }
 
 static const struct ip_spec plain4 = {.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 100};
@@ -62,6 +63,7 @@ static void assert_error6(const struct frame *f, const struct frame *e, uint8_t 
 
     assert_memory_equal(e->b, neighbor_mac(3), 6);
     assert_int_equal(e->n, 14 + 40 + len);
+    assert_int_equal(ip[0] << 8 | ip[1], 0x6c00); // CS6
     assert_int_equal(ip[6], 58);
     assert_int_equal(ip[7], 64);
     assert_memory_equal(ip + 8, iface_get(in)->addr6, 16);
@@ -246,7 +248,24 @@ static void broadcast_frames_cause_no_error(void **state)
     assert_only_drop(DROP_ETHER_BROADCAST, 1);
 }
 
-static void an_interface_without_an_address_sends_no_error(void **state)
+static void an_interface_without_an_address_borrows_the_routers(void **state)
+{
+    static const uint8_t of_router4[4] = {192, 0, 2, 99}, of_router6[16] = {0x20, 1, 0xd, 0xb8, [15] = 0x99};
+    struct ip_spec s4 = plain4, s6 = plain6;
+    struct frame f, e;
+    s4.ttl = s6.ttl = 1;
+    two_interfaces();
+    iface_get(in)->addr4 = 0;
+    memset(iface_get(in)->addr6, 0, 16);
+    memcpy(&vr_get(VR_DEFAULT)->addr4, of_router4, 4);
+    memcpy(vr_get(VR_DEFAULT)->addr6, of_router6, 16);
+    assert_true(error_about(&s4, &f, &e));
+    assert_memory_equal(e.b + 14 + 12, of_router4, 4);
+    assert_true(error_about(&s6, &f, &e));
+    assert_memory_equal(e.b + 14 + 8, of_router6, 16);
+}
+
+static void a_router_without_an_address_sends_no_error(void **state)
 {
     struct ip_spec s4 = plain4, s6 = plain6;
     struct frame f, e;
@@ -258,6 +277,7 @@ static void an_interface_without_an_address_sends_no_error(void **state)
     assert_false(error_about(&s6, &f, &e));
     assert_int_equal(rig_drops(DROP_IP4_TTL), 1);
     assert_int_equal(rig_drops(DROP_IP6_HOP_LIMIT), 1);
+    assert_int_equal(counter_sum_icmp().forbidden, 2);
 }
 
 static void an_error_about_an_error_of_ours_is_not_made(void **state)
@@ -306,7 +326,7 @@ static void errors_are_limited_for_each_interface_by_its_own_bucket(void **state
     two_interfaces();
     uint16_t other = rig_iface(2, 0, VR_DEFAULT);
     rig_route(VR_DEFAULT, "203.0.113.0/24", rig_adjacency(other, 4));
-    forwarder_set_icmp_rate(rig_forwarder(0), 1, 5);
+    rig_icmp_rate(1, 5);
     for (unsigned i = 0; i < 40; i++) {
         struct ip_spec s = plain4;
         s.ttl = 1;
@@ -325,6 +345,48 @@ static void errors_are_limited_for_each_interface_by_its_own_bucket(void **state
     counter_sum_iface(in, &c);
     assert_int_equal(c.inject_packets, 5);
     assert_int_equal(c.drop_packets, 40);
+    assert_int_equal(counter_sum_icmp().sent, 10);
+    assert_int_equal(counter_sum_icmp().limited, 70);
+    assert_int_equal(counter_sum_icmp().forbidden, 0);
+}
+
+static void errors_of_all_interfaces_together_are_limited_by_the_routers_bucket(void **state)
+{
+    two_interfaces();
+    uint16_t other = rig_iface(2, 0, VR_DEFAULT);
+    rig_route(VR_DEFAULT, "203.0.113.0/24", rig_adjacency(other, 4));
+    rig_role(ROLE_CONTROL);
+    icmp_limit_set(&(struct icmp_limit){.per_s = 1, .burst = 5, .total_per_s = 1, .total_burst = 7});
+    for (unsigned i = 0; i < 20; i++) {
+        struct ip_spec s = plain4;
+        s.ttl = 1;
+        struct frame f = frame_ip(&s);
+        rig_send(0, &f);
+        s.src = "203.0.113.1";
+        s.to_iface = other;
+        f = frame_ip(&s);
+        rig_send(2, &f);
+    }
+    rig_poll();
+    assert_int_equal(rig_discard(0) + rig_discard(2), 7);
+    assert_int_equal(counter_sum_icmp().sent, 7);
+    assert_int_equal(counter_sum_icmp().limited, 33);
+}
+
+static void two_forwarders_share_the_bucket_of_an_interface(void **state)
+{
+    two_interfaces();
+    rig_plan_set(1, rig_plan_new(1, (struct plan_rx[]){{iface_get(in)->port, 1}}, 1));
+    rig_icmp_rate(1, 5);
+    for (unsigned i = 0; i < 20; i++) {
+        struct ip_spec s = plain4;
+        s.ttl = 1;
+        struct frame f = frame_ip(&s);
+        rig_send_queue(0, i % 2, &f);
+    }
+    rig_poll();
+    assert_int_equal(rig_discard(0), 5);
+    assert_only_drop(DROP_IP4_TTL, 20);
 }
 
 static void the_bucket_fills_again_at_its_rate(void **state)
@@ -333,7 +395,7 @@ static void the_bucket_fills_again_at_its_rate(void **state)
     struct frame f, e;
     s.ttl = 1;
     two_interfaces();
-    forwarder_set_icmp_rate(rig_forwarder(0), 5, 1);
+    rig_icmp_rate(5, 1);
     assert_true(error_about(&s, &f, &e));
     bool told = false;
     unsigned quiet = 0;
@@ -374,11 +436,14 @@ int main(void)
         path_test(a_quote_is_gathered_from_all_segments),
         path_test(the_rules_say_about_what_an_error_may_be_sent),
         path_test(broadcast_frames_cause_no_error),
-        path_test(an_interface_without_an_address_sends_no_error),
+        path_test(an_interface_without_an_address_borrows_the_routers),
+        path_test(a_router_without_an_address_sends_no_error),
         path_test(an_error_about_an_error_of_ours_is_not_made),
         path_test(an_error_to_our_own_address_ends_as_a_martian),
         path_test(an_error_waits_for_a_neighbour_like_any_packet),
         path_test(errors_are_limited_for_each_interface_by_its_own_bucket),
+        path_test(errors_of_all_interfaces_together_are_limited_by_the_routers_bucket),
+        path_test(two_forwarders_share_the_bucket_of_an_interface),
         path_test(the_bucket_fills_again_at_its_rate),
         path_test(a_forty_packet_burst_of_errors_is_answered_whole_and_in_order),
     };

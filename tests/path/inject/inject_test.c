@@ -126,7 +126,7 @@ static void a_held_packet_whose_neighbour_failed_is_refused_and_its_sender_told(
     struct frame g;
     rig_route(VR_DEFAULT, "192.0.2.0/24", rig_adjacency(in, 3));
     rig_route(VR_DEFAULT, "2001:db8::/48", rig_adjacency(in, 3));
-    forwarder_set_icmp_rate(rig_forwarder(0), 100, 50);
+    rig_icmp_rate(100, 50);
     struct rte_mbuf *a = held_packet(&held4), *b = held_packet(&held6);
     rig_role(ROLE_RIB_MANAGER);
     nexthop_set_kind(nh, NEXTHOP_FAILED);
@@ -152,7 +152,7 @@ static void a_held_packet_for_an_address_that_became_ours_is_delivered(void **st
     nexthop_set_kind(nh, NEXTHOP_LOCAL);
     rig_inject(0, m);
     rig_poll();
-    assert_true(rig_punted(PUNT_LOCAL, &g, &iface));
+    assert_true(rig_punted(PUNT_OTHER, &g, &iface));
     assert_int_equal(iface, in);
     assert_int_equal(g.n, 14 + 28);
     assert_memory_equal(g.b, iface_get(in)->mac, 6);

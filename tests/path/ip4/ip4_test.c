@@ -177,7 +177,7 @@ static void limited_broadcast_goes_up_even_without_a_source(void **state)
                         .src = "0.0.0.0", .dst = "255.255.255.255", .sport = 68, .dport = 67, .dst_mac = broadcast_mac});
     rig_send(0, &f);
     rig_poll();
-    assert_true(rig_punted(PUNT_LOCAL, &g, NULL));
+    assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_memory_equal(g.b, f.b, f.n);
     assert_int_equal(rig_drops_all(), 0);
 }
@@ -190,8 +190,8 @@ static void control_multicast_goes_up_and_other_multicast_is_dropped(void **stat
         uint8_t proto;
         enum punt_class class;
     } up[] = {
-        {"224.0.0.5", 89, PUNT_ROUTING}, {"224.0.0.18", 112, PUNT_ROUTING}, {"224.0.0.251", 17, PUNT_LOCAL},
-        {"239.1.1.1", 2, PUNT_ROUTING},  {"232.1.1.1", 103, PUNT_ROUTING},
+        {"224.0.0.5", 89, PUNT_ROUTING}, {"224.0.0.18", 112, PUNT_ROUTING}, {"224.0.0.251", 17, PUNT_OTHER},
+        {"239.1.1.1", 2, PUNT_NEIGH},  {"232.1.1.1", 103, PUNT_ROUTING},
     };
     two_interfaces();
     struct frame g;
@@ -219,11 +219,11 @@ static void ttl_1_to_router_itself_is_delivered(void **state)
     struct frame z = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .ttl_zero = true});
     rig_send(0, &z);
     rig_poll();
-    assert_true(rig_punted(PUNT_LOCAL, &g, &iface));
+    assert_true(rig_punted(PUNT_OTHER, &g, &iface));
     assert_int_equal(iface, in);
     assert_int_equal(g.n, f.n);
     assert_memory_equal(g.b, f.b, f.n);
-    assert_true(rig_punted(PUNT_LOCAL, &g, NULL));
+    assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_memory_equal(g.b, z.b, z.n);
     assert_int_equal(rig_drops_all(), 0);
 }
@@ -269,14 +269,16 @@ static void good_packets_keep_their_order_around_bad_ones(void **state)
     rig_poll();
     struct frame g;
     unsigned n = 0;
-    for (unsigned i = 0; i < 64; i++) {
-        if (i % 5 == 1 || i % 7 == 3)
-            continue;
-        assert_true(rig_receive(1, &g));
-        unsigned hlen = (g.b[14] & 15) * 4u;
-        assert_int_equal(g.b[14 + hlen] << 8 | g.b[15 + hlen], i + 1);
-        n++;
-    }
+    // Plain packets go first; those with options, each looked at alone, after them.
+    for (unsigned options = 0; options <= 1; options++)
+        for (unsigned i = 0; i < 64; i++) {
+            if (i % 5 == 1 || i % 7 == 3 || (i % 3 == 0) != options)
+                continue;
+            assert_true(rig_receive(1, &g));
+            unsigned hlen = (g.b[14] & 15) * 4u;
+            assert_int_equal(g.b[14 + hlen] << 8 | g.b[15 + hlen], i + 1);
+            n++;
+        }
     assert_false(rig_receive(1, &g));
     assert_int_equal(rig_drops_all(), 64 - n);
 }

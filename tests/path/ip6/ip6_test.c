@@ -112,14 +112,14 @@ static void link_local_and_link_scope_destinations_go_up(void **state)
         uint16_t iface = 0;
         rig_send(0, &f);
         rig_poll();
-        assert_true(rig_punted(PUNT_LOCAL, &g, &iface));
+        assert_true(rig_punted(PUNT_OTHER, &g, &iface));
         assert_int_equal(iface, in);
         assert_memory_equal(g.b, f.b, f.n);
     }
     struct frame f = between("::", "ff02::1:ff00:1"); // duplicate address detection
     rig_send(0, &f);
     rig_poll();
-    assert_true(rig_punted(PUNT_LOCAL, &f, NULL));
+    assert_true(rig_punted(PUNT_OTHER, &f, NULL));
     assert_int_equal(rig_drops_all(), 0);
 }
 
@@ -138,7 +138,7 @@ static void a_link_local_source_reaches_us_but_no_other_link(void **state)
     struct frame g, f = between("fe80::2", "2001:db8::fe");
     rig_send(0, &f);
     rig_poll();
-    assert_true(rig_punted(PUNT_LOCAL, &g, NULL));
+    assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_memory_equal(g.b, f.b, f.n);
     assert_int_equal(rig_drops_all(), 0);
     f = between("fe80::2", "2001:db8:1::1");
@@ -154,7 +154,7 @@ static void hop_limit_1_is_delivered_to_us_and_not_forwarded(void **state)
     struct frame g, f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8::fe", .ttl = 1});
     rig_send(0, &f);
     rig_poll();
-    assert_true(rig_punted(PUNT_LOCAL, &g, NULL));
+    assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_memory_equal(g.b, f.b, f.n);
     f = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1", .ttl = 1});
     rig_send(0, &f);

@@ -53,7 +53,7 @@ static void fifty_thousand_random_frames_leave_the_ledger_at_zero(void **state)
     struct random r = {.state = seed ? strtoull(seed, NULL, 0) : 20260101};
 
     random_router();
-    forwarder_set_icmp_rate(rig_forwarder(0), 1000000, 1000);
+    rig_icmp_rate(1000000, 1000);
     for (unsigned sent = 0, blocked = 0; sent < FRAMES;) {
         unsigned n = 1 + random_below(&r, 100);
         if (random_below(&r, 30) == 0) {
@@ -89,6 +89,7 @@ static void random_frames_reach_nearly_every_drop_reason(void **state)
 {
     static const enum drop_reason not_reached[] = {
         DROP_HOLD_FULL, DROP_HOLD_LIMIT, DROP_HOLD_RING_FULL, DROP_HOLD_TIMEOUT, DROP_HOLD_GONE, DROP_PUNT_RING_FULL,
+        DROP_PUNT_POLICED,
         DROP_PUNT_TAP, DROP_PUNT_NO_TAP, DROP_INJECT_NO_FORWARDER, DROP_INJECT_RING_FULL, DROP_INJECT_NO_BUFFER,
         DROP_TX_FULL, DROP_TX_NO_QUEUE};
     struct random r = {.state = 7};

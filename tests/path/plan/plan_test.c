@@ -2,6 +2,9 @@
 // plan_test.c - who polls which queue, who sends by which, what an idle forwarder does
 #include "harness.h"
 
+#include <rte_ethdev.h>
+#include <stdlib.h>
+
 #include "forwarder/idle.h"
 
 static uint16_t in, out;
@@ -138,24 +141,194 @@ static void polls_are_counted_and_idle_ones_apart(void **state)
     assert_true(c->idle_cycles > 0);
 }
 
+static void each_burst_is_counted_by_its_size_and_one_in_61_is_timed(void **state)
+{
+    static const unsigned size[] = {1, 2, 3, 4, 15, 16, 63, 64};
+    static const uint64_t in_bucket[BURST_SIZE_N] = {1, 2, 1, 1, 1, 1, 1};
+    two_interfaces();
+    struct frame f = packet();
+    for (unsigned k = 0; k < sizeof size / sizeof *size; k++) {
+        for (unsigned i = 0; i < size[k]; i++)
+            rig_send(0, &f);
+        rig_step(0);
+    }
+    const struct counter_block *c = counter_of_slot(THREAD_SLOT_FORWARDER);
+    assert_memory_equal(c->burst_size, in_bucket, sizeof in_bucket);
+    for (unsigned i = 8; i < 61 + 61 + 1; i++) {
+        rig_send(0, &f);
+        rig_step(0);
+    }
+    assert_int_equal(c->bursts, 61 + 61 + 1);
+    assert_int_equal(rig_discard(1), 168 + 115);
+    static const enum stage passed[] = {STAGE_RX, STAGE_ETHER_IN, STAGE_IP4_FWD, STAGE_ETHER_OUT, STAGE_TX};
+    for (unsigned i = 0; i < sizeof passed / sizeof *passed; i++) {
+        const struct counter_stage *s = &c->stage[passed[i]];
+        assert_int_equal(s->calls, 3); // the first burst, the 62nd and the 123rd, of one packet each
+        assert_int_equal(s->packets, 3);
+        assert_true(s->cycles > 0);
+    }
+    assert_int_equal(c->stage[STAGE_IP4_IN].calls, 0); // none was odd
+    assert_int_equal(c->stage[STAGE_IP6_IN].calls, 0);
+    assert_int_equal(c->stage[STAGE_IP6_FWD].calls, 0);
+    assert_int_equal(c->stage[STAGE_OTHER].calls, 0);
+}
+
+static void what_leaves_the_common_path_is_told_as_other(void **state)
+{
+    two_interfaces();
+    struct frame lost = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"});
+    rig_send(0, &lost); // the first burst is a timed one
+    rig_poll();
+    assert_only_drop(DROP_IP4_NO_ROUTE, 1);
+    const struct counter_block *c = counter_of_slot(THREAD_SLOT_FORWARDER);
+    assert_int_equal(c->stage[STAGE_IP4_FWD].packets, 1);
+    assert_int_equal(c->stage[STAGE_ETHER_OUT].packets, 0);
+    assert_int_equal(c->stage[STAGE_OTHER].packets, 1);
+}
+
+// net_ring can not say how full it is; a driver that can is played for the moment.
+static unsigned waiting;
+static uint32_t count_waiting(void *queue)
+{
+    return waiting;
+}
+
+static void queue_depth_is_what_waited_before_the_burst(void **state)
+{
+    two_interfaces();
+    struct frame f = packet();
+    uint16_t port = iface_get(in)->port;
+    const struct plan_rx_stats *stats = &forwarder_slot[0].rx_stats[port][0];
+    rig_send(0, &f);
+    rig_step(0);
+    assert_int_equal(stats->depth_samples, 0);
+    eth_rx_queue_count_t own = rte_eth_fp_ops[port].rx_queue_count;
+    rte_eth_fp_ops[port].rx_queue_count = count_waiting;
+    for (unsigned i = 0; i < 3 * 61; i++) {
+        waiting = i < 61 ? 100 : 7;
+        rig_send(0, &f);
+        rig_send(0, &f);
+        rig_step(0);
+    }
+    rte_eth_fp_ops[port].rx_queue_count = own;
+    assert_int_equal(stats->depth_samples, 3);
+    assert_int_equal(stats->depth, 9);
+    assert_int_equal(stats->depth_max, 102);
+    rig_discard(1);
+}
+
+// --- false sharing ---
+
+#define LINE 64u
+
+static const struct region { // all that forwarders 0 and 1 write besides what only they know
+    const void *at;
+    size_t n;
+} *shared_regions(unsigned *n)
+{
+    static struct region r[3];
+
+    r[0] = (struct region){counter_of_slot(THREAD_SLOT_FORWARDER), 2 * sizeof(struct counter_block)};
+    r[1] = (struct region){forwarder_slot, 2 * sizeof *forwarder_slot};
+    r[2] = (struct region){nexthop_used_mark[0], 2 * NEXTHOP_MAX};
+    *n = 3;
+    return r;
+}
+
+// Marks the lines of the regions that differ from `before`, and takes the regions as they are now.
+static unsigned lines_written(uint8_t *before, uint8_t *mark, uint8_t bit)
+{
+    unsigned n_regions, n = 0, line = 0;
+    const struct region *r = shared_regions(&n_regions);
+
+    for (unsigned k = 0; k < n_regions; k++) {
+        assert_int_equal((uintptr_t)r[k].at % LINE, 0);
+        assert_int_equal(r[k].n % LINE, 0);
+        for (size_t at = 0; at < r[k].n; at += LINE, line++) {
+            const uint8_t *now = (const uint8_t *)r[k].at + at;
+            if (!memcmp(before + (size_t)line * LINE, now, LINE))
+                continue;
+            mark[line] |= bit;
+            n++;
+            memcpy(before + (size_t)line * LINE, now, LINE);
+        }
+    }
+    return n;
+}
+
+static void no_cache_line_is_written_by_two_forwarders(void **state)
+{
+    two_interfaces();
+    uint16_t port = iface_get(in)->port;
+    struct plan_rx q[] = {{port, 0}, {port, 1}};
+    rig_plan_set(0, rig_plan_new(0, q, 1));
+    rig_plan_set(1, rig_plan_new(1, q + 1, 1));
+    struct frame good = packet(), lost = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"});
+    unsigned n_regions;
+    size_t bytes = 0;
+    const struct region *r = shared_regions(&n_regions);
+    for (unsigned k = 0; k < n_regions; k++)
+        bytes += r[k].n;
+    uint8_t *before = calloc(1, bytes), *mark = calloc(1, bytes / LINE);
+    lines_written(before, mark, 0);
+    for (unsigned f = 0; f < 2; f++) {
+        for (unsigned i = 0; i < 200; i++) {
+            rig_send_queue(0, f, i % 4 ? &good : &lost);
+            if (i % 16 == 0)
+                rig_step(f);
+        }
+        rig_step(f);
+        assert_true(lines_written(before, mark, (uint8_t)(1u << f)) > 3);
+    }
+    for (size_t line = 0; line < bytes / LINE; line++)
+        if (mark[line] == 3)
+            fail_msg("line %zu of what forwarders write is written by both", line);
+    free(before);
+    free(mark);
+    rig_discard(1);
+    assert_only_drop(DROP_IP4_NO_ROUTE, 100);
+}
+
+static void idle_performance_never_sleeps(void **state)
+{
+    assert_int_equal(idle_sleep_us(IDLE_PERFORMANCE, 0, 0, 0), 0);
+    assert_int_equal(idle_sleep_us(IDLE_PERFORMANCE, 3600000000u, 0, 5000), 0);
+}
+
 static void idle_sleep_grows_within_the_bounds_of_the_mode(void **state)
 {
     uint32_t last = 0, total = 0;
 
-    assert_int_equal(idle_sleep_us(IDLE_PERFORMANCE, 1000000, 0), 0);
-    assert_int_equal(idle_sleep_us(IDLE_BALANCED, 299, 0), 0);
+    assert_int_equal(idle_sleep_us(IDLE_BALANCED, 299, 0, 0), 0);
     for (unsigned i = 0; i < 10; i++, total += last) {
-        uint32_t next = idle_sleep_us(IDLE_BALANCED, 300 + total, last);
+        uint32_t next = idle_sleep_us(IDLE_BALANCED, 300 + total, last, 30000);
         assert_true(next >= last && next >= 20 && next <= 100);
         last = next;
     }
     assert_int_equal(last, 100);
+    assert_int_equal(idle_sleep_us(IDLE_BALANCED, 999999, last, 30000), 100);
     last = 0;
     for (unsigned i = 0; i < 10; i++) {
-        last = idle_sleep_us(IDLE_POWERSAVE, 60, last);
+        last = idle_sleep_us(IDLE_POWERSAVE, 60, last, 0);
         assert_in_range(last, 50, 1000);
     }
     assert_int_equal(last, 1000);
+    assert_int_equal(idle_sleep_us(IDLE_POWERSAVE, 60000000, last, 30000), 1000);
+}
+
+// Sleeps of 3 us of CPU each stay at 150 us, dearer ones get longer: 2 % of a core, never more than 1 ms.
+static void idle_sleep_after_long_silence_follows_its_cost(void **state)
+{
+    static const struct {
+        uint32_t cost_ns, us;
+    } want[] = {{0, 100}, {1000, 100}, {3000, 150}, {3900, 195}, {10000, 500}, {30000, 1000}, {500000, 1000}};
+
+    for (unsigned k = 0; k < sizeof want / sizeof *want; k++) {
+        uint32_t last = 100;
+        for (unsigned i = 0; i < 10; i++)
+            last = idle_sleep_us(IDLE_BALANCED, 1000000 + i, last, want[k].cost_ns);
+        assert_int_equal(last, want[k].us);
+    }
 }
 
 int main(void)
@@ -167,7 +340,13 @@ int main(void)
         path_test(a_stopped_port_is_a_named_drop_and_not_counted_as_sent),
         path_test(a_port_that_takes_nothing_drops_by_name_and_others_go_on),
         path_test(polls_are_counted_and_idle_ones_apart),
+        path_test(each_burst_is_counted_by_its_size_and_one_in_61_is_timed),
+        path_test(what_leaves_the_common_path_is_told_as_other),
+        path_test(queue_depth_is_what_waited_before_the_burst),
+        path_test(no_cache_line_is_written_by_two_forwarders),
+        path_test(idle_performance_never_sleeps),
         path_test(idle_sleep_grows_within_the_bounds_of_the_mode),
+        path_test(idle_sleep_after_long_silence_follows_its_cost),
     };
     return path_run(tests);
 }

@@ -23,7 +23,7 @@ static void a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface(void **s
     uint16_t iface = 0;
     rig_send(0, &f);
     rig_poll();
-    assert_true(rig_punted(PUNT_LOCAL, &g, &iface));
+    assert_true(rig_punted(PUNT_OTHER, &g, &iface));
     assert_int_equal(iface, sub);
     assert_int_equal(g.n, f.n - 4); // padding kept: the frame as it was received, but for the tag
     assert_memory_equal(g.b, f.b, 12);
@@ -36,16 +36,17 @@ static void a_jumbo_frame_for_us_goes_up_whole(void **state)
     struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .payload = 8900});
     rig_send(0, &f);
     rig_poll();
-    assert_true(rig_punted(PUNT_LOCAL, &g, NULL));
+    assert_true(rig_punted(PUNT_OTHER, &g, NULL));
     assert_int_equal(g.n, f.n);
     assert_memory_equal(g.b, f.b, f.n);
 }
 
-static void classes_keep_routing_before_neighbours_before_the_rest(void **state)
+static void classes_are_given_for_what_a_packet_is(void **state)
 {
     static const uint8_t icmp6[256][8] = {[128] = {128}, [133] = {133}, [134] = {134}, [135] = {135},
                                           [136] = {136}, [143] = {143}, [1] = {1}};
     static const uint8_t mld[16] = {58, 0, 5, 2, 0, 0, 1, 0, 143};
+    static const uint8_t bfd6[16] = {17, 0, 1, 4, 0, 0, 0, 0, 0xc0, 0, 0x0e, 0xc8};
 #define TO4(...) {.src = "192.0.2.1", .dst = "192.0.2.254", __VA_ARGS__}
 #define TO6(...) {.src = "2001:db8::1", .dst = "2001:db8::fe", __VA_ARGS__}
     const struct {
@@ -53,39 +54,52 @@ static void classes_keep_routing_before_neighbours_before_the_rest(void **state)
         enum punt_class class;
         const char *what;
     } row[] = {
+        {TO4(.proto = 17, .dport = 3784, .ttl = 255), PUNT_BFD, "BFD"},
+        {TO4(.proto = 17, .dport = 3784, .ttl = 254), PUNT_OTHER, "BFD of one hop, from afar"},
+        {TO4(.proto = 17, .dport = 3785, .ttl = 255), PUNT_BFD, "BFD echo"},
+        {TO4(.proto = 17, .dport = 6784, .ttl = 255), PUNT_BFD, "BFD on a link of a bundle"},
+        {TO4(.proto = 17, .dport = 4784), PUNT_BFD, "BFD multihop"},
+        {TO4(.proto = 17, .sport = 3784, .dport = 33000, .ttl = 255), PUNT_OTHER, "UDP from 3784"},
+        {TO4(.proto = 6, .dport = 3784, .ttl = 255), PUNT_OTHER, "TCP to 3784"},
         {TO4(.proto = 6, .dport = 179), PUNT_ROUTING, "BGP, they call"},
         {TO4(.proto = 6, .sport = 179, .dport = 40000), PUNT_ROUTING, "BGP, we called"},
-        {TO4(.proto = 17, .dport = 179), PUNT_LOCAL, "UDP to 179"},
-        {TO4(.proto = 6, .dport = 22), PUNT_LOCAL, "SSH"},
+        {TO4(.proto = 17, .dport = 179), PUNT_OTHER, "UDP to 179"},
+        {TO4(.proto = 6, .dport = 22), PUNT_OTHER, "SSH"},
         {TO4(.proto = 89), PUNT_ROUTING, "OSPF"},
         {TO4(.proto = 112), PUNT_ROUTING, "VRRP"},
         {TO4(.proto = 103), PUNT_ROUTING, "PIM"},
-        {TO4(.proto = 2), PUNT_ROUTING, "IGMP"},
+        {TO4(.proto = 2), PUNT_NEIGH, "IGMP"},
         {TO4(.proto = 17, .dport = 520), PUNT_ROUTING, "RIP"},
-        {TO4(.proto = 17, .dport = 3784), PUNT_ROUTING, "BFD"},
-        {TO4(.proto = 17, .dport = 4784), PUNT_ROUTING, "BFD multihop"},
         {TO4(.proto = 17, .dport = 646), PUNT_ROUTING, "LDP hello"},
         {TO4(.proto = 6, .dport = 646), PUNT_ROUTING, "LDP"},
-        {TO4(.proto = 17, .sport = 3784, .dport = 33000), PUNT_LOCAL, "UDP from 3784"},
-        {TO4(.proto = 1, .tos = 0xc0), PUNT_ROUTING, "CS6"},
-        {TO4(.proto = 1), PUNT_LOCAL, "ping"},
-        {TO4(.proto = 6, .dport = 179, .fragment = 1), PUNT_LOCAL, "later fragment that looks like BGP"},
-        {TO4(.proto = 6, .l4 = "\0", .l4_len = 2), PUNT_LOCAL, "TCP cut off before its ports"},
+        {TO4(.proto = 17, .tos = 0xc0), PUNT_OTHER, "UDP that calls itself network control"},
+        {TO4(.proto = 1, .tos = 0xc0), PUNT_ICMP, "a ping that calls itself network control"},
+        {TO4(.proto = 1), PUNT_ICMP, "ping"},
+        {TO4(.proto = 6, .dport = 179, .fragment = 1), PUNT_OTHER, "later fragment that looks like BGP"},
+        {TO4(.proto = 17, .dport = 4784, .fragment = 0x2001), PUNT_OTHER, "middle fragment that looks like BFD"},
+        {TO4(.proto = 6, .l4 = "\0", .l4_len = 2), PUNT_OTHER, "TCP cut off before its ports"},
+        {TO6(.proto = 17, .dport = 3784, .ttl = 255), PUNT_BFD, "BFD over IPv6"},
+        {TO6(.proto = 17, .dport = 3784, .ttl = 64), PUNT_OTHER, "BFD over IPv6 from afar"},
+        {TO6(.proto = 0, .l4 = bfd6, .l4_len = 16, .ttl = 255), PUNT_BFD, "BFD behind hop-by-hop options"},
         {TO6(.proto = 6, .dport = 179), PUNT_ROUTING, "BGP over IPv6"},
         {TO6(.proto = 89), PUNT_ROUTING, "OSPFv3"},
         {TO6(.proto = 17, .dport = 521), PUNT_ROUTING, "RIPng"},
-        {TO6(.proto = 58, .l4 = icmp6[133], .l4_len = 8), PUNT_NEIGH, "router solicitation"},
-        {TO6(.proto = 58, .l4 = icmp6[135], .l4_len = 8), PUNT_NEIGH, "neighbour solicitation"},
-        {TO6(.proto = 58, .l4 = icmp6[136], .l4_len = 8), PUNT_NEIGH, "neighbour advertisement"},
-        {TO6(.proto = 58, .l4 = icmp6[128], .l4_len = 8), PUNT_LOCAL, "ping6"},
-        {TO6(.proto = 58, .l4 = icmp6[1], .l4_len = 8), PUNT_LOCAL, "ICMPv6 error"},
-        {TO6(.proto = 58, .l4 = icmp6[143], .l4_len = 8), PUNT_ROUTING, "MLDv2"},
-        {TO6(.proto = 59, .l4 = "", .l4_len = 0), PUNT_LOCAL, "nothing inside"},
-        {TO6(.tos = 0xc0), PUNT_ROUTING, "CS6 over IPv6"},
+        {TO6(.proto = 58, .l4 = icmp6[133], .l4_len = 8, .ttl = 255), PUNT_NEIGH, "router solicitation"},
+        {TO6(.proto = 58, .l4 = icmp6[135], .l4_len = 8, .ttl = 255), PUNT_NEIGH, "neighbour solicitation"},
+        {TO6(.proto = 58, .l4 = icmp6[136], .l4_len = 8, .ttl = 255), PUNT_NEIGH, "neighbour advertisement"},
+        {TO6(.proto = 58, .l4 = icmp6[136], .l4_len = 8, .ttl = 254), PUNT_ICMP, "neighbour advertisement from afar"},
+        {TO6(.proto = 58, .l4 = icmp6[128], .l4_len = 8), PUNT_ICMP, "ping6"},
+        {TO6(.proto = 58, .l4 = icmp6[1], .l4_len = 8), PUNT_ICMP, "ICMPv6 error"},
+        {TO6(.proto = 58, .l4 = "", .l4_len = 0), PUNT_ICMP, "ICMPv6 cut off before its type"},
+        {TO6(.proto = 58, .l4 = icmp6[143], .l4_len = 8), PUNT_NEIGH, "MLDv2"},
+        {TO6(.proto = 59, .l4 = "", .l4_len = 0), PUNT_OTHER, "nothing inside"},
+        {TO6(.tos = 0xc0), PUNT_OTHER, "IPv6 that calls itself network control"},
     };
     we_are_192_0_2_254();
     for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
         struct frame g, f = frame_ip(&row[i].spec);
+        if (row[i].spec.l4 == bfd6)
+            f.b[14 + 6] = 0; // hop-by-hop
         rig_send(0, &f);
         rig_poll();
         for (unsigned c = 0; c < PUNT_CLASS_N; c++)
@@ -97,23 +111,61 @@ static void classes_keep_routing_before_neighbours_before_the_rest(void **state)
     f.b[14 + 6] = 0; // hop-by-hop
     rig_send(0, &f);
     rig_poll();
-    assert_true(rig_punted(PUNT_ROUTING, &g, NULL));
+    assert_true(rig_punted(PUNT_NEIGH, &g, NULL));
 }
 
-static void a_full_ring_of_one_class_does_not_stop_another(void **state)
+static const struct ip_spec ping = {.src = "192.0.2.1", .dst = "192.0.2.254", .proto = 1};
+static const struct ip_spec udp = {.src = "192.0.2.1", .dst = "192.0.2.254"};
+static const struct ip_spec bfd = {.src = "192.0.2.1", .dst = "192.0.2.254", .dport = 3784, .ttl = 255};
+static const struct ip_spec bgp = {.src = "192.0.2.1", .dst = "192.0.2.254", .proto = 6, .dport = 179};
+
+static void send_many(const struct ip_spec *s, unsigned n)
 {
-    we_are_192_0_2_254();
-    struct frame g, ping = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254"});
-    struct frame bgp = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .proto = 6, .dport = 179});
-    for (unsigned i = 0; i < EXCHANGE_PUNT_SIZE + 9; i++) {
-        rig_send(0, &ping);
+    struct frame f = frame_ip(s);
+
+    for (unsigned i = 0; i < n; i++) {
+        rig_send(0, &f);
         if (i % 64 == 63)
             rig_step(0);
     }
-    rig_send(0, &bgp);
     rig_poll();
-    assert_only_drop(DROP_PUNT_RING_FULL, 10); // a ring of n holds n - 1
+}
+
+static void a_full_queue_of_one_class_does_not_stop_another(void **state)
+{
+    const uint32_t queue = punt_limit_default[PUNT_OTHER].queue;
+    struct frame g;
+
+    we_are_192_0_2_254();
+    send_many(&udp, queue + 9);
+    send_many(&ping, 1);
+    send_many(&bgp, 1);
+    send_many(&bfd, 1);
+    assert_only_drop(DROP_PUNT_RING_FULL, 9);
+    assert_int_equal(counter_sum_punt(PUNT_OTHER).full, 9);
+    assert_int_equal(rte_ring_count(exchange_punt[PUNT_OTHER]), queue);
+    for (unsigned c = 0; c < PUNT_OTHER; c++)
+        assert_int_equal(counter_sum_punt(c).full, 0);
+    assert_true(rig_punted(PUNT_BFD, &g, NULL));
     assert_true(rig_punted(PUNT_ROUTING, &g, NULL));
+    assert_true(rig_punted(PUNT_ICMP, &g, NULL));
+}
+
+static void the_length_of_a_queue_can_be_changed(void **state)
+{
+    we_are_192_0_2_254();
+    rig_role(ROLE_CONTROL);
+    punt_policy_set(PUNT_ICMP, &(struct punt_limit){1, 1, 3});
+    send_many(&ping, 10);
+    assert_only_drop(DROP_PUNT_RING_FULL, 7);
+    rig_role(ROLE_CONTROL);
+    punt_policy_set(PUNT_ICMP, &(struct punt_limit){1, 1, 5});
+    send_many(&ping, 10);
+    assert_only_drop(DROP_PUNT_RING_FULL, 15);
+    rig_role(ROLE_CONTROL);
+    punt_policy_set(PUNT_ICMP, &(struct punt_limit){1, 1, 2}); // shorter than what waits
+    send_many(&ping, 1);
+    assert_only_drop(DROP_PUNT_RING_FULL, 16);
 }
 
 int main(void)
@@ -121,8 +173,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         path_test(a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface),
         path_test(a_jumbo_frame_for_us_goes_up_whole),
-        path_test(classes_keep_routing_before_neighbours_before_the_rest),
-        path_test(a_full_ring_of_one_class_does_not_stop_another),
+        path_test(classes_are_given_for_what_a_packet_is),
+        path_test(a_full_queue_of_one_class_does_not_stop_another),
+        path_test(the_length_of_a_queue_can_be_changed),
     };
     return path_run(tests);
 }

@@ -7,7 +7,10 @@
 
 #include <rte_mbuf.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/rcu.h"
 
@@ -42,6 +45,7 @@ static void stop(void)
 {
     rcu_offline(); // or the thread's grace periods would wait for us
     __atomic_store_n(&forwarder_slot[0].stop, 1, __ATOMIC_RELEASE);
+    waker_wake(&forwarder_slot[0].waker);
     thread_join(running);
     rcu_online();
 }
@@ -116,6 +120,131 @@ static void an_idle_forwarder_sleeps_and_does_not_hold_up_writers(void **state)
     stop();
 }
 
+// --- a forwarder that need not poll ---
+
+static int queue_fd; // readable when the test says that a queue has packets
+
+// Forwarder 0 sleeps until woken: for 100 ms, if nobody wakes it.
+static void start_waiting(void)
+{
+    start();
+    queue_fd = eventfd(0, EFD_NONBLOCK);
+    struct plan_rx rx[] = {{iface_get(in)->port, 0}};
+    struct plan *p = rig_plan_new(0, rx, 1);
+    p->n_wait = 1;
+    p->wait_fd[0] = queue_fd;
+    rig_plan_set(0, p);
+}
+
+static void stop_waiting(void)
+{
+    stop();
+    close(queue_fd);
+}
+
+static void until_asleep(void)
+{
+    uint64_t end = now_ns() + DEADLINE_NS;
+
+    rcu_offline();
+    while (!__atomic_load_n(&forwarder_slot[0].waker.sleeps, __ATOMIC_RELAXED))
+        if (now_ns() > end)
+            fail_msg("the forwarder does not fall asleep");
+    rcu_online();
+}
+
+#define ROUNDS 400u // asleep for 100 ms in each of them, it would miss the deadline
+
+static void a_sleeping_forwarder_wakes_for_each_injected_packet(void **state)
+{
+    struct frame g, f = packet();
+
+    start_waiting();
+    uint64_t end = now_ns() + DEADLINE_NS;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        until_asleep();
+        rig_inject_frame(0, out, &f);
+        waker_wake(&forwarder_slot[0].waker);
+        while (!rig_receive(1, &g)) {
+            rcu_quiescent();
+            if (now_ns() > end)
+                fail_msg("injected packet %u is late: nobody woke the forwarder", i);
+        }
+    }
+    stop_waiting();
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void a_sleeping_forwarder_wakes_for_its_queues_and_takes_all_of_a_burst(void **state)
+{
+    struct frame g;
+
+    start_waiting();
+    uint64_t end = now_ns() + DEADLINE_NS, one = 1, n;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        until_asleep();
+        send_chunk();
+        assert_int_equal(write(queue_fd, &one, sizeof one), sizeof one);
+        for (unsigned k = 0; k < CHUNK;) {
+            rcu_quiescent();
+            k += rig_receive(1, &g);
+            if (now_ns() > end)
+                fail_msg("burst %u is late", i);
+        }
+        assert_int_equal(read(queue_fd, &n, sizeof n), sizeof n);
+    }
+    stop_waiting();
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void a_queue_that_is_always_readable_but_empty_does_not_keep_the_forwarder_busy(void **state)
+{
+    uint64_t one = 1;
+
+    start_waiting();
+    assert_int_equal(write(queue_fd, &one, sizeof one), sizeof one);
+    until_asleep();
+    struct timespec t = {.tv_nsec = 50 * 1000 * 1000};
+    rcu_offline();
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL); // past the sleeps in vain
+    uint64_t wall = now_ns(), used = thread_cpu_time_ns(running);
+    t.tv_nsec = 300 * 1000 * 1000;
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+    wall = now_ns() - wall;
+    used = thread_cpu_time_ns(running) - used;
+    rcu_online();
+    assert_in_range(used, 1, wall / 2);
+    send_chunk();
+    receive_all(CHUNK, NULL);
+    stop_waiting();
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static uint64_t polls(void)
+{
+    return __atomic_load_n(&counter_of_slot(THREAD_SLOT_FORWARDER)->polls, __ATOMIC_RELAXED);
+}
+
+static void a_new_plan_wakes_a_sleeping_forwarder(void **state)
+{
+    start_waiting();
+    uint64_t end = now_ns() + DEADLINE_NS;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        until_asleep();
+        uint64_t before = polls();
+        struct plan *p = malloc(sizeof *p);
+        *p = *forwarder_slot[0].plan;
+        rig_plan_set(0, p);
+        waker_wake(&forwarder_slot[0].waker);
+        while (polls() == before) {
+            rcu_quiescent();
+            if (now_ns() > end)
+                fail_msg("plan %u is late: nobody woke the forwarder", i);
+        }
+    }
+    stop_waiting();
+}
+
 static void one_of_two_macs(const struct frame *f)
 {
     if (memcmp(f->b, neighbor_mac(1), 6) && memcmp(f->b, neighbor_mac(0x5aa5), 6))
@@ -159,6 +288,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         path_test(a_forwarder_thread_loses_nothing_in_any_idle_mode),
         path_test(an_idle_forwarder_sleeps_and_does_not_hold_up_writers),
+        path_test(a_sleeping_forwarder_wakes_for_each_injected_packet),
+        path_test(a_sleeping_forwarder_wakes_for_its_queues_and_takes_all_of_a_burst),
+        path_test(a_queue_that_is_always_readable_but_empty_does_not_keep_the_forwarder_busy),
+        path_test(a_new_plan_wakes_a_sleeping_forwarder),
         path_test(a_neighbour_that_keeps_changing_its_mac_never_gets_a_mixed_one),
         path_test(routes_come_and_go_under_traffic_and_the_stable_ones_lose_nothing),
     };

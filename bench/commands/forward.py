@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`kamuee bench forward`: packets per second of one core, the whole path, on a machine without a NIC.
+
+kamueed, and any other DPDK program beside it, forwards between replay ports (bench/replay), which are their own traffic
+generator; measure/replay.py starts, measures in turns and verifies. docs/features/bench-forward.md explains the columns.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kamuee import render
+from kamuee.context import terminal_width
+from kamuee.lab.errors import LabError
+from kamuee.render import Column, count, right
+from measure import machine, plot
+from measure.context import ROOT, Unavailable
+from measure.replay import CASES, Bench, Case, Disturbed, Program, Rate, command, kamueed, l3fwd, testpmd
+
+IDEA = "packets/s of one core, full table and others, verified, against testpmd, l3fwd or any DPDK program (root)"
+TABLE = (Column("Case"), Column("Program"), right("Mpps"), right("Min"), right("Max"), right("Cycles"), right("Net"), right("Floor"),
+         right("Ratio"), right("Bad"))
+QUICK = ("ipv4-full", "ipv4-default4", "ipv6-full", "ipv4-flow")
+QUICK_S = 45.0               # after so much time --quick begins no case that would not be over by then
+TRIES = 2                    # of a case that was disturbed
+PAUSE_S = 3.0
+
+
+def parser() -> argparse.ArgumentParser:
+    cases = "\n".join(f"  {name:14} {case.idea}" for name, case in CASES.items())
+    given = argparse.ArgumentParser(prog="kamuee bench forward", description=__doc__.splitlines()[0],
+                                    formatter_class=argparse.RawDescriptionHelpFormatter, epilog=f"cases:\n{cases}")
+    given.add_argument("--case", nargs="+", choices=CASES, metavar="NAME", help="these cases (all; with --quick the first four)")
+    given.add_argument("--ring", action="store_true", help="each case also with packets that cycle through 1,024 descriptors, as in a NIC")
+    given.add_argument("--peer", action="append", default=[], metavar="PROGRAM", type=peer,
+                       help="in turns with testpmd, testpmd-MODE, l3fwd (lpm; fib where there is IPv6), l3fwd-lpm, l3fwd-fib, or a command line "
+                            "with {eal} for DPDK's options")
+    given.add_argument("--verify", action="store_true", help="look at every frame for as long as is measured (0.2 s without)")
+    given.add_argument("--rounds", type=int, metavar="N", help="turns (5; 2 with --quick)")
+    given.add_argument("--seconds", type=float, metavar="S", help="of each turn (1; 0.5 with --quick)")
+    given.add_argument("--quick", action="store_true", help="ends within 50 s")
+    given.add_argument("--json", "-j", action="store_true", help="print JSON")
+    given.add_argument("--prefixes", metavar="FILE", help="the full table, one prefix a line (.gz too)")
+    given.add_argument("--set", action="append", default=[], metavar="LINE", dest="lines",
+                       help="another line of kamueed's configuration, without 'set', e.g. 'fib-engine lpm'")
+    given.add_argument("--no-huge", action="store_true", help="ordinary pages")
+    given.add_argument("--plot", metavar="FILE", help="a picture (PNG, SVG)")
+    given.add_argument("--force", action="store_true", help="measure on a busy machine too")
+    return given
+
+
+def peer(text: str) -> str:
+    known = ["l3fwd", "l3fwd-lpm", "l3fwd-fib", "testpmd", *(f"testpmd-{mode}" for mode in ("io", "mac", "macswap"))]
+    if text not in known and "{eal}" not in text:
+        raise argparse.ArgumentTypeError(f"'{text}': expected {', '.join(known)}, or a command line with {{eal}} for DPDK's options")
+    return text
+
+
+def peer_program(text: str, case: Case) -> Program | None:
+    """What --peer names, for this case; None where it cannot do it."""
+    name, _, how = text.partition("-")
+    if "{eal}" in text:
+        return command(text)
+    if name == "testpmd":
+        return testpmd(how or "macswap")
+    if case.vlan:
+        return None
+    return l3fwd(how or ("fib" if 6 in case.families else "lpm"))
+
+
+def main(argv: list[str]) -> int:
+    given = parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("kamuee bench forward: stopped by SIGTERM"))
+    try:
+        return run(given)
+    except (Unavailable, Disturbed, LabError, plot.NoPlot) as error:
+        more = "\nwait, or measure anyway with --force" if isinstance(error, Disturbed) else ""
+        print(f"kamuee bench forward: {error}{more}", file=sys.stderr)
+        return 1
+
+
+def run(given: argparse.Namespace) -> int:
+    daemon = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed"))
+    say = Voice()
+    bench = Bench(daemon.resolve().parent, daemon, prefixes=given.prefixes, huge=not given.no_huge, force=given.force, say=say)
+    failed: list[str] = []
+    with bench:
+        rates = [rate for case in wanted(given) for rate in measured(bench, case, given, say, failed)]
+    rows = [row(rate) for rate in rates]
+    publish(given, rows)
+    for rate in rates:
+        if rate.bad:
+            failed.append(f"{rate.case.name}: {rate.program}: {rate.bad:,} wrong of {rate.verified:,} frames: {faults(rate)}")
+    print(*(f"kamuee bench forward: {text}" for text in failed), sep="\n", end="\n" if failed else "", file=sys.stderr)
+    return 1 if failed else 0
+
+
+class Voice:
+    """Progress, on stderr, with the time."""
+
+    def __init__(self):
+        self.begun = time.monotonic()
+        self.longest = 0.0      # seconds of a case so far
+
+    def passed(self) -> float:
+        return time.monotonic() - self.begun
+
+    def __call__(self, text: str) -> None:
+        print(f"{self.passed():6.1f} s  {text}", file=sys.stderr, flush=True)
+
+
+def wanted(given: argparse.Namespace) -> Iterable[Case]:
+    names = given.case or (QUICK if given.quick else CASES)
+    for name in names:
+        yield CASES[name]
+        if given.ring:
+            yield replace(CASES[name], ring=True)
+
+
+def measured(bench: Bench, case: Case, given: argparse.Namespace, say: Voice, failed: list[str]) -> list[Rate]:
+    """The case's rates; none, and a sentence in `failed`, where it could not be measured."""
+    begun = say.passed()
+    if given.quick and begun + say.longest > QUICK_S:
+        say(f"{title(case)}: left out, --quick would take too long")
+        return []
+    programs = [kamueed(*(f"set {line}" for line in given.lines))]
+    for text in given.peer:
+        found = peer_program(text, case)
+        programs += [found] if found else []
+        if not found:
+            say(f"{title(case)}: without {text}, which knows no VLANs")
+    seconds = given.seconds or (0.5 if given.quick else 1.0)
+    try:
+        return attempts(bench, programs, case, seconds, given, say)
+    except (Disturbed, Unavailable) as error:
+        if case is CASES["ipv4-full"] and isinstance(error, Unavailable) and not given.case:
+            raise           # what is missing here is missing everywhere
+        failed.append(f"{title(case)}: {error}")
+        return []
+    finally:
+        say.longest = max(say.longest, say.passed() - begun)
+
+
+def attempts(bench: Bench, programs: Sequence[Program], case: Case, seconds: float, given: argparse.Namespace, say: Voice) -> list[Rate]:
+    """A machine that was disturbed once may be quiet a little later."""
+    rounds = given.rounds or (2 if given.quick else 5)
+    verify_s = rounds * seconds if given.verify else 0.2
+    for attempt in range(1, TRIES + 1):
+        try:
+            return bench.compare(programs, case, seconds, rounds, verify_s=verify_s)
+        except Disturbed as error:
+            if attempt == TRIES or given.quick:
+                raise
+            say(f"{error}; once more")
+            time.sleep(PAUSE_S)
+    return []
+
+
+# --- results ---
+
+def title(case: Case) -> str:
+    return f"{case.name} ring" if case.ring else case.name
+
+
+def faults(rate: Rate) -> str:
+    return ", ".join(f"{kind} {n:,}" for kind, n in rate.faults.items())
+
+
+def row(rate: Rate) -> dict:
+    def rounded(value: float | None) -> float | None:
+        return None if value is None else round(value, 2)
+    return {"case": rate.case.name, "program": rate.program, "ring": int(rate.case.ring), "mpps": rounded(rate.mpps),
+            "mpps_min": rounded(min(rate.samples, default=0.0)), "mpps_max": rounded(max(rate.samples, default=0.0)),
+            "cycles": rounded(rate.cycles), "cycles_net": rounded(rate.cycles_net), "bad": rate.bad, "verified": rate.verified,
+            "faults": rate.faults, "floor_mpps": rounded(rate.floor_mpps), "ratio": rounded(rate.ratio), "routes": rate.routes,
+            "waited": round(rate.waited, 3)}
+
+
+def cells(one: dict) -> list[str | None]:
+    def number(name: str, digits: int = 1) -> str | None:
+        return None if one[name] is None else f"{one[name]:.{digits}f}"
+    return [f"{one['case']} ring" if one["ring"] else one["case"], one["program"], number("mpps"), number("mpps_min"), number("mpps_max"),
+            number("cycles"), number("cycles_net"), number("floor_mpps"), number("ratio", 2), count(one["bad"])]
+
+
+def publish(given: argparse.Namespace, rows: list[dict]) -> None:
+    if given.json:
+        print(json.dumps({"rows": rows, "machine": machine.facts(), "forced": given.force}, indent=1))
+    elif rows:
+        print(*render.table(TABLE, map(cells, rows), terminal_width()), sep="\n")
+        print("64-byte frames, one core. Cycles: of the TSC, a packet; Net: without the driver's own (Floor, testpmd io). "
+              "Ratio: kamueed to the program.\nBad: wrong or lost of the frames that were looked at.")
+    if given.plot and rows:
+        plot.save(given.plot, charts(rows))
+        print(f"picture: {given.plot}", file=sys.stderr)
+
+
+def charts(rows: Sequence[dict]) -> list[plot.Bars]:
+    cases = list(dict.fromkeys(cells(one)[0] for one in rows))
+    programs = list(dict.fromkeys(one["program"] for one in rows))
+    value = {(one["program"], cells(one)[0]): one for one in rows}
+
+    def series(name: str) -> dict[str, list[float | None]]:
+        return {program: [value[program, case][name] if (program, case) in value else None for case in cases] for program in programs}
+    return [plot.Bars("Forwarding, one core, 64-byte frames", "Mpps", cases, series("mpps")),
+            plot.Bars("Cost of a packet without the driver's", "TSC cycles", cases, series("cycles_net"))]

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`kamuee bench throughput`: RFC 2544 on a device of your choice, by a tester of our own.
+
+    kamuee bench throughput --quick                        kamueed over memif, all tests, 64 bytes and IMIX
+    kamuee bench throughput --sizes 64,512,1518,imix --routes full --mix 4:60,6:40 --bidirectional
+    kamuee bench throughput --peer testpmd                 the same for another device: what tester and link carry
+    kamuee bench throughput --soak 10 --routes full        a long trial at 95 % while routes change and state is asked for
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from kamuee import render
+from kamuee.context import terminal_width
+from kamuee.lab.errors import LabError
+from kamuee.render import Column, right
+from measure import machine, plot
+from measure.topology import own_namespaces
+from throughput import device, frames, report, soak
+from throughput.tester import Tester, TesterError
+from throughput.tests import TESTS, Bench, Plan, spinning_threads
+
+IDEA = "RFC 2544 of a router in a process of its own: throughput, latency, loss, bursts, recovery (root)"
+ROOT = Path(__file__).resolve().parents[2]
+QUICK_SECONDS = 0.2
+QUICK_SIZES = "64,imix"
+TABLE = (Column("Test"), Column("Size"), Column("Load"), right("Mpps"), right("Gb/s"), Column("Result"))
+
+
+class Refused(Exception):
+    """Why nothing is measured, and what to do."""
+
+
+def parser() -> argparse.ArgumentParser:
+    given = argparse.ArgumentParser(prog="kamuee bench throughput", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = given.add_argument_group("what is measured")
+    what.add_argument("--peer", choices=sorted(device.PEERS), default="kamueed", help="the device (kamueed); external: see --ports")
+    what.add_argument("--tests", metavar="LIST", default="throughput,latency,loss,back-to-back,recovery",
+                      help=f"of {', '.join(TESTS)} (all but reset)")
+    what.add_argument("--sizes", metavar="LIST", help="frame sizes with FCS, imix, IMIX genomes, files (RFC 2544's; --quick: 64,imix)")
+    what.add_argument("--mix", metavar="SHARES", default="4:100", help="share of each IP version in percent of the frames (4:100)")
+    what.add_argument("--bidirectional", action="store_true", help="both ports send at the same rate")
+    what.add_argument("--routes", metavar="N|full", default="", help="a table of so many prefixes in the device (510 test networks)")
+    what.add_argument("--prefixes", metavar="FILE", help="where --routes takes them from")
+    how = given.add_argument_group("how")
+    how.add_argument("--duration", type=float, metavar="S", help="seconds of a trial (2; RFC 2544: 60)")
+    how.add_argument("--loss-ratio", type=float, default=0.0, metavar="R", help="share that may be lost (0)")
+    how.add_argument("--precision", type=float, default=0.01, metavar="P", help="relative width at which a search ends (0.01)")
+    how.add_argument("--rate", type=float, metavar="MPPS", help="take this as the throughput of each direction instead of searching for it")
+    how.add_argument("--confirm", type=int, default=2, metavar="N", help="further trials that a rate found has to pass (2)")
+    how.add_argument("--link", choices=("memif", "vhost"), default="memif", help="between tester and device (memif)")
+    how.add_argument("--ring", type=int, default=device.RING, metavar="LOG2", help="descriptors of its rings, 2 to this power (10)")
+    how.add_argument("--idle", choices=("performance", "balanced", "powersave"), default="performance", help="kamueed's forwarding idle")
+    how.add_argument("--ports", nargs=2, metavar="DEVARGS", help="the tester's ports (PCI address or net_…), with --peer external")
+    how.add_argument("--macs", nargs=2, metavar="MAC", default=("", ""), help="the external device's addresses on them")
+    how.add_argument("--quick", action="store_true", help="short trials, few sizes: ends within 50 s")
+    how.add_argument("--force", action="store_true", help="measure on a busy machine too")
+    out = given.add_argument_group("results")
+    out.add_argument("--report", metavar="DIR", type=Path, help="write report.html, rows.csv and result.json there")
+    out.add_argument("--json", "-j", action="store_true", help="print JSON")
+    long = given.add_argument_group("soak")
+    long.add_argument("--soak", type=float, metavar="MINUTES", help="one trial of this length under changes, after a throughput test")
+    long.add_argument("--load", type=float, default=95, metavar="PERCENT", help="of the throughput (95)")
+    long.add_argument("--churn", type=float, default=10_000, metavar="N", help="route changes a second (10000; 0 = none)")
+    return given
+
+
+def main(argv: list[str]) -> int:
+    given = parser().parse_args(argv)
+    console = Console(stderr=True, highlight=False)
+    try:
+        return run(given, console)
+    except (Refused, frames.BadFrames, device.DeviceError, TesterError, LabError, plot.NoPlot, OSError, RuntimeError) as error:
+        console.print(f"kamuee bench throughput: {error}", markup=False, soft_wrap=True)
+        return 1
+
+
+# --- what was asked ---
+
+def chosen_tests(text: str) -> list[str]:
+    names = [name for name in text.split(",") if name]
+    unknown = [name for name in names if name not in TESTS]
+    if unknown or not names:
+        raise Refused(f"no test '{', '.join(unknown)}'; there are {', '.join(TESTS)}")
+    return names
+
+
+def plan_of(given: argparse.Namespace) -> Plan:
+    plan = Plan(loss_ratio=given.loss_ratio, precision=0.02 if given.quick else given.precision, confirmations=given.confirm,
+                percent6=frames.percent6(given.mix), both=given.bidirectional)
+    if given.quick:
+        plan.bursts, plan.wait_ms, plan.latency_loads = 2, 50, (100, 50)
+    return plan.scaled(given.duration or (QUICK_SECONDS if given.quick else plan.seconds))
+
+
+def setting_of(given: argparse.Namespace, work: Path, sizes: list[frames.Frames]) -> device.Setting:
+    named = os.environ.get("KAMUEED")
+    kamueed = Path(named).resolve() if named else ROOT / "build/kamueed"
+    build = kamueed.parent
+    for program in [build / "bench/tester"] + ([kamueed] if given.peer == "kamueed" else []):
+        if not os.access(program, os.X_OK):
+            raise Refused(f"no {program}: build it (make build), or name the daemon of another build in KAMUEED")
+    if given.peer == "external" and not given.ports:
+        raise Refused("--peer external needs the tester's two ports: --ports DEVARGS DEVARGS")
+    if given.routes and given.peer != "kamueed":
+        raise Refused("--routes is for kamueed; give another device its routes yourself")
+    if given.routes and given.routes != "full" and not given.routes.isdecimal():
+        raise Refused(f"--routes {given.routes}: expected a number or full")
+    largest = max(size for some in sizes for size in some.sizes)
+    return device.Setting(build=build, kamueed=kamueed, work=work, cores=device.cores(), link=given.link, ring=given.ring,
+                          mtu=max(1500, largest - 18), idle=given.idle, both=given.bidirectional,
+                          routes=given.routes or ("10000" if given.soak and given.churn and given.peer == "kamueed" else ""),
+                          prefixes=given.prefixes, churn=bool(given.soak and given.churn), ports=tuple(given.ports or ("", "")), macs=tuple(given.macs))
+
+
+def must_be_quiet(force: bool, console: Console) -> float:
+    """Percent of the cores that somebody else uses."""
+    busy = machine.busy_percent(1.0)
+    if busy > machine.BUSY_PERCENT:
+        text = f"the machine is busy: {busy:.0f} % of its cores; most: {'; '.join(machine.busiest())}"
+        if not force:
+            raise Refused(f"{text}; wait, or measure anyway with --force")
+        console.print(f"[yellow]warning:[/] {text}", soft_wrap=True)
+    return busy
+
+
+# --- running ---
+
+def run(given: argparse.Namespace, console: Console) -> int:
+    tests, sizes = chosen_tests(given.tests), frames.of_list(given.sizes or (QUICK_SIZES if given.quick else ",".join(map(str, frames.RFC2544))))
+    if os.geteuid():
+        raise Refused("root is needed (network namespaces, DPDK): sudo kamuee bench throughput")
+    busy = must_be_quiet(given.force, console)
+    own_namespaces()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped by SIGTERM"))
+    with tempfile.TemporaryDirectory(prefix="ht-") as work, ExitStack() as stack:
+        setting = setting_of(given, Path(work), sizes)
+        result = {"started": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "machine": machine.facts(), "busy_percent": round(busy, 1),
+                  "forced": given.force, "quick": given.quick, "cores": device.describe(setting), "plan": {}, "device": {}, "rows": [],
+                  "explained": []}
+        bench = stack.enter_context(connected(given, setting, sizes, plan_of(given), Voice(console, result["explained"])))
+        result["device"], result["plan"] = bench.device.facts(), vars(bench.plan)
+        bench.say(f"{bench.device.name}: {bench.device.idea}; {result['cores']}")
+        if given.rate:
+            take_rate(bench, sizes, given.rate * 1e6)
+        if given.soak:
+            result["rows"] += soak.run(bench, sizes[0], given, console)
+        else:
+            measure(bench, tests, sizes, result["rows"], console)
+        result["losses"] = bench.device.losses()
+        result["ledger"] = bench.device.ledger() if hasattr(bench.device, "ledger") else None
+    return publish(given, result, console)
+
+
+class Voice:
+    """Explanations: kept for the report, and printed above the progress bar."""
+
+    def __init__(self, console: Console, kept: list[str]):
+        self.console, self.kept, self.begun = console, kept, time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        self.kept.append(text)
+        self.console.print(f"[dim]{time.monotonic() - self.begun:6.1f} s[/]  {text}", soft_wrap=True)
+
+
+@contextmanager
+def connected(given: argparse.Namespace, setting: device.Setting, sizes: list[frames.Frames], plan: Plan, say):
+    """Device and tester, running and connected; both end with the block."""
+    under_test: device.Device = device.PEERS[given.peer](setting)
+    tester = None
+    try:
+        under_test.start()
+        device.keep_off(setting)
+        tester = Tester(setting.build / "bench/tester", under_test.devargs, setting.cores[0], setting.work / "tester.log",
+                        setting.mtu + 18, under_test.enter)
+        for side in device.SIDES if setting.both else (0,):
+            file = setting.work / f"destinations-{side}.txt"
+            file.write_text("\n".join(under_test.destinations(side)) + "\n")
+            tester.port(side, under_test.macs[side], device.ours(side), file)
+        under_test.ready()
+        bench = Bench(under_test, tester, plan, say)
+        bench.threads = {"tester": [tester.proc.pid]}
+        if under_test.pid():
+            bench.threads["device"] = spinning_threads(under_test.pid(), setting.cores[1])
+        warm_up(bench, sizes[0])
+        yield bench
+    finally:
+        if tester:
+            tester.stop()
+        under_test.stop()
+
+
+def warm_up(bench: Bench, some: frames.Frames) -> None:
+    """Learning frames (RFC 2544, 23): until they come back."""
+    end = time.monotonic() + device.START_S
+    while True:
+        r = bench.trial(some, 10_000, 0.1)
+        if r["received"] and not r["lost"]:
+            return
+        if time.monotonic() > end:
+            lost = {**bench.device.losses(), "foreign frames at the tester": r["foreign"], "refused by the port": r["refused"]}
+            raise Refused(f"of {r['attempted']} packets at 10,000 packets/s {r['received']} come back: no path through {bench.device.name}? "
+                          f"{', '.join(f'{where}: {n}' for where, n in lost.items() if n)}")
+
+
+def take_rate(bench: Bench, sizes: list[frames.Frames], rate: float) -> None:
+    for some in sizes:
+        bench.throughput[some.name] = {"rate": rate, "top": max(rate, bench.flood(some)[0])}
+
+
+def measure(bench: Bench, tests: list[str], sizes: list[frames.Frames], rows: list[dict], console: Console) -> None:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=len(tests) * len(sizes))
+        for some in sizes:
+            for test in tests:
+                progress.update(task, description=f"{test}, {some.name} bytes")
+                rows += TESTS[test](bench, some)
+                progress.advance(task)
+
+
+# --- results ---
+
+def publish(given: argparse.Namespace, result: dict, console: Console) -> int:
+    if given.report:
+        report.write(given.report, result)
+        console.print(f"report: {given.report}/report.html, rows.csv, result.json", soft_wrap=True)
+    if given.json:
+        print(json.dumps(result, indent=1))
+    else:
+        print(*render.table(TABLE, [report.cells(row) for row in result["rows"]], terminal_width()), sep="\n")
+        print(f"{result['cores']}. Gb/s count preamble and gap (20 bytes a frame). Losses include what the device's ring had no room for.")
+    return 0

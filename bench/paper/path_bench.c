@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// path_bench.c - the router's path under the conditions of a paper's experiment
+//
+//     path_bench [OPTIONS] CASE...
+//     path_bench --rounds 5 engine=lpm,table=linx,pattern=random engine=poptrie,table=linx,pattern=random
+//
+// A case is what differs, as key=value,...:
+//     mode     forward | io (rx to tx unseen) | rx (and free) | tx (headers of our own) | lookup (addresses only)
+//     engine   poptrie poptrie-scalar dir24_8 dir24_8-scalar lpm lpm-nosimd
+//     table    linx ntt full (or a part: linx/4) default4 bhole4, or a number of routes  (router.c)
+//     pattern  straight cross random loopback prefix flows ports; flows=N        (traffic.h)
+//     rss      all ip none: what spreads packets over a port's queues
+//     bytes    of a frame, checksum included; whole=1: its payload is written and read as well
+//     burst    packets a port gives at a time, at most
+//     ports, queues, threads    receiving ports, queues of each, forwarders: queues go to them in turn
+//     pipeline 1: one thread receives, the other forwards and sends, a ring between them
+//     mpps     packets offered to each receiving port; 0: as many as are taken
+//
+// All cases take turns within each round. Cycles are of the TSC and of the thread's own
+// CPU time: what others do on the core in the meantime does not count. One JSON object goes to stdout.
+#include <getopt.h>
+#include <math.h>
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "core/eal.h"
+#include "core/rcu.h"
+#include "core/thread.h"
+#include "forwarder/forwarder.h"
+#include "paper/router.h"
+#include "paper/source.h"
+#include "paper/traffic.h"
+#include "table/counter.h"
+#include "table/exchange.h"
+#include "table/plan.h"
+#include "table/vr.h"
+
+#define CASES_MAX 256u
+#define ROUNDS_MAX 101u
+#define POOL_SIZE 16383u
+#define BURST 64u
+#define WARM_MS 2u
+#define PIPE_SIZE 1024u
+#define TURN 16u // polls between two looks at the clock
+
+enum mode { FORWARD, IO, RX, TX, LOOKUP, MODES };
+static const char *const mode_name[MODES] = {"forward", "io", "rx", "tx", "lookup"};
+
+struct trial {
+    uint64_t packets;          // within the measured time
+    double cycles, seconds;    // CPU time of all threads, wall time
+    uint64_t received, sent, dropped; // of the whole trial, warming up included
+    uint64_t offered, lost;    // where there is an offered load
+    double delay_us[3];        // least, mean, most: from arrival to tx
+};
+
+struct path_case {
+    const char *text;
+    char table[16], engine[16];
+    enum mode mode;
+    struct traffic_of traffic;
+    unsigned burst, ports, queues, threads;
+    bool whole, pipeline;
+    double mpps;
+    const struct router_fib *fib;
+    struct trial trial[ROUNDS_MAX];
+};
+
+struct worker {
+    const struct path_case *c;
+    unsigned index;
+    struct plan plan;
+    struct forwarder *forwarder;
+    struct thread *thread;
+    uint64_t received, packets;
+    double cycles, seconds;
+};
+
+static struct path_case cases[CASES_MAX];
+static struct worker workers[FORWARDER_MAX];
+static struct rte_mempool *pool;
+static struct rte_ring *pipe_ring;
+static unsigned n_cases, rounds = 3, trial_ms = 20, count; // count: packets of a trial, 0 = by time
+static const char *prefixes;
+static bool small_pages;
+static int core[CPU_SETSIZE], port_id[SOURCE_PORTS];
+static unsigned n_cores;
+static const unsigned rx_order[SOURCE_PORTS] = {0, 3, 1, 2}; // as in the papers: in by 0 and 3, out by 1 and 2
+static uint8_t (*lines[SOURCE_PORTS])[SOURCE_LINE];
+static uint32_t *addresses; // the lines' destinations, for mode=lookup
+static uint64_t n_addresses;
+static _Atomic unsigned ready, receiving;
+static _Atomic uint64_t warm_until, measure_until;
+
+static void check(bool ok, const char *what, const char *which)
+{
+    if (ok)
+        return;
+    fprintf(stderr, "path_bench: %s%s%s\n", what, which ? ": " : "", which ? which : "");
+    exit(1);
+}
+
+// --- what a thread does at each turn: the packets it took ---
+
+static unsigned poll_io(struct worker *w)
+{
+    struct rte_mbuf *pkt[BURST];
+    unsigned taken = 0;
+
+    for (unsigned i = 0; i < w->plan.n_rx; i++) {
+        uint16_t n = rte_eth_rx_burst(w->plan.rx[i].port, w->plan.rx[i].queue, pkt, BURST);
+        taken += n;
+        if (w->c->mode == RX)
+            rte_pktmbuf_free_bulk(pkt, n);
+        else if (n)
+            rte_eth_tx_burst(w->plan.rx[i].port, (uint16_t)w->index, pkt, n);
+    }
+    return taken;
+}
+
+static unsigned poll_tx(struct worker *w)
+{
+    static _Thread_local uint32_t at;
+    struct rte_mbuf *pkt[BURST];
+
+    if (rte_pktmbuf_alloc_bulk(pool, pkt, w->c->burst))
+        return 0;
+    for (unsigned i = 0; i < w->c->burst; i++) {
+        memcpy(rte_pktmbuf_mtod(pkt[i], void *), lines[0][at++ % TRAFFIC_LINES], SOURCE_LINE);
+        pkt[i]->data_len = (uint16_t)(w->c->traffic.bytes - 4);
+        pkt[i]->pkt_len = pkt[i]->data_len;
+    }
+    return rte_eth_tx_burst((uint16_t)port_id[1], (uint16_t)w->index, pkt, (uint16_t)w->c->burst);
+}
+
+static unsigned poll_lookup(struct worker *w)
+{
+    static _Thread_local uint32_t at;
+    uint32_t found[BURST];
+
+    if (at + BURST > n_addresses)
+        at = 0;
+    fib_find4_bulk(vr_get(w->c->fib->vr)->fib4, addresses + at, found, w->c->burst);
+    at += w->c->burst;
+    return w->c->burst;
+}
+
+// The first half of the pipeline: waits while the other is behind.
+static unsigned poll_receive(struct worker *w)
+{
+    struct rte_mbuf *pkt[BURST];
+    unsigned taken = 0;
+
+    for (unsigned i = 0; i < w->plan.n_rx; i++) {
+        if (rte_ring_free_count(pipe_ring) < BURST)
+            break;
+        uint16_t n = rte_eth_rx_burst(w->plan.rx[i].port, w->plan.rx[i].queue, pkt, BURST);
+        taken += rte_ring_sp_enqueue_bulk(pipe_ring, (void **)pkt, n, NULL);
+    }
+    return taken;
+}
+
+static inline unsigned poll(struct worker *w)
+{
+    switch (w->c->mode) {
+    case TX:
+        return poll_tx(w);
+    case LOOKUP:
+        return poll_lookup(w);
+    case FORWARD:
+        if (!w->c->pipeline || w->index)
+            return forwarder_poll(w->forwarder);
+        return poll_receive(w);
+    default:
+        return poll_io(w);
+    }
+}
+
+// Until the time has come, or there were so many packets. A function of its own: callgrind counts what is in it.
+__attribute__((noipa)) uint64_t path_measured(struct worker *w, uint64_t until, uint64_t packets);
+__attribute__((noipa)) uint64_t path_measured(struct worker *w, uint64_t until, uint64_t packets)
+{
+    uint64_t taken = 0;
+
+    do
+        for (unsigned i = 0; i < TURN; i++)
+            taken += poll(w);
+    while (packets ? taken < packets : rte_rdtsc() < until);
+    return taken;
+}
+
+// --- a trial ---
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void drain(struct worker *w)
+{
+    if (!w->c->pipeline)
+        return;
+    if (!w->index) {
+        atomic_fetch_sub(&receiving, 1); // partner: the load below; what was received is in the ring
+        return;
+    }
+    while (atomic_load(&receiving) || !rte_ring_empty(pipe_ring))
+        w->received += poll(w);
+}
+
+static void work(void *arg)
+{
+    struct worker *w = arg;
+
+    w->forwarder = forwarder_new(w->index);
+    atomic_fetch_add(&ready, 1);
+    while (w->forwarder && !atomic_load(&measure_until)) // main sets both times, this one last, and may need this core
+        sched_yield();
+    if (!w->forwarder)
+        return;
+    for (uint64_t until = atomic_load(&warm_until), n = 0; rte_rdtsc() < until && (!count || n < count / 4); w->received += n)
+        n = poll(w);
+    double began = seconds_of(CLOCK_MONOTONIC), used = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    w->packets = path_measured(w, atomic_load(&measure_until), count);
+    w->cycles = (seconds_of(CLOCK_THREAD_CPUTIME_ID) - used) * (double)rte_get_tsc_hz();
+    w->seconds = seconds_of(CLOCK_MONOTONIC) - began;
+    w->received += w->packets;
+    drain(w);
+    rcu_quiescent();
+    forwarder_free(w->forwarder);
+}
+
+static void source_set(const struct path_case *c, struct source *s, uint32_t first, uint32_t n, unsigned port)
+{
+    s->line = n ? (const uint8_t(*)[SOURCE_LINE])lines[port] + first : NULL;
+    s->n_lines = n;
+    s->at = 0;
+    s->pool = pool;
+    s->ring = NULL;
+    s->burst = (uint16_t)c->burst;
+    s->bytes = (uint16_t)(c->traffic.bytes - 4);
+    s->whole = c->whole;
+    source_start(s, c->mpps / c->queues);
+}
+
+static void packets_make(const struct path_case *c)
+{
+    uint32_t first[SOURCE_QUEUES], n[SOURCE_QUEUES];
+
+    for (unsigned k = 0; k < c->ports; k++) {
+        unsigned p = rx_order[k];
+        traffic_lines(&c->traffic, c->fib->routes, p, c->queues, lines[p], first, n);
+        for (unsigned q = 0; q < c->queues; q++)
+            source_set(c, &source[p][q], first[q], n[q], p);
+    }
+    for (n_addresses = 0; n_addresses < TRAFFIC_LINES; n_addresses++)
+        memcpy(&addresses[n_addresses], lines[0][n_addresses] + 30, 4);
+}
+
+static void sinks_clear(const struct path_case *c)
+{
+    for (unsigned p = 0; p < SOURCE_PORTS; p++)
+        for (unsigned q = 0; q < SOURCE_QUEUES; q++)
+            sink[p][q] = (struct sink){.stamped = c->mpps > 0, .whole = c->whole, .delay_min = UINT64_MAX};
+}
+
+// Receive queue k of all goes to thread k in turn; transmit queue i of each port is thread i's. Behind
+// the pipeline's ring stands one forwarder, which finds the ring where port 0 has its last queue.
+static void plans_make(const struct path_case *c)
+{
+    for (unsigned i = 0; i < c->threads; i++) {
+        workers[i] = (struct worker){.c = c, .index = i};
+        for (unsigned p = 0; p < SOURCE_PORTS; p++) {
+            workers[i].plan.tx_owner[port_id[p]] = (uint8_t)i;
+            workers[i].plan.tx_queue[port_id[p]] = (uint16_t)i;
+        }
+    }
+    for (unsigned k = 0; k < c->ports * c->queues; k++) {
+        struct plan *plan = &workers[c->pipeline ? 0 : k % c->threads].plan;
+        plan->rx[plan->n_rx++] = (struct plan_rx){(uint16_t)port_id[rx_order[k % c->ports]], (uint16_t)(k / c->ports)};
+    }
+    if (c->pipeline) {
+        workers[1].plan.rx[0] = (struct plan_rx){(uint16_t)port_id[0], SOURCE_QUEUES - 1};
+        workers[1].plan.n_rx = 1;
+        source[0][SOURCE_QUEUES - 1].ring = pipe_ring;
+        source[0][SOURCE_QUEUES - 1].burst = (uint16_t)c->burst;
+    }
+    for (unsigned i = 0; i < c->threads; i++)
+        rcu_publish(&forwarder_slot[i].plan, &workers[i].plan);
+}
+
+static void threads_run(const struct path_case *c)
+{
+    char name[16];
+
+    atomic_store(&ready, 0);
+    atomic_store(&measure_until, 0);
+    atomic_store(&receiving, c->pipeline ? 1 : 0);
+    for (unsigned i = 0; i < c->threads; i++) {
+        snprintf(name, sizeof name, "forwarder-%u", i);
+        check(!thread_start(&workers[i].thread, ROLE_FORWARDER, THREAD_SLOT_FORWARDER + i, name, core[n_cores - 1 - i], work,
+                            &workers[i]), "no thread on that core", NULL);
+    }
+    while (atomic_load(&ready) < c->threads)
+        sched_yield();
+    uint64_t now = rte_rdtsc(), ms = rte_get_tsc_hz() / 1000;
+    atomic_store(&warm_until, now + WARM_MS * ms);
+    for (unsigned p = 0; p < SOURCE_PORTS; p++)
+        for (unsigned q = 0; q < SOURCE_QUEUES; q++)
+            source[p][q].next = (double)now;
+    atomic_store(&measure_until, now + (WARM_MS + trial_ms) * ms); // partner: the load in work()
+    for (unsigned i = 0; i < c->threads; i++)
+        thread_join(workers[i].thread);
+}
+
+static void delays_sum(struct trial *t)
+{
+    double us = 1e6 / (double)rte_get_tsc_hz(), sum = 0, n = 0, least = INFINITY, most = 0;
+
+    for (unsigned p = 0; p < SOURCE_PORTS; p++)
+        for (unsigned q = 0; q < SOURCE_QUEUES; q++) {
+            const struct sink *k = &sink[p][q];
+            t->sent += k->sent;
+            t->offered += source[p][q].offered;
+            t->lost += source[p][q].lost;
+            if (!k->n_delays)
+                continue;
+            sum += (double)k->delay_sum;
+            n += (double)k->n_delays;
+            least = fmin(least, (double)k->delay_min);
+            most = fmax(most, (double)k->delay_max);
+        }
+    if (n > 0)
+        memcpy(t->delay_us, (double[3]){least * us, sum / n * us, most * us}, sizeof t->delay_us);
+}
+
+static uint64_t drops(void)
+{
+    struct ledger l;
+
+    ledger_read(&l, 10);
+    return l.drops;
+}
+
+static void trial_run(const struct path_case *c, struct trial *t)
+{
+    uint64_t dropped = drops();
+
+    router_use(c->fib);
+    for (unsigned p = 0; p < SOURCE_PORTS; p++)
+        for (unsigned q = 0; q < SOURCE_QUEUES; q++)
+            source[p][q] = (struct source){.pool = pool};
+    packets_make(c);
+    sinks_clear(c);
+    plans_make(c);
+    threads_run(c);
+    for (unsigned i = 0; i < c->threads; i++) {
+        bool last = !c->pipeline || i == 1; // packets are counted where they leave
+        t->packets += last ? workers[i].packets : 0;
+        t->received += last ? workers[i].received : 0;
+        t->cycles += workers[i].cycles;
+        t->seconds = fmax(t->seconds, workers[i].seconds);
+    }
+    t->dropped = drops() - dropped;
+    delays_sum(t);
+    if (c->mode == RX || c->mode == LOOKUP)
+        t->sent = t->received;
+    check(t->received == t->sent + t->dropped, "not every packet was forwarded or counted as dropped", c->text);
+}
+
+// --- cases and options ---
+
+static unsigned name_find(const char *const *names, unsigned n, const char *value, const char *text)
+{
+    unsigned i = 0;
+
+    while (i < n && strcmp(names[i], value))
+        i++;
+    check(i < n, "unknown word in case", text);
+    return i;
+}
+
+static void case_set(struct path_case *c, const char *key, const char *value)
+{
+    const struct {
+        const char *key;
+        unsigned *to;
+    } numbers[] = {{"bytes", &c->traffic.bytes}, {"flows", &c->traffic.flows}, {"burst", &c->burst}, {"ports", &c->ports},
+                   {"queues", &c->queues}, {"threads", &c->threads}};
+
+    for (unsigned i = 0; i < RTE_DIM(numbers); i++)
+        if (!strcmp(key, numbers[i].key)) {
+            *numbers[i].to = (unsigned)strtoul(value, NULL, 10);
+            return;
+        }
+    if (!strcmp(key, "mode"))
+        c->mode = name_find(mode_name, MODES, value, c->text);
+    else if (!strcmp(key, "pattern"))
+        c->traffic.pattern = name_find(traffic_pattern_name, TRAFFIC_PATTERNS, value, c->text);
+    else if (!strcmp(key, "rss"))
+        c->traffic.rss = name_find(traffic_rss_name, TRAFFIC_RSS_N, value, c->text);
+    else if (!strcmp(key, "table"))
+        snprintf(c->table, sizeof c->table, "%s", value);
+    else if (!strcmp(key, "engine"))
+        snprintf(c->engine, sizeof c->engine, "%s", value);
+    else if (!strcmp(key, "whole"))
+        c->whole = atoi(value);
+    else if (!strcmp(key, "pipeline"))
+        c->pipeline = atoi(value);
+    else if (!strcmp(key, "mpps"))
+        c->mpps = strtod(value, NULL);
+    else
+        check(false, "unknown key in case", c->text);
+}
+
+static void case_read(struct path_case *c, const char *text)
+{
+    char copy[512], *rest = copy;
+
+    *c = (struct path_case){.text = text, .table = "full", .engine = "poptrie", .burst = BURST, .ports = 2, .queues = 1,
+                            .threads = 1};
+    c->traffic = (struct traffic_of){.pattern = TRAFFIC_PREFIX, .rss = TRAFFIC_RSS_ALL, .flows = 1, .bytes = 64};
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *word; (word = strsep(&rest, ",")) != NULL;) {
+        char *value = strchr(word, '=');
+        check(value, "a case is key=value,...", text);
+        *value++ = 0;
+        case_set(c, word, value);
+    }
+    check(c->threads >= 1 && c->threads <= n_cores && c->threads < FORWARDER_MAX,
+          "threads: each needs a core of its own, and there are not so many", text);
+    check(c->ports >= 1 && c->ports <= SOURCE_PORTS && c->queues >= 1 && c->queues < SOURCE_QUEUES &&
+              c->burst >= 1 && c->burst <= BURST && c->traffic.bytes >= 64 && c->traffic.bytes <= 1518 &&
+              c->traffic.flows >= 1 && c->traffic.flows <= TRAFFIC_LINES && (!c->pipeline || c->threads == 2),
+          "1-4 ports, 1-31 queues, bursts of 1-64, frames of 64-1518 bytes, 1-131072 flows, a pipeline of 2 threads", text);
+    check(router_fib_mib(c->table, c->engine) >= 0, "no such table or engine", text);
+}
+
+static void cores_read(void)
+{
+    cpu_set_t set;
+
+    sched_getaffinity(0, sizeof set, &set);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set))
+            core[n_cores++] = i;
+}
+
+static void options_read(int argc, char **argv)
+{
+    static const struct option known[] = {{"rounds", 1, NULL, 'r'}, {"ms", 1, NULL, 'm'}, 
+                                          {"prefixes", 1, NULL, 'p'}, {"packets", 1, NULL, 'n'},
+                                          {"small-pages", 0, NULL, 'S'}, {0}};
+
+    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        if (c == 'r')
+            rounds = (unsigned)atoi(optarg);
+        else if (c == 'm')
+            trial_ms = (unsigned)atoi(optarg);
+        else if (c == 'p')
+            prefixes = optarg;
+        else if (c == 'n')
+            count = (unsigned)atoi(optarg);
+        else if (c == 'S')
+            small_pages = true;
+        else
+            exit(2);
+    }
+    check(rounds >= 1 && rounds <= ROUNDS_MAX && trial_ms >= 1, "--rounds is 1 to 101, --ms 1 or more", NULL);
+    check(optind < argc && (unsigned)(argc - optind) <= CASES_MAX, "name 1 to 256 cases: key=value,...", NULL);
+    router_prefixes(prefixes);
+    for (; optind < argc; optind++)
+        case_read(&cases[n_cases++], argv[optind]);
+}
+
+// DPDK's memory: packets, and each table of DPDK's once, with half as much again for its pieces.
+static unsigned memory_mib(void)
+{
+    unsigned mib = 256;
+
+    for (unsigned i = 0; i < n_cases; i++) {
+        bool known = false;
+        for (unsigned k = 0; k < i; k++)
+            known |= !strcmp(cases[k].table, cases[i].table) && !strcmp(cases[k].engine, cases[i].engine);
+        unsigned needed = (unsigned)router_fib_mib(cases[i].table, cases[i].engine);
+        mib += known ? 0 : needed + needed / 2;
+    }
+    return mib;
+}
+
+static void router_start(void)
+{
+    char name[32], err[256];
+    struct eal_config cfg = {.name = name, .memory_mib = memory_mib(), .no_huge = small_pages};
+
+    if (small_pages)
+        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    log_set_level(LOG_LEVEL_WARNING);
+    snprintf(name, sizeof name, "path-bench-%d", getpid());
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    rcu_init();
+    rcu_thread_register();
+    check(!eal_init(&cfg, err, sizeof err), err, NULL);
+    pool = packet_pool_new("packets", POOL_SIZE, 256, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY, false);
+    pipe_ring = rte_ring_create("pipe", PIPE_SIZE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+    check(pool && pipe_ring, "no memory for packets", NULL);
+    for (unsigned p = 0; p < SOURCE_PORTS; p++) {
+        check((port_id[p] = source_port_new(p, pool)) >= 0, "DPDK makes no net_ring port", NULL);
+        lines[p] = memory_huge((size_t)TRAFFIC_LINES * SOURCE_LINE);
+    }
+    addresses = memory_huge((TRAFFIC_LINES + BURST) * sizeof *addresses);
+    check(!router_init(port_id), "no memory for the tables", NULL);
+    for (unsigned i = 0; i < n_cases; i++)
+        check((cases[i].fib = router_fib_get(cases[i].table, cases[i].engine)), "the table does not fit into", cases[i].text);
+    rcu_offline();
+}
+
+// --- the answer ---
+
+static void fibs_print(void)
+{
+    for (unsigned i = 0; i < router_n_fibs; i++) {
+        const struct router_fib *f = &router_fib[i];
+        printf("%s\n  {\"table\": \"%s\", \"engine\": \"%s\", \"routes\": %zu, \"load_ms\": %.1f, \"bytes\": %llu}", i ? "," : "",
+               f->table, f->engine, f->routes->n, f->load_ms, (unsigned long long)f->bytes);
+    }
+}
+
+static void trial_print(const struct trial *t)
+{
+    printf("{\"packets\": %llu, \"cycles\": %.0f, \"seconds\": %.6f, \"received\": %llu, \"sent\": %llu, \"dropped\": %llu, "
+           "\"offered\": %llu, \"lost\": %llu, \"delay_us\": [%.3f, %.3f, %.3f]}",
+           (unsigned long long)t->packets, t->cycles, t->seconds, (unsigned long long)t->received, (unsigned long long)t->sent,
+           (unsigned long long)t->dropped, (unsigned long long)t->offered, (unsigned long long)t->lost, t->delay_us[0],
+           t->delay_us[1], t->delay_us[2]);
+}
+
+static void answer_print(void)
+{
+    printf("{\"tsc_ghz\": %.6f, \"cores\": %u, \"huge\": %s, \"kernel\": \"%s\", \"fibs\": [", (double)rte_get_tsc_hz() / 1e9,
+           n_cores, eal_has_hugepages() ? "true" : "false", fib_kernel_name());
+    fibs_print();
+    printf("],\n \"cases\": [");
+    for (unsigned i = 0; i < n_cases; i++) {
+        printf("%s\n  {\"case\": \"%s\", \"threads\": %u, \"trials\": [", i ? "," : "", cases[i].text, cases[i].threads);
+        for (unsigned r = 0; r < rounds; r++) {
+            printf("%s", r ? ", " : "");
+            trial_print(&cases[i].trial[r]);
+        }
+        printf("]}");
+    }
+    printf("]}\n");
+}
+
+int main(int argc, char **argv)
+{
+    cores_read();
+    options_read(argc, argv);
+    router_start();
+    for (unsigned r = 0; r < rounds; r++)
+        for (unsigned i = 0; i < n_cases; i++)
+            trial_run(&cases[i], &cases[i].trial[r]);
+    answer_print();
+    return 0;
+}

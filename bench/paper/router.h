@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// router.h - the tables of a router with four ports, and several FIBs to choose from
+//
+// For path_bench: written as the managers write them, in one process. Each (table,
+// engine) is a virtual router, made when a case first asks for it, so that engines
+// take turns in one run over the same packets.
+#ifndef BENCH_PAPER_ROUTER_H
+#define BENCH_PAPER_ROUTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fib/fib_bench.h"
+#include "table/fib.h"
+
+#define ROUTER_FIBS 32u
+
+struct router_fib {
+    char table[16], engine[16];
+    const struct table *routes;
+    uint16_t vr;
+    enum fib_engine kind;
+    bool scalar;    // looked up without vector instructions
+    double load_ms; // of building the table
+    uint64_t bytes; // that forwarders read
+};
+extern struct router_fib router_fib[ROUTER_FIBS];
+extern unsigned router_n_fibs;
+
+// The table "full" is read from this file; made up without one.
+void router_prefixes(const char *path);
+// MiB of DPDK's memory that a FIB of this table and engine needs; -1: there is no such table or engine.
+int router_fib_mib(const char *table, const char *engine);
+// The tables, ports port_id[0..4) with an interface each (all with MAC 02:00:00:01:00:00); 0 or -errno.
+int router_init(const int *port_id);
+// Found or made; NULL: it does not fit.
+const struct router_fib *router_fib_get(const char *table, const char *engine);
+// From now on all ports belong to this FIB's virtual router and its lookup kernel is used.
+void router_use(const struct router_fib *f);
+
+#endif

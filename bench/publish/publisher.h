@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// publisher.h - the ways to give forwarders a new table while they work
+//
+// The ones of the Kamuee Zero paper (figure 8) and liburcu's others, behind one
+// struct. A reader surrounds its work with read_lock and read_unlock and says
+// quiescent() once a burst; the writer calls publish(), which stores the new
+// pointer and returns when nobody can hold the old one any more.
+//
+//     name      a reader pays                            the writer pays
+//     qsbr      a load and a comparison a burst          until every reader has been quiescent
+//     memb      two stores a section                     the same, and two or more membarrier() calls
+//     signal    two stores a section                     the same, and a signal to each reader
+//     mb        two stores and three barriers a section  until every reader has left its section
+//     bp        as memb, one pointer further             as memb
+//     global    a mutex of all readers                   the mutex
+//     thread    a mutex of its own                       the mutex of each reader, one after the other
+//     rwlock    two atomic additions on one line         until all readers are out at once
+//     none      nothing                                  nothing: it protects nothing, and shows what the others cost
+//
+// Everything is always_inline and the structs are constants, so a loop made for
+// one of them (READER) has no indirect call in it.
+#ifndef BENCH_PUBLISH_PUBLISHER_H
+#define BENCH_PUBLISH_PUBLISHER_H
+
+// The small functions of liburcu inline, as a program that cares would have them.
+#define _LGPL_SOURCE
+#include <urcu/urcu-bp.h>
+#include <urcu/urcu-mb.h>
+#include <urcu/urcu-memb.h>
+#include <urcu/urcu-qsbr.h>
+#include <urcu/urcu-signal.h>
+#undef _LGPL_SOURCE
+
+#include <pthread.h>
+
+#define READERS_MAX 64u
+#define INLINE static inline __attribute__((always_inline))
+
+struct publisher {
+    const char *name, *paper; // the paper's word for it, NULL: not in the paper
+    void (*begin)(unsigned reader), (*end)(unsigned reader); // of a reader thread
+    void (*read_lock)(unsigned reader), (*read_unlock)(unsigned reader);
+    void (*quiescent)(void);
+    void (*publish)(void **root, void *next, unsigned n_readers);
+};
+
+INLINE void store(void **root, void *next)
+{
+    __atomic_store_n(root, next, __ATOMIC_RELEASE); // partner: the reader's consume load of the root
+}
+
+INLINE void nothing(void)
+{
+}
+
+INLINE void nothing_of(unsigned reader)
+{
+}
+
+// --- liburcu ---
+
+#define URCU(flavour)                                                                                \
+    INLINE void flavour##_begin(unsigned reader) { urcu_##flavour##_register_thread(); }             \
+    INLINE void flavour##_end(unsigned reader) { urcu_##flavour##_unregister_thread(); }             \
+    INLINE void flavour##_read_lock(unsigned reader) { urcu_##flavour##_read_lock(); }               \
+    INLINE void flavour##_read_unlock(unsigned reader) { urcu_##flavour##_read_unlock(); }           \
+    INLINE void flavour##_quiescent(void) { urcu_##flavour##_quiescent_state(); }                    \
+    INLINE void flavour##_publish(void **root, void *next, unsigned n_readers)                       \
+    {                                                                                                \
+        store(root, next);                                                                           \
+        urcu_##flavour##_synchronize_rcu();                                                          \
+    }                                                                                                \
+    static const struct publisher publisher_##flavour __attribute__((unused))
+#define URCU_FUNCTIONS(f) .begin = f##_begin, .end = f##_end, .read_lock = f##_read_lock,            \
+    .read_unlock = f##_read_unlock, .quiescent = f##_quiescent, .publish = f##_publish
+
+URCU(qsbr) = {.name = "qsbr", .paper = "QSBR", URCU_FUNCTIONS(qsbr)};
+URCU(memb) = {.name = "memb", URCU_FUNCTIONS(memb)};
+URCU(signal) = {.name = "signal", .paper = "SIGNAL", URCU_FUNCTIONS(signal)};
+URCU(mb) = {.name = "mb", .paper = "MB", URCU_FUNCTIONS(mb)};
+URCU(bp) = {.name = "bp", URCU_FUNCTIONS(bp)};
+
+// --- locks ---
+
+extern pthread_mutex_t publisher_mutex;
+extern pthread_rwlock_t publisher_rw;
+extern struct publisher_slot {
+    pthread_mutex_t mutex;
+} __attribute__((aligned(128))) publisher_slot[READERS_MAX];
+
+INLINE void global_read_lock(unsigned reader)
+{
+    pthread_mutex_lock(&publisher_mutex);
+}
+
+INLINE void global_read_unlock(unsigned reader)
+{
+    pthread_mutex_unlock(&publisher_mutex);
+}
+
+INLINE void global_publish(void **root, void *next, unsigned n_readers)
+{
+    pthread_mutex_lock(&publisher_mutex);
+    store(root, next);
+    pthread_mutex_unlock(&publisher_mutex);
+}
+
+INLINE void thread_read_lock(unsigned reader)
+{
+    pthread_mutex_lock(&publisher_slot[reader].mutex);
+}
+
+INLINE void thread_read_unlock(unsigned reader)
+{
+    pthread_mutex_unlock(&publisher_slot[reader].mutex);
+}
+
+// Readers that are stopped one by one: whoever is passed has left the section in which it could have loaded the old pointer.
+INLINE void thread_publish(void **root, void *next, unsigned n_readers)
+{
+    store(root, next);
+    for (unsigned i = 0; i < n_readers; i++) {
+        pthread_mutex_lock(&publisher_slot[i].mutex);
+        pthread_mutex_unlock(&publisher_slot[i].mutex);
+    }
+}
+
+INLINE void rwlock_read_lock(unsigned reader)
+{
+    pthread_rwlock_rdlock(&publisher_rw);
+}
+
+INLINE void rwlock_read_unlock(unsigned reader)
+{
+    pthread_rwlock_unlock(&publisher_rw);
+}
+
+INLINE void rwlock_publish(void **root, void *next, unsigned n_readers)
+{
+    pthread_rwlock_wrlock(&publisher_rw);
+    store(root, next);
+    pthread_rwlock_unlock(&publisher_rw);
+}
+
+INLINE void none_publish(void **root, void *next, unsigned n_readers)
+{
+    store(root, next);
+}
+
+#define LOCK_FUNCTIONS(l) .begin = nothing_of, .end = nothing_of, .read_lock = l##_read_lock,        \
+    .read_unlock = l##_read_unlock, .quiescent = nothing, .publish = l##_publish
+#define LOCK static const struct publisher __attribute__((unused))
+LOCK publisher_global = {.name = "global", .paper = "global mutex", LOCK_FUNCTIONS(global)};
+LOCK publisher_thread = {.name = "thread", .paper = "per-thread mutex", LOCK_FUNCTIONS(thread)};
+LOCK publisher_rwlock = {.name = "rwlock", LOCK_FUNCTIONS(rwlock)};
+LOCK publisher_none = {.name = "none", .begin = nothing_of, .end = nothing_of, .read_lock = nothing_of,
+                       .read_unlock = nothing_of, .quiescent = nothing, .publish = none_publish};
+
+// X(word of the constant): all that protect. `none` is for who says so.
+#define PUBLISHERS(X) X(qsbr) X(memb) X(signal) X(mb) X(bp) X(global) X(thread) X(rwlock)
+
+#endif

@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Devices under test: what lies between the tester's two ports.
+
+                 198.18.0.2  ┌────────┐  198.19.0.2          tester
+     2001:2:0:100::2 ─ port 0 ┤ device ├ port 1 ─ 2001:2:0:200::2
+                   .1 and ::1 └────────┘ .1 and ::1
+
+Addresses are those reserved for benchmarks (RFC 2544, C.2.2; RFC 5180, 8). Behind port 0 of the tester lie 198.18.1.0/24 to
+198.18.255.0/24 and 2001:2:0:101::/64 to 1ff, behind port 1 198.19.… and 201 to 2ff: 255 networks of each
+family and side (RFC 2544, 12, asks for 256), or the table that --routes names. Neighbours are permanent: what is
+measured is forwarding, not resolution.
+"""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kamuee.lab.netns import Namespace, add_veth, sh
+from measure import machine
+from measure.context import ROOT
+from measure.daemon import DIE_WITH_US, Kamueed
+from throughput import frames
+
+SIDES = (0, 1)
+OURS4, OURS6 = ("198.18.0.2", "198.19.0.2"), ("2001:2:0:100::2", "2001:2:0:200::2")
+THEIRS4, THEIRS6 = ("198.18.0.1", "198.19.0.1"), ("2001:2:0:100::1", "2001:2:0:200::1")
+OUR_MAC = ("02:00:00:18:00:02", "02:00:00:19:00:02")
+NOBODY = "02:00:00:00:00:01"                    # where nothing looks at MAC addresses
+RING = 10                                       # of a memif: 2^10 descriptors
+START_S = 20
+
+
+class DeviceError(Exception):
+    """The device does not start or cannot be used; its text says what to do."""
+
+
+@dataclass
+class Setting:
+    """What the user asked of the device."""
+    build: Path
+    kamueed: Path
+    work: Path
+    cores: tuple[int, int]                      # of the tester, of the device
+    allowed: frozenset[int] = frozenset(os.sched_getaffinity(0))
+    link: str = "memif"                         # or vhost
+    ring: int = RING
+    mtu: int = 1500
+    idle: str = "performance"
+    both: bool = False
+    routes: str = ""                            # "" = the networks above, "full" or a number
+    prefixes: str | None = None
+    churn: bool = False                         # the table will change while packets flow
+    ports: tuple[str, str] = ("", "")           # of the tester, for an external device
+    macs: tuple[str, str] = ("", "")
+    prefix_file: Path | None = field(default=None, repr=False)
+
+
+def ours(side: int) -> list[str]:
+    return [OURS4[side], OURS6[side]]
+
+
+def networks(side: int) -> list[str]:
+    return [f"198.{18 + side}.{i}.0/24" for i in range(1, 256)] + [f"2001:2:0:{0x100 * (side + 1) + i:x}::/64" for i in range(1, 256)]
+
+
+class Device:
+    """`devargs` are the tester's ports; `macs[i]` is where the tester's port i sends to."""
+    name, idea = "", ""
+    enter: Sequence[str] = ()                   # words before the tester's command
+    proc: subprocess.Popen | None = None
+    forwards = True                             # changes TTL and Ethernet addresses
+
+    def __init__(self, setting: Setting):
+        self.setting = setting
+        self.macs = [NOBODY, NOBODY]
+        self.devargs = ["", ""]
+        self.n_routes = 0
+
+    def start(self) -> None:
+        """Ready to be connected to."""
+
+    def ready(self) -> None:
+        """After the tester has connected: returns when everything is forwarded."""
+
+    def stop(self) -> None:
+        end(self.proc)
+
+    def destinations(self, side: int) -> list[str]:
+        """Addresses to which the tester's port `side` sends: what lies behind the other one."""
+        return [net.rpartition("/")[0].replace("::", "::9") if ":" in net else net.replace(".0/24", ".9") for net in networks(1 - side)]
+
+    def losses(self) -> dict[str, int]:
+        """What the device itself counts as lost, by reason."""
+        return {}
+
+    def facts(self) -> dict:
+        return {"peer": self.name, "routes": self.n_routes}
+
+    def pid(self) -> int | None:
+        return self.proc.pid if self.proc else None
+
+
+def end(proc: subprocess.Popen | None) -> None:
+    if proc and proc.poll() is None:
+        proc.terminate()
+        try:
+            proc.wait(10)
+        except subprocess.TimeoutExpired:
+            proc.kill()
+            proc.wait()
+
+
+def wait_for(condition, what: str, proc: subprocess.Popen | None = None) -> None:
+    limit = time.monotonic() + START_S
+    while not condition():
+        if proc and proc.poll() is not None:
+            raise DeviceError(f"{what}: it ended with status {proc.returncode}")
+        if time.monotonic() > limit:
+            raise DeviceError(f"{what} within {START_S} s")
+        time.sleep(0.02)
+
+
+class Linked(Device):
+    """Connected by memif or vhost-user; the device listens, the tester connects."""
+
+    def socket(self, side: int) -> Path:
+        return self.setting.work / (f"{self.name}-{side}.sock" if self.setting.link == "vhost" else f"{self.name}.sock")
+
+    def listening(self, side: int) -> str:
+        if self.setting.link == "vhost":
+            return f"net_vhost{side},iface={self.socket(side)},queues=1"
+        return f"net_memif{side},role=server,id={side},socket={self.socket(side)},socket-abstract=no,rsize={self.setting.ring}"
+
+    def connecting(self, side: int) -> str:
+        if self.setting.link == "vhost":
+            return f"net_virtio_user{side},path={self.socket(side)},queues=1,queue_size={1 << self.setting.ring},mac={OUR_MAC[side]}"
+        return (f"net_memif{side},role=client,id={side},socket={self.socket(side)},socket-abstract=no,rsize={self.setting.ring},"
+                f"mac={OUR_MAC[side]}")
+
+    def wait_sockets(self) -> None:
+        self.devargs = [self.connecting(side) for side in SIDES]
+        wait_for(lambda: all(self.socket(side).exists() for side in SIDES), f"{self.name} makes no {self.setting.link} socket", self.proc)
+
+
+class KamueedDevice(Linked):
+    name, idea = "kamueed", "the router itself, one forwarder on the device's core"
+
+    def __init__(self, setting: Setting):
+        super().__init__(setting)
+        self.ns = Namespace(f"ht-dut{os.getpid()}")
+        self.daemon: Kamueed | None = None
+        self.groups: list[list] = []
+
+    def start(self) -> None:
+        self.ns.create()
+        core = self.setting.cores[1]
+        lines = [f"set forwarding idle {self.setting.idle}"]
+        for side in SIDES:
+            lines += [f"set port m{side} devargs {self.listening(side)}", f"set port m{side} rx-queues 1",
+                      f"set port m{side} mtu {self.setting.mtu}", f"set thread {core} forwarder port m{side} rx-queue 0"]
+        self.daemon = Kamueed(self.ns, self.setting.kamueed, self.setting.work / "dut", lines)
+        self.daemon.start()
+        self.proc = self.daemon.proc
+        for side in SIDES:
+            self._address(side)
+        self._install_networks()
+        if self.setting.routes:
+            self._install_table()
+        self.wait_sockets()
+
+    def _address(self, side: int) -> None:
+        device = f"m{side}"
+        self.ns.ip(f"link set {device} up")
+        self.ns.add_addresses(device, [f"{THEIRS4[side]}/24", f"{THEIRS6[side]}/64"])
+        for address in ours(side):
+            self.ns.ip(f"neigh replace {address} lladdr {OUR_MAC[side]} dev {device} nud permanent")
+        self.macs[side] = self.ns.ip_json(f"link show dev {device}")[0]["address"]
+
+    def _install_networks(self) -> None:
+        for side in SIDES:
+            for v6 in (False, True):
+                via = ours(side)[v6]
+                self.ns.ip_batch([f"route add {net} via {via}" for net in networks(side) if (":" in net) == v6], v6)
+        self.n_routes = sum(len(networks(side)) for side in SIDES)
+
+    def hops(self) -> list[str]:
+        """One direction: everything leads to port 1. Both: the prefixes take turns."""
+        return [f"{address}%m{side}" for side in (SIDES if self.setting.both else (1,)) for address in ours(side)]
+
+    def _install_table(self) -> None:
+        """The table, and a default route: what is withdrawn for a moment still has a way (with one direction, the same one)."""
+        for v6 in (False, True):
+            self.ns.ip_batch([f"route add default via {ours(1)[v6]}"], v6)
+        file = self.setting.work / "prefixes.txt"
+        limit = [] if self.setting.routes == "full" else ["--routes", self.setting.routes]
+        source = ["--prefixes", self.setting.prefixes] if self.setting.prefixes else []
+        subprocess.run([sys.executable, "-m", "kamuee.feed", "write", str(file), *source, *limit], check=True,
+                       stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT / "cli")})
+        self.setting.prefix_file = file
+        self.groups = frames.split(file.read_text().splitlines(), len(SIDES) if self.setting.both else 1)
+        done = json.loads(self.ns.run([str(a) for a in self.route_install("add")], timeout_s=300))
+        self.n_routes += 2 + done["routes4"] + done["routes6"]
+
+    def route_install(self, mode: str, *more: str) -> list:
+        vias = [word for hop in self.hops() for word in ("--via", hop)]
+        return [self.setting.build / "bench/route_install", "--mode", mode, "--prefixes", self.setting.prefix_file, *vias, *more]
+
+    def destinations(self, side: int) -> list[str]:
+        if not self.groups or (self.setting.both and self.setting.churn):
+            return super().destinations(side)
+        return frames.addresses(self.groups, 1 - side if self.setting.both else 0)
+
+    def ready(self) -> None:
+        for address in [self.destinations(side)[0] for side in (SIDES if self.setting.both else (0,))]:
+            wait_for(lambda: self.daemon.gateway_of(address), f"kamueed has no route to {address}", self.proc)
+        expected = self.n_routes
+        wait_for(lambda: self.daemon.routes()[0] >= expected, f"kamueed has fewer than {expected} routes", self.proc)
+
+    def restart(self) -> None:
+        """Killed and started anew (RFC 2544, 26.6); its routes are in the kernel."""
+        self.proc.kill()
+        self.proc.wait()
+        for side in SIDES:
+            self.socket(side).unlink(missing_ok=True)
+        os.sched_setaffinity(0, self.setting.allowed)
+        self.daemon.start()
+        keep_off(self.setting)
+        self.proc = self.daemon.proc
+        for side in SIDES:
+            self._address(side)
+
+    def losses(self) -> dict[str, int]:
+        return self.daemon.losses()
+
+    def ledger(self) -> int:
+        """Packets that are unaccounted for; 0 at rest."""
+        return self.daemon.client.state("ledger")["imbalance"]
+
+    def stop(self) -> None:
+        if self.daemon:
+            self.daemon.stop()
+        self.ns.delete()
+
+    def facts(self) -> dict:
+        system = self.daemon.client.state("system")
+        return {**super().facts(), "version": system.get("version"), "lookup-kernel": system.get("lookup-kernel"),
+                "pages": system.get("pages"), "idle": self.setting.idle, "forwarder-cores": sorted(self.daemon.forwarder_cores())}
+
+
+class TestpmdDevice(Linked):
+    name, idea = "testpmd", "DPDK's testpmd moves packets from port to port without looking at them (io): no routing"
+    forwards = False
+
+    def start(self) -> None:
+        core, other = self.setting.cores[1], self.setting.cores[0]
+        log = self.setting.work / "testpmd.log"
+        argv = ["dpdk-testpmd", "--no-huge", "-m", "512", "--no-shconf", "--no-pci", "--no-telemetry", "--log-level", "lib.*:error",
+                "--file-prefix", f"ht-io-{os.getpid()}", "--lcores", f"0@{other},1@{core}"]
+        argv += [word for side in SIDES for word in ("--vdev", self.listening(side))]
+        argv += ["--", "--forward-mode=io", "--auto-start", "--no-lsc-interrupt", "--stats-period=3600", "--total-num-mbufs=32768"]
+        try:
+            self.proc = subprocess.Popen([*DIE_WITH_US, *argv], stdin=subprocess.DEVNULL, stdout=log.open("wb"), stderr=subprocess.STDOUT)
+        except FileNotFoundError:
+            raise DeviceError("dpdk-testpmd is not installed: apt-get install dpdk-dev") from None
+        # It listens before its ports are ready, and refuses a peer that comes meanwhile.
+        wait_for(lambda: "io packet forwarding" in log.read_text(errors="replace"), "testpmd does not start forwarding", self.proc)
+        self.wait_sockets()
+
+
+class LinuxDevice(Device):
+    name, idea = "linux", "the kernel's own forwarding between two veths; the tester's ports are af_packet"
+
+    def __init__(self, setting: Setting):
+        super().__init__(setting)
+        self.ns, self.outside = Namespace(f"ht-lin{os.getpid()}"), Namespace(f"ht-out{os.getpid()}")
+        self.enter = ("nsenter", f"--net={self.outside.path}", "--")
+        self.devargs = [f"net_af_packet{side},iface=t{side}" for side in SIDES]
+
+    def start(self) -> None:
+        for ns in (self.ns, self.outside):
+            ns.create()
+        self.ns.sysctl({"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"})
+        self.outside.sysctl({"net.ipv6.conf.all.disable_ipv6": "1", "net.ipv6.conf.default.disable_ipv6": "1"})
+        for side in SIDES:
+            add_veth(self.outside, f"t{side}", self.ns, f"p{side}", self.setting.mtu)
+            self.outside.ip(f"link set t{side} address {OUR_MAC[side]}")
+            for ns, device in ((self.outside, f"t{side}"), (self.ns, f"p{side}")):
+                ns.no_offloads(device)
+                ns.ip(f"link set {device} up")
+            self.ns.add_addresses(f"p{side}", [f"{THEIRS4[side]}/24", f"{THEIRS6[side]}/64"])
+            for address in ours(side):
+                self.ns.ip(f"neigh replace {address} lladdr {OUR_MAC[side]} dev p{side} nud permanent")
+            for v6 in (False, True):
+                self.ns.ip_batch([f"route add {net} via {ours(side)[v6]}" for net in networks(side) if (":" in net) == v6], v6)
+            self.macs[side] = self.ns.ip_json(f"link show dev p{side}")[0]["address"]
+            # Packets handed to the device's core (RPS), as a NIC would: otherwise the sender's core forwards them.
+            sh(["ip", "netns", "exec", self.ns.name, "sh", "-c",
+                f"echo {1 << self.setting.cores[1]:x} > /sys/class/net/p{side}/queues/rx-0/rps_cpus"])
+        self.n_routes = sum(len(networks(side)) for side in SIDES)
+
+    def stop(self) -> None:
+        for ns in (self.ns, self.outside):
+            ns.delete()
+
+
+class Cable(Device):
+    name, idea = "cable", "no device: the tester's two ports are the ends of one memif; what the tester itself can do"
+    forwards = False
+
+    def start(self) -> None:
+        ends = (("server", 0), ("client", 0))
+        self.devargs = [f"net_memif{side},role={role},id={id},socket={self.setting.work}/cable.sock,socket-abstract=no,"
+                        f"rsize={self.setting.ring},mac={OUR_MAC[side]}" for side, (role, id) in enumerate(ends)]
+
+
+class External(Device):
+    name, idea = "external", "a device that you run, between the ports of --ports"
+
+    def start(self) -> None:
+        self.devargs = list(self.setting.ports)
+        self.macs = [mac or NOBODY for mac in self.setting.macs]
+
+
+PEERS = {kind.name: kind for kind in (KamueedDevice, TestpmdDevice, LinuxDevice, Cable, External)}
+
+
+def cores() -> tuple[int, int]:
+    """(tester's, device's): the device has the last one, farthest from interrupts, the tester the one before."""
+    allowed = sorted(os.sched_getaffinity(0))
+    return (allowed[-2] if len(allowed) > 1 else allowed[0]), machine.last_core()
+
+
+def keep_off(setting: Setting) -> None:
+    """From now on this process and what it starts stay off the device's core. The device has been started: it inherits its cores."""
+    others = setting.allowed - {setting.cores[1]}
+    if others:
+        os.sched_setaffinity(0, others)
+
+
+def describe(setting: Setting) -> str:
+    """Who has which core."""
+    tester, device = setting.cores
+    allowed = sorted(setting.allowed)
+    if tester == device:
+        return f"one core: tester and device share core {device}; the numbers say little"
+    rest = [core for core in allowed if core not in (tester, device)]
+    managers = f"managers and everything else on core {', '.join(map(str, rest))}" if rest else \
+        f"managers and everything else share the tester's core {tester}, because there are only two"
+    return f"tester on core {tester}, device on core {device}, {managers}"

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tester_test.c - does the tester count what really happened?
+//
+// Histogram and arrival against naive models on random input; whole trials over two
+// ports of net_ring that are cross-connected, with faults planted between them: so many packets taken away,
+// doubled, swapped, changed, and just those are reported.
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "throughput/trial.h"
+
+static uint64_t random_state = 88172645463325252ull;
+
+static uint64_t random_next(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+// --- histogram ---
+
+#define VALUES 20000
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void percentiles_are_those_of_the_sorted_values_within_a_thousandth(void **state)
+{
+    static struct histogram h;
+    static uint64_t value[VALUES];
+    static const double percent[] = {0, 1, 10, 50, 90, 99, 99.9, 99.99, 100};
+
+    for (unsigned bits = 4; bits <= 40; bits += 4) {
+        histogram_clear(&h);
+        for (unsigned i = 0; i < VALUES; i++) {
+            value[i] = random_next() >> (64 - bits) >> random_next() % bits;
+            histogram_note(&h, value[i]);
+        }
+        qsort(value, VALUES, sizeof(*value), by_size);
+        for (unsigned i = 0; i < sizeof(percent) / sizeof(*percent); i++) {
+            // In whole numbers, as the percents have at most two decimals: the rank is ceil(VALUES * percent / 100).
+            unsigned hundredths = (unsigned)(percent[i] * 100 + 0.5), rank = (VALUES * hundredths + 9999) / 10000;
+            uint64_t exact = value[rank ? rank - 1 : 0], found = histogram_percentile(&h, percent[i]);
+
+            assert_true(found >= exact);
+            assert_true(found - exact <= exact / 1000);
+        }
+        assert_int_equal(h.max, value[VALUES - 1]);
+        assert_int_equal(h.min, value[0]);
+    }
+}
+
+static void steps_follow_each_other_without_gap_or_overlap(void **state)
+{
+    for (uint32_t step = 0; step + 1 < HISTOGRAM_STEPS; step++) {
+        assert_int_equal(histogram_step(histogram_value(step)), step);
+        assert_int_equal(histogram_step(histogram_value(step) + 1), step + 1);
+    }
+    assert_int_equal(histogram_step(UINT64_MAX), HISTOGRAM_STEPS - 1);
+}
+
+static void an_empty_histogram_has_only_zeros(void **state)
+{
+    static struct histogram h;
+
+    histogram_clear(&h);
+    assert_int_equal(histogram_percentile(&h, 50), 0);
+    assert_int_equal(histogram_percentile(&h, 0), 0);
+}
+
+// --- arrival ---
+
+#define SENT 1000000u
+#define PER_SLICE 1000u
+
+// Each packet comes 0 to 2 times, some 1 to 100 places later: counted against a plain array.
+static void every_lost_doubled_and_late_packet_is_counted_once(void **state)
+{
+    static struct arrival a;
+    static uint8_t came[SENT];
+    static uint64_t first[SENT / PER_SLICE], refused[SENT / PER_SLICE], lost[SENT / PER_SLICE];
+    static uint32_t order[2 * SENT];
+    struct slices s = {.first = first, .refused = refused, .lost = lost, .n = SENT / PER_SLICE, .cap = SENT / PER_SLICE};
+    uint64_t received = 0, duplicated = 0, reordered = 0, missing = 0, highest = 0;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < s.n; i++)
+        first[i] = (uint64_t)i * PER_SLICE;
+    for (uint32_t i = 0; i < SENT; i++) {
+        unsigned r = random_next() % 1000;
+
+        for (unsigned copies = r < 5 ? 0 : r < 8 ? 2 : 1; copies; copies--)
+            order[n++] = i;
+        if (r % 50 == 7 && n > 200) {
+            uint32_t other = n - 1 - (uint32_t)(random_next() % 100), last = order[n - 1];
+
+            order[n - 1] = order[other];
+            order[other] = last;
+        }
+    }
+    arrival_begin(&a, &s);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t number = order[i];
+
+        arrival_note(&a, arrival_number(&a, number));
+        if (came[number]++) {
+            duplicated++;
+            continue;
+        }
+        received++;
+        reordered += number < highest;
+        highest = number >= highest ? number + 1ull : highest;
+    }
+    arrival_end(&a, SENT);
+    assert_int_equal(a.received, received);
+    assert_int_equal(a.duplicated, duplicated);
+    assert_int_equal(a.reordered, reordered);
+    assert_int_equal(a.late, 0);
+    assert_int_equal(a.lost, SENT - received);
+    for (uint32_t i = 0; i < s.n; i++) {
+        uint64_t expected = 0;
+
+        for (uint32_t k = 0; k < PER_SLICE; k++)
+            expected += !came[i * PER_SLICE + k];
+        assert_int_equal(lost[i], expected);
+        missing += expected;
+    }
+    assert_true(missing > SENT / 400); // the input had losses
+}
+
+static void numbers_go_on_beyond_32_bits(void **state)
+{
+    static struct arrival a;
+
+    a.next = (1ull << 32) - 2;
+    assert_int_equal(arrival_number(&a, 0xffffffff), 0xffffffff);
+    assert_int_equal(arrival_number(&a, 3), (1ull << 32) + 3);
+    a.next = (5ull << 32) + 1;
+    assert_int_equal(arrival_number(&a, 0xfffffff0), (4ull << 32) + 0xfffffff0);
+}
+
+static void a_packet_behind_the_window_is_late_and_lost(void **state)
+{
+    static struct arrival a;
+    uint64_t first = 0, refused = 0, lost = 0;
+    struct slices s = {.first = &first, .refused = &refused, .lost = &lost, .n = 1, .cap = 1};
+
+    arrival_begin(&a, &s);
+    for (uint64_t i = 1; i <= ARRIVAL_WINDOW; i++)
+        arrival_note(&a, i);
+    arrival_note(&a, 0);
+    arrival_end(&a, ARRIVAL_WINDOW + 1);
+    assert_int_equal(a.late, 1);
+    assert_int_equal(a.lost, 1);
+    assert_int_equal(lost, 1);
+}
+
+// --- frames ---
+
+static struct trial trial;
+
+static void begin_frames(struct stream *s)
+{
+    static ip4_t dst4[] = {0x010113c6, 0x020113c6, 0x030113c6};
+    static uint8_t dst6[][16] = {{0x20, 1, 0, 2, [15] = 1}, {0x20, 1, 0, 2, [15] = 2}};
+
+    s->src[0] = (struct ip_addr){.family = IP4, .ip4 = 0x020012c6};
+    s->src[1] = (struct ip_addr){.family = IP6, .b = {0x20, 1, 0, 2, [15] = 9}};
+    s->dst4 = dst4;
+    s->n_dst4 = 3;
+    s->dst6 = dst6;
+    s->n_dst6 = 2;
+}
+
+static void a_frame_with_any_bit_changed_is_not_taken_for_good(void **state)
+{
+    struct stream *s = &trial.direction[0].stream;
+    struct frame_plan plan = {.bytes = {60, 124}, .n_sizes = 2, .percent6 = 50};
+    struct mark mark;
+
+    stream_begin(s, 7);
+    for (unsigned i = 0; i < 8; i++) {
+        uint8_t frame[FRAME_SIZE_MAX] = {0};
+        uint16_t bytes = stream_write(s, &plan, frame, 41 + i, 0x1122334455667788ull * i);
+
+        assert_int_equal(frame_read(frame, bytes, &mark), FRAME_GOOD);
+        assert_int_equal(mark.trial, 7);
+        assert_int_equal(mark.number, 41 + i);
+        assert_int_equal(frame_read(frame, bytes - 1u, &mark) == FRAME_GOOD, false);
+        // Ethernet addresses, TTL with checksum (IPv4), class and flow label (IPv6) may be changed by a router.
+        for (unsigned bit = 8 * 34; bit < 8u * bytes; bit++) {
+            frame[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            assert_int_not_equal(frame_read(frame, bytes, &mark), FRAME_GOOD);
+            frame[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+    }
+}
+
+static void shares_of_ipv6_and_of_sizes_are_as_asked(void **state)
+{
+    struct stream *s = &trial.direction[0].stream;
+    struct frame_plan plan = {.bytes = {60, 60, 60, 590}, .n_sizes = 4, .percent6 = 37};
+    unsigned n6 = 0, large = 0;
+
+    stream_begin(s, 1);
+    for (unsigned i = 0; i < 10000; i++) {
+        uint8_t frame[FRAME_SIZE_MAX] = {0};
+        uint16_t bytes = stream_write(s, &plan, frame, i, 0);
+        bool is6 = frame[12] == 0x86;
+
+        n6 += is6;
+        large += bytes == 590;
+        assert_true(bytes == 590 || bytes == (is6 ? 80 : 60));
+    }
+    assert_int_equal(n6, 3700);
+    assert_int_equal(large, 2500);
+}
+
+// --- trials ---
+
+#define PACKETS 50000u
+
+static struct {
+    unsigned drop, twice, swap, corrupt; // every so many packets, 0 = never
+    uint64_t n_drop, n_twice, n_swap, n_corrupt, seen;
+} plant;
+
+static struct rte_mempool *copies;
+
+// Between the two ports: on what port 1 receives.
+static uint16_t spoil(uint16_t port, uint16_t queue, struct rte_mbuf **pkt, uint16_t n, uint16_t max, void *arg)
+{
+    uint16_t out = 0;
+
+    for (uint16_t i = 0; i < n; i++) {
+        struct rte_mbuf *m = pkt[i];
+        uint64_t k = ++plant.seen;
+
+        if (plant.drop && k % plant.drop == 0) {
+            rte_pktmbuf_free(m);
+            plant.n_drop++;
+            continue;
+        }
+        if (plant.corrupt && k % plant.corrupt == 0) {
+            rte_pktmbuf_mtod(m, uint8_t *)[48 + k % 12] ^= 0x40; // number or time stamp; IPv6: destination or UDP
+            plant.n_corrupt++;
+        }
+        pkt[out++] = m;
+        if (plant.swap && k % plant.swap == 0 && out > 1) {
+            pkt[out - 1] = pkt[out - 2];
+            pkt[out - 2] = m;
+            plant.n_swap++;
+        }
+        // A copy needs a place: one that a dropped packet has left.
+        if (plant.twice && out <= i && k % plant.twice == 0) {
+            pkt[out++] = rte_pktmbuf_copy(m, copies, 0, UINT32_MAX);
+            plant.n_twice++;
+        }
+    }
+    return out;
+}
+
+static void run_counted(struct trial_spec *spec)
+{
+    memset(&plant.n_drop, 0, 5 * sizeof(uint64_t));
+    *spec = (struct trial_spec){.seconds = 60, .count = PACKETS, .burst = 32, .slice_ms = 1, .wait_ms = 20, .from = {true, false},
+                                .plan = {.bytes = {60, 590, 1514}, .n_sizes = 3, .percent6 = 25}};
+    trial_run(&trial, spec);
+}
+
+static void a_clean_wire_loses_nothing(void **state)
+{
+    struct trial_spec spec;
+    const struct direction *d = &trial.direction[0];
+
+    memset(&plant, 0, sizeof(plant));
+    run_counted(&spec);
+    assert_int_equal(d->sent, PACKETS);
+    assert_int_equal(d->arrival.received, PACKETS);
+    assert_int_equal(d->arrival.lost + d->arrival.duplicated + d->arrival.reordered + d->corrupted + d->foreign + d->refused, 0);
+    assert_int_equal(d->latency.n, PACKETS);
+    assert_int_equal(d->jitter.n, PACKETS - 1);
+}
+
+static void planted_faults_are_reported_exactly(void **state)
+{
+    struct trial_spec spec;
+    const struct direction *d = &trial.direction[0];
+    uint64_t in_slices = 0;
+
+    memset(&plant, 0, sizeof(plant));
+    plant.drop = 97;
+    plant.twice = 98; // right behind a dropped one, whose place it takes
+    plant.swap = 1009;
+    plant.corrupt = 1013;
+    run_counted(&spec);
+    assert_true(plant.n_drop > 500 && plant.n_twice > 0 && plant.n_swap > 0 && plant.n_corrupt > 0);
+    assert_int_equal(d->corrupted, plant.n_corrupt);
+    assert_int_equal(d->arrival.lost, plant.n_drop + plant.n_corrupt);
+    assert_int_equal(d->arrival.received, PACKETS - plant.n_drop - plant.n_corrupt);
+    assert_int_equal(d->arrival.duplicated, plant.n_twice);
+    assert_int_equal(d->arrival.reordered, plant.n_swap);
+    assert_int_equal(d->latency.n, d->arrival.received);
+    for (uint32_t i = 0; i < d->slices.n; i++)
+        in_slices += d->slices.lost[i];
+    assert_int_equal(in_slices, d->arrival.lost);
+}
+
+static void the_clock_offers_what_was_asked_or_says_what_it_skipped(void **state)
+{
+    struct trial_spec spec = {.rate = 100000, .seconds = 0.2, .then_rate = 50000, .then_seconds = 0.1, .burst = 4, .slice_ms = 10, .wait_ms = 20,
+                              .from = {true, false}, .plan = {.bytes = {60}, .n_sizes = 1}};
+    const struct direction *d = &trial.direction[0];
+
+    memset(&plant, 0, sizeof(plant));
+    trial_run(&trial, &spec);
+    // 20,000 and 5,000; the last few of a phase are due when the thread is away.
+    uint64_t due = d->sent + d->refused + d->skipped;
+    assert_true(due <= 25002);
+    assert_true((double)due >= 25000.0 - 100000.0 * ((double)trial.away / (double)rte_get_tsc_hz()) * 2 - 4);
+    assert_int_equal(d->arrival.lost, 0);
+}
+
+static void only_frames_of_this_trial_count(void **state)
+{
+    struct trial_spec spec;
+    struct rte_mbuf *old = rte_pktmbuf_alloc(trial.pool), *other = rte_pktmbuf_alloc(trial.pool);
+    struct frame_plan plan = {.bytes = {60}, .n_sizes = 1};
+    const struct direction *d = &trial.direction[0];
+
+    memset(&plant, 0, sizeof(plant));
+    run_counted(&spec); // its successor must not count a frame of it …
+    old->data_len = stream_write(&trial.direction[0].stream, &plan, rte_pktmbuf_mtod(old, uint8_t *), 5, 0);
+    old->pkt_len = old->data_len;
+    other->data_len = 60; // … nor one that is no test frame
+    other->pkt_len = 60;
+    memset(rte_pktmbuf_mtod(other, void *), 0xff, 60);
+    uint16_t from_before = trial.direction[0].stream.trial;
+    run_counted(&spec);
+    assert_int_not_equal(trial.direction[0].stream.trial, from_before);
+    assert_int_equal(rte_eth_tx_burst(trial.port[0], 0, (struct rte_mbuf *[]){old, other}, 2), 2);
+    run_counted(&spec); // thrown away before it begins
+    assert_int_equal(d->foreign, 0);
+    assert_int_equal(d->arrival.received, PACKETS);
+    assert_int_equal(frame_read((const uint8_t[60]){0xff}, 60, &(struct mark){0}), FRAME_FOREIGN);
+}
+
+// --- the wire ---
+
+static uint16_t make_port(const char *name, struct rte_ring *rx, struct rte_ring *tx, struct rte_mempool *pool)
+{
+    struct rte_eth_conf conf = {0};
+    int id = rte_eth_from_rings(name, &rx, 1, &tx, 1, 0);
+
+    if (id < 0 || rte_eth_dev_configure((uint16_t)id, 1, 1, &conf) || rte_eth_rx_queue_setup((uint16_t)id, 0, 64, 0, NULL, pool) ||
+        rte_eth_tx_queue_setup((uint16_t)id, 0, 64, 0, NULL) || rte_eth_dev_start((uint16_t)id))
+        exit(1);
+    return (uint16_t)id;
+}
+
+static void zero(struct rte_mempool *pool, void *arg, void *buffer, unsigned i)
+{
+    struct rte_mbuf *m = buffer;
+
+    memset(m->buf_addr, 0, m->buf_len);
+}
+
+static int make_wire(void **state)
+{
+    struct rte_ring *there = rte_ring_create("there", 1024, 0, 0), *back = rte_ring_create("back", 1024, 0, 0);
+
+    trial.pool = rte_pktmbuf_pool_create("send", 4095, 0, 0, 2048, 0);
+    copies = rte_pktmbuf_pool_create("copies", 1023, 0, 0, 2048, 0);
+    if (!there || !back || !trial.pool || !copies)
+        return -1;
+    rte_mempool_obj_iter(trial.pool, zero, NULL);
+    trial.port[0] = make_port("wire0", back, there, trial.pool);
+    trial.port[1] = make_port("wire1", there, back, trial.pool);
+    rte_eth_add_rx_callback(trial.port[1], 0, spoil, NULL);
+    for (unsigned i = 0; i < DIRECTIONS; i++) {
+        struct slices *s = &trial.direction[i].slices;
+
+        s->cap = TRIAL_SLICES_MAX;
+        s->first = calloc(s->cap, sizeof(uint64_t));
+        s->refused = calloc(s->cap, sizeof(uint64_t));
+        s->lost = calloc(s->cap, sizeof(uint64_t));
+        begin_frames(&trial.direction[i].stream);
+    }
+    return 0;
+}
+
+int main(void)
+{
+    char prefix[40];
+    char *eal[] = {"tester_test", "--no-huge", "-m", "128", "--no-shconf", "--no-pci", "--no-telemetry", "--log-level", "lib.*:error",
+                   "--file-prefix", prefix, NULL};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(percentiles_are_those_of_the_sorted_values_within_a_thousandth),
+        cmocka_unit_test(steps_follow_each_other_without_gap_or_overlap),
+        cmocka_unit_test(an_empty_histogram_has_only_zeros),
+        cmocka_unit_test(every_lost_doubled_and_late_packet_is_counted_once),
+        cmocka_unit_test(numbers_go_on_beyond_32_bits),
+        cmocka_unit_test(a_packet_behind_the_window_is_late_and_lost),
+        cmocka_unit_test(a_frame_with_any_bit_changed_is_not_taken_for_good),
+        cmocka_unit_test(shares_of_ipv6_and_of_sizes_are_as_asked),
+        cmocka_unit_test(a_clean_wire_loses_nothing),
+        cmocka_unit_test(planted_faults_are_reported_exactly),
+        cmocka_unit_test(the_clock_offers_what_was_asked_or_says_what_it_skipped),
+        cmocka_unit_test(only_frames_of_this_trial_count),
+    };
+
+    snprintf(prefix, sizeof prefix, "tester-test-%d", (int)getpid());
+    if (rte_eal_init((int)(sizeof(eal) / sizeof(*eal)) - 1, eal) < 0)
+        return 1;
+    return cmocka_run_group_tests(tests, make_wire, NULL);
+}

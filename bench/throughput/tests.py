@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tests of RFC 2544, section 26, each a function (bench, frames) -> rows for the report.
+
+Rates are of each direction while they are searched, and of all directions together in the rows. A packet is lost when it was due
+and did not come back: also when the device's receive ring (memif, vhost) had no room for it, which on a NIC would be an overrun.
+"""
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from measure.search import Goal, Outcome, Search
+from throughput.device import Device
+from throughput.frames import WIRE_OVERHEAD, Frames
+from throughput.tester import Tester
+
+LATENCY_LOADS = (100, 90, 50, 10)       # percent of the throughput found
+LOSS_STEP = 10                          # percent of the highest rate (RFC 2544, 26.3: steps of at most 10)
+OVERLOAD = 1.1                          # RFC 2544, 26.5
+SLOW_TICKS_MS = 1000 // os.sysconf("SC_CLK_TCK")
+POINTS = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
+
+
+@dataclass
+class Plan:
+    """How long and how precisely."""
+    seconds: float = 2.0
+    loss_ratio: float = 0.0
+    precision: float = 0.01
+    confirmations: int = 2
+    bursts: int = 5                     # repetitions of back-to-back
+    burst_seconds: float = 2.0          # RFC 2544, 26.4: bursts of at least 2 s are tried
+    overload_seconds: float = 60.0      # RFC 2544, 26.5: at least 60
+    latency_loads: tuple[int, ...] = LATENCY_LOADS
+    wait_ms: int = 200                  # for what is late
+    percent6: int = 0
+    both: bool = False
+
+    def scaled(self, seconds: float) -> "Plan":
+        """The same with trials of this length, and the rest shortened with them where RFC 2544 wants longer ones."""
+        return Plan(**{**vars(self), "seconds": seconds, "overload_seconds": min(60.0, max(1.0, 5 * seconds)),
+                       "burst_seconds": min(2.0, max(0.2, seconds))})
+
+
+@dataclass
+class Bench:
+    """One device, one tester, and the voice."""
+    device: Device
+    tester: Tester
+    plan: Plan
+    say: Callable[[str], None]
+    threads: dict[str, list[int]] = field(default_factory=dict)     # whose -> thread ids, to see who took their core
+    throughput: dict[str, dict] = field(default_factory=dict)       # by name of the frames: what the throughput test found
+
+    @property
+    def directions(self) -> int:
+        return 2 if self.plan.both else 1
+
+    def trial(self, frames: Frames, rate: float, seconds: float, **words) -> dict:
+        """One trial; its result with the sums of all directions and, where something else had the cores, `disturbed`."""
+        before = self.waited()
+        result = self.tester.trial(rate=f"{rate:.3f}", seconds=seconds, sizes=",".join(map(str, frames.sizes)), wait_ms=self.plan.wait_ms,
+                                   percent6=self.plan.percent6, **{"from": "both" if self.plan.both else 0}, **words)
+        return self.summed(result, before)
+
+    def summed(self, result: dict, before: dict[str, float]) -> dict:
+        each = result["directions"]
+        for name in ("sent", "received", "refused", "skipped", "duplicated", "reordered", "corrupted", "foreign"):
+            result[name] = sum(d[name] for d in each)
+        result["lost_inside"] = sum(d["lost"] for d in each)
+        result["lost"] = result["lost_inside"] + result["refused"]
+        result["attempted"] = result["sent"] + result["refused"]
+        result["ratio"] = max((d["lost"] + d["refused"]) / max(1, d["sent"] + d["refused"]) for d in each)
+        result["disturbed"] = disturbance(before, self.waited(), result["attempted"] / max(1e-9, result["seconds"]), result["away_us"],
+                                          1 << self.device.setting.ring)
+        return result
+
+    def outcome(self, frames: Frames, rate: float, seconds: float) -> Outcome:
+        r = self.trial(frames, rate, seconds)
+        offered = min((d["sent"] + d["refused"]) / r["seconds"] for d in r["directions"])
+        return Outcome(offered, r["attempted"], r["lost"], r["ratio"], r["disturbed"])
+
+    def waited(self) -> dict[str, float]:
+        """Milliseconds for which each side's thread could have run and did not, so far, and for which the hypervisor took its core."""
+        found = {whose: sum(map(waited_ms, tids)) for whose, tids in self.threads.items()}
+        for whose, core in zip(("tester", "device"), self.device.setting.cores):
+            found[f"{whose}, by the hypervisor"] = stolen_ms(core)
+        return found
+
+    def flood(self, frames: Frames) -> tuple[float, float]:
+        """(what the tester can offer, what comes back), packets/s of a direction."""
+        r = self.trial(frames, 0, self.plan.seconds)
+        return (min((d["sent"] + d["refused"]) / r["seconds"] for d in r["directions"]), min(d["received_pps"] for d in r["directions"]))
+
+    def row(self, test: str, sent: Frames, **more) -> dict:
+        return {"test": test, "peer": self.device.name, "link": self.device.setting.link, "size": sent.name,
+                "mean_bytes": round(sent.mean(self.plan.percent6), 1), "percent6": self.plan.percent6,
+                "directions": self.directions, "routes": self.device.n_routes, **more}
+
+
+# --- who took the cores ---
+
+def waited_ms(tid: int) -> float:
+    """Time on a run queue, /proc/PID/schedstat, in ms; 0 where the kernel does not keep it."""
+    try:
+        return int(Path(f"/proc/{tid}/schedstat").read_text().split()[1]) / 1e6
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
+def stolen_ms(core: int) -> float:
+    for line in Path("/proc/stat").read_text().splitlines():
+        words = line.split()
+        if words[0] == f"cpu{core}":
+            return int(words[8]) * SLOW_TICKS_MS if len(words) > 8 else 0.0
+    return 0.0
+
+
+def spinning_threads(pid: int, core: int) -> list[int]:
+    """The threads of a process that may run on this core only; none of them: all."""
+    tids = [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
+    return [tid for tid in tids if os.sched_getaffinity(tid) == {core}] or tids
+
+
+def disturbance(before: dict[str, float], after: dict[str, float], pps: float, away_us: float, ring: int) -> str:
+    """A sentence when somebody was kept from its core for so long that a ring may have run over; else nothing."""
+    fills_ms = 1000 * ring / max(1.0, pps)
+    found = [f"the {whose} was kept from its core for {after[whose] - before.get(whose, 0):.1f} ms" for whose in after
+             if after[whose] - before.get(whose, 0) > fills_ms]
+    if not found and away_us / 1000 > fills_ms:
+        found.append(f"the tester was away for {away_us / 1000:.1f} ms")
+    return "; ".join(found)
+
+
+# --- the tests ---
+
+def wire_gbps(pps: float, mean_bytes: float) -> float:
+    """As it would load a wire: with preamble and gap."""
+    return pps * (mean_bytes + WIRE_OVERHEAD) * 8 / 1e9
+
+
+def throughput(bench: Bench, frames: Frames) -> list[dict]:
+    """RFC 2544, 26.1: the highest rate at which no more than the stated share is lost."""
+    plan = bench.plan
+    top, back = bench.flood(frames)
+    bench.say(f"{frames.name} bytes: the tester makes {top / 1e6:.4g} Mpps a direction, {back / 1e6:.4g} come back; searching from there")
+    goal = Goal(plan.loss_ratio, plan.seconds, plan.precision, plan.confirmations)
+    found = Search(lambda rate, seconds: bench.outcome(frames, rate, seconds), goal, bench.say).ndr(top, max(1.0, back))
+    total, mean = found.rate * bench.directions, frames.mean(plan.percent6)
+    row = bench.row("throughput", frames, mpps=total / 1e6, gbps=wire_gbps(total, mean), loss_ratio=plan.loss_ratio, limit=found.limit,
+                    precision=found.precision, seconds=plan.seconds, trials=found.trials, confirmed=found.confirmed,
+                    disturbed=found.disturbed, tester_mpps=top * bench.directions / 1e6, flood_mpps=back * bench.directions / 1e6)
+    bench.throughput[frames.name] = {**row, "rate": found.rate, "top": top}
+    bench.say(f"{frames.name} bytes: throughput {total / 1e6:.4g} Mpps, {row['gbps']:.4g} Gb/s, limited by the {found.limit}")
+    return [row]
+
+
+def need_throughput(bench: Bench, frames: Frames) -> dict:
+    """The other tests stand on it."""
+    if frames.name not in bench.throughput:
+        throughput(bench, frames)
+    return bench.throughput[frames.name]
+
+
+def nothing(bench: Bench, frames: Frames, test: str) -> list[dict]:
+    bench.say(f"{frames.name} bytes: no {test}: no rate passed the throughput test")
+    return []
+
+
+def latency(bench: Bench, frames: Frames) -> list[dict]:
+    """RFC 2544, 26.2, and jitter (RFC 3393, RFC 8219, 7.3), at shares of the throughput."""
+    base = need_throughput(bench, frames)
+    if not base["rate"]:
+        return nothing(bench, frames, "latency")
+    return [latency_at(bench, frames, load, base["rate"] * load / 100) for load in bench.plan.latency_loads]
+
+
+def latency_at(bench: Bench, frames: Frames, load: int, rate: float) -> dict:
+    r = bench.trial(frames, rate, bench.plan.seconds, histogram=1)
+    worst = max(r["directions"], key=lambda d: d["latency_ns"].get("p99.9", 0))
+    delay, jitter = worst["latency_ns"], worst["jitter_ns"]
+    row = bench.row("latency", frames, load=load, mpps=sum(d["offered_pps"] for d in r["directions"]) / 1e6, lost=r["lost"], ratio=r["ratio"],
+                    seconds=bench.plan.seconds, latency_us=in_us(delay), jitter_us=in_us(jitter),
+                    pdv_us=round((delay["p99.9"] - delay["min"]) / 1000, 3) if delay["n"] else None,
+                    disturbed=r["disturbed"], steps=thinned(delay.get("steps", [])))
+    if delay["n"]:
+        bench.say(f"{frames.name} bytes: latency at {load} %: p50 {delay['p50'] / 1000:.4g} µs, p99.9 {delay['p99.9'] / 1000:.4g} µs, "
+                  f"jitter p50 {jitter.get('p50', 0) / 1000:.4g} µs{f' ({r_d})' if (r_d := r['disturbed']) else ''}")
+    return row
+
+
+def in_us(histogram: dict) -> dict:
+    return {name: round(histogram[name] / 1000, 3) for name in POINTS if name in histogram}
+
+
+def thinned(steps: list[list[int]], points: int = 200) -> list[list[float]]:
+    """[µs, share of packets not above it] at no more than so many points, for the plot."""
+    total, seen, found = sum(n for _, n in steps) or 1, 0, []
+    for value, n in steps:
+        seen += n
+        if not found or seen / total - found[-1][1] > 1 / points or 1 - seen / total < 0.5 * (1 - found[-1][1]):
+            found.append([round(value / 1000, 3), seen / total])
+    return found
+
+
+def loss(bench: Bench, frames: Frames) -> list[dict]:
+    """RFC 2544, 26.3: the share that is lost at each load, from the tester's highest down to two loads without loss."""
+    top = need_throughput(bench, frames)["top"]
+    rows: list[dict] = []
+    for load in range(100, 0, -LOSS_STEP):
+        r = bench.trial(frames, top * load / 100, bench.plan.seconds)
+        offered = r["attempted"] / r["seconds"]
+        rows.append(bench.row("loss", frames, load=load, mpps=offered / 1e6, forwarded_mpps=r["received"] / r["seconds"] / 1e6,
+                              ratio=r["lost"] / max(1, r["attempted"]), lost=r["lost"], attempted=r["attempted"], reordered=r["reordered"],
+                              duplicated=r["duplicated"], corrupted=r["corrupted"], seconds=bench.plan.seconds, disturbed=r["disturbed"]))
+        bench.say(f"{frames.name} bytes: at {load} % ({offered / 1e6:.4g} Mpps) {100 * rows[-1]['ratio']:.4g} % lost")
+        if len(rows) > 1 and not any(row["lost"] for row in rows[-2:]):
+            break
+    return rows
+
+
+def back_to_back(bench: Bench, frames: Frames) -> list[dict]:
+    """RFC 2544, 26.4, RFC 9004: the longest burst at the tester's highest rate that comes through whole, on average."""
+    base = need_throughput(bench, frames)
+    longest = max(1, int(base["top"] * bench.plan.burst_seconds))
+    found = [longest_burst(bench, frames, longest) for _ in range(bench.plan.bursts)]
+    mean = sum(found) / len(found)
+    seconds = mean / base["top"] if base["top"] else 0.0
+    corrected = seconds * (1 - base["rate"] / base["top"]) if base["top"] else 0.0
+    bench.say(f"{frames.name} bytes: back-to-back {mean:,.0f} frames ({min(found):,} to {max(found):,})")
+    return [bench.row("back-to-back", frames, frames=round(mean), frames_min=min(found), frames_max=max(found), tries=len(found),
+                      burst_ms=1000 * seconds, buffer_ms=1000 * corrected, unlimited=min(found) >= longest, mpps=base["top"] / 1e6)]
+
+
+def longest_burst(bench: Bench, frames: Frames, longest: int) -> int:
+    """By bisection, to 1 % or 32 frames."""
+    def whole(count: int) -> bool:
+        for _ in range(2):
+            r = bench.trial(frames, base_top, 600, count=count, burst=64)
+            if not r["lost"]:
+                return True
+            if not r["disturbed"]:
+                break
+        return False
+
+    base_top = bench.throughput[frames.name]["top"]
+    if whole(longest):
+        return longest
+    low, high = 0, longest
+    while high - low > max(32, high // 100):
+        middle = (low + high) // 2 if low else high // 4
+        low, high = (middle, high) if whole(middle) else (low, middle)
+    return low
+
+
+def recovery(bench: Bench, frames: Frames) -> list[dict]:
+    """RFC 2544, 26.5: how long after an overload of 110 % of the throughput has become 55 % packets are still lost."""
+    base, plan = need_throughput(bench, frames), bench.plan
+    if not base["rate"]:
+        return nothing(bench, frames, "recovery")
+    over = min(base["top"], OVERLOAD * base["rate"])
+    r = bench.trial(frames, over, plan.overload_seconds, then_rate=f"{over / 2:.3f}", then_seconds=max(1.0, plan.seconds), slice_ms=1)
+    late = [at for d in r["directions"] for at, _, _ in d["lost_at"] if at >= plan.overload_seconds]
+    seconds = max(late) + 0.001 - plan.overload_seconds if late else 0.0
+    bench.say(f"{frames.name} bytes: recovery from {over / 1e6:.4g} Mpps: {1000 * seconds:.0f} ms")
+    return [bench.row("recovery", frames, overload_mpps=over * bench.directions / 1e6, overload_seconds=plan.overload_seconds,
+                      recovery_ms=1000 * seconds, lost=r["lost"], overloaded=r["lost"] > 0, disturbed=r["disturbed"])]
+
+
+def reset(bench: Bench, frames: Frames) -> list[dict]:
+    """RFC 2544, 26.6: how long nothing comes while the device is killed and started anew, at half its throughput."""
+    base = need_throughput(bench, frames)
+    if not base["rate"]:
+        return nothing(bench, frames, "reset")
+    if not hasattr(bench.device, "restart"):
+        bench.say(f"{frames.name} bytes: no reset: {bench.device.name} is not restarted by this command")
+        return []
+    seconds, before = 10.0, bench.waited()
+    bench.tester.begin(rate=f"{base['rate'] / 2:.3f}", seconds=seconds, sizes=",".join(map(str, frames.sizes)),
+                       percent6=bench.plan.percent6, **{"from": "both" if bench.plan.both else 0})
+    time.sleep(1.0)
+    bench.device.restart()
+    r = bench.summed(bench.tester.end(), before)
+    quiet = max(d["quiet_ms"] for d in r["directions"])
+    back = all(d["received"] and d["quiet_at"] + d["quiet_ms"] / 1000 < seconds for d in r["directions"])
+    bench.say(f"{frames.name} bytes: reset: nothing came for {quiet:,.0f} ms" if back else f"{frames.name} bytes: reset: it did not come back")
+    return [bench.row("reset", frames, reset_ms=quiet if back else None, mpps=base["rate"] / 2e6, lost=r["lost"])]
+
+
+TESTS = {"throughput": throughput, "latency": latency, "loss": loss, "back-to-back": back_to_back, "recovery": recovery, "reset": reset}

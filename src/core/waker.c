@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// waker.c - the eventfd by which a sleeping thread is woken
+#include "core/waker.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+int waker_init(struct waker *w)
+{
+    w->sleeps = 0;
+    w->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return w->fd < 0 ? -errno : 0;
+}
+
+void waker_fini(struct waker *w)
+{
+    if (w->fd >= 0)
+        close(w->fd);
+    w->fd = -1;
+}
+
+void waker_write(struct waker *w)
+{
+    static const uint64_t one = 1;
+
+    // Of several givers one makes the call. It fails only when the counter is full: then the sleeper is awake.
+    if (__atomic_exchange_n(&w->sleeps, 0, __ATOMIC_RELAXED) && write(w->fd, &one, sizeof one) < 0)
+        return;
+}
+
+void waker_done(struct waker *w)
+{
+    uint64_t n;
+
+    // Nobody took it back, so nobody wrote: nothing to read. Who took it back and has not written yet wakes
+    // the next sleep for nothing, and that one reads it.
+    if (!__atomic_exchange_n(&w->sleeps, 0, __ATOMIC_RELAXED) && read(w->fd, &n, sizeof n) < 0)
+        return;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// waker.h - waking a thread that sleeps because it had nothing to do
+//
+// The thread owns the waker and sleeps in poll() on its eventfd and whatever
+// else it waits for. Others store what it is to find, in a ring or a field, and
+// call waker_wake(): a fence and a load while it is awake, one write() when it
+// sleeps. No wake-up is lost, because each side stores first and looks second:
+//
+//     sleeper                              giver
+//     waker_prepare(): sleeps = 1          enqueue, publish …
+//     full fence                           full fence
+//     looks once more: anything there?     sleeps? then write(fd)
+//     poll(fd, …)
+//     waker_done(): sleeps = 0, empties fd
+//
+// On two cache lines of its own: both sides write it, rarely.
+#ifndef CORE_WAKER_H
+#define CORE_WAKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct waker {
+    uint32_t sleeps; // its thread sleeps or is about to; taken back by the first who wakes it
+    int fd;          // eventfd, non-blocking; readable = woken
+} __attribute__((aligned(128)));
+
+int waker_init(struct waker *w); // 0 or -errno
+void waker_fini(struct waker *w);
+
+// --- the thread that sleeps ---
+static inline void waker_prepare(struct waker *w)
+{
+    __atomic_store_n(&w->sleeps, 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); // partner: waker_wake
+}
+void waker_done(struct waker *w);
+
+// --- any thread ---
+void waker_write(struct waker *w); // the part of waker_wake that is a system call
+static inline void waker_wake(struct waker *w)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); // partner: waker_prepare
+    if (__builtin_expect(__atomic_load_n(&w->sleeps, __ATOMIC_RELAXED), 0))
+        waker_write(w);
+}
+
+#endif

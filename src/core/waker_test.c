@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// waker_test.c - nobody sleeps while there is something to do
+#include "core/waker.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <poll.h>
+#include <pthread.h>
+#include <cmocka.h>
+
+#define HANDED 20000u
+#define LOST_MS 20000 // far beyond any scheduling delay: who sleeps that long was not woken
+
+static struct waker waker;
+static unsigned given, taken; // a counter each; the sleeper waits for given > taken
+
+static bool is_readable(void)
+{
+    struct pollfd p = {.fd = waker.fd, .events = POLLIN};
+
+    return poll(&p, 1, 0) == 1;
+}
+
+static void who_is_awake_is_not_written_to(void **state)
+{
+    assert_int_equal(waker_init(&waker), 0);
+    waker_wake(&waker);
+    assert_false(is_readable());
+    waker_fini(&waker);
+}
+
+static void who_sleeps_is_woken_once_and_starts_afresh(void **state)
+{
+    assert_int_equal(waker_init(&waker), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        waker_prepare(&waker);
+        assert_false(is_readable());
+        waker_wake(&waker);
+        waker_wake(&waker);
+        assert_true(is_readable());
+        waker_done(&waker);
+        assert_false(is_readable());
+        waker_wake(&waker);
+        assert_false(is_readable());
+    }
+    waker_prepare(&waker);
+    waker_done(&waker); // changed its mind
+    assert_int_equal(waker.sleeps, 0);
+    waker_fini(&waker);
+}
+
+static void *sleep_and_take(void *arg)
+{
+    bool *lost = arg;
+
+    while (taken < HANDED && !*lost) {
+        struct pollfd p = {.fd = waker.fd, .events = POLLIN};
+        waker_prepare(&waker);
+        if (__atomic_load_n(&given, __ATOMIC_RELAXED) == taken)
+            *lost = poll(&p, 1, LOST_MS) == 0;
+        waker_done(&waker);
+        __atomic_store_n(&taken, __atomic_load_n(&given, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+static void no_wake_up_is_lost_between_two_threads(void **state)
+{
+    pthread_t thread;
+    bool lost = false;
+
+    assert_int_equal(waker_init(&waker), 0);
+    given = taken = 0;
+    assert_int_equal(pthread_create(&thread, NULL, sleep_and_take, &lost), 0);
+    while (given < HANDED && !__atomic_load_n(&lost, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&given, given + 1, __ATOMIC_RELAXED);
+        waker_wake(&waker);
+        // The next one only when this one was taken: each may find the sleeper on its way into sleep.
+        while (given % 2 && __atomic_load_n(&taken, __ATOMIC_RELAXED) != given && !__atomic_load_n(&lost, __ATOMIC_RELAXED))
+            ;
+    }
+    pthread_join(thread, NULL);
+    assert_false(lost);
+    assert_int_equal(taken, HANDED);
+    waker_fini(&waker);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_awake_is_not_written_to),
+        cmocka_unit_test(who_sleeps_is_woken_once_and_starts_afresh),
+        cmocka_unit_test(no_wake_up_is_lost_between_two_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

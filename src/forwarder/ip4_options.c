@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ip4_options.c - what the options of an IPv4 packet ask of a router
+//
+// One packet at a time, from the second look of ip4_in. Source routes are refused
+// (RFC 7126 4.3, 4.4): they let a sender go round the network's own routing.
+// Record route and timestamp are dropped, ignored or filled in, as the operator says
+// (plan_ip4_options); a router alert goes up where options are processed at
+// all. Options that we do not know are none of our business (RFC 1812 4.2.2.1).
+// What cannot be read is told to the sender as a parameter problem
+// (RFC 1812 4.3.3.5), with the octet that is wrong.
+#include <rte_cycles.h>
+
+#include "base/checksum.h"
+#include "forwarder/flow_hash.h"
+#include "forwarder/forwarder_priv.h"
+#include "forwarder/packet.h"
+#include "table/vr.h"
+#include "forwarder/forbidden.h"
+
+enum { ICMP4_PARAMETER_PROBLEM = 12 };
+enum { OPTION_END = 0, OPTION_NOP = 1, OPTION_RECORD_ROUTE = 7, OPTION_TIMESTAMP = 68, OPTION_LOOSE_SOURCE_ROUTE = 131,
+       OPTION_STRICT_SOURCE_ROUTE = 137, OPTION_ROUTER_ALERT = 148 };
+enum { TIMESTAMP_ONLY = 0, TIMESTAMP_AND_ADDRESS = 1, TIMESTAMP_PRESPECIFIED = 3 };
+
+// Our address on the way out (RFC 791 3.1), 0 where the packet is not forwarded.
+static ip4_t address_of_way_out(const struct burst *b, unsigned i)
+{
+    const struct vr *vr = vr_get(burst_vr(b, i));
+    const struct fib *fib = rcu_load(&vr->fib4);
+    ip4_t dst = load32(b->ip[i] + 16);
+    uint32_t id = 0;
+
+    if (fib)
+        fib_find4_bulk(fib, &dst, &id, 1);
+    if (nexthop_word_kind(nexthop_word(nexthop_get(id))) == NEXTHOP_GROUP)
+        id = nexthop_member(nexthop_get(id), flow_hash4(b->ip[i], packet_readable(b->pkt[i], b->ip[i]), b->len[i],
+                                                        vr->hash_seed));
+    const struct nexthop *nh = nexthop_get(id);
+    if (nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_LOCAL || !nh->iface)
+        return 0;
+    return iface_get(nh->iface)->addr4 ? iface_get(nh->iface)->addr4 : vr->addr4;
+}
+
+// Each of these: the octet of the option that is wrong, 0 = none.
+
+static unsigned record_route(uint8_t *o, ip4_t own)
+{
+    unsigned len = o[1], at = o[2];
+
+    if (len < 3 || at < 4)
+        return len < 3 ? 1 : 2;
+    if (at > len) // full
+        return 0;
+    if (at + 3 > len)
+        return 2;
+    store32(o + at - 1, own);
+    o[2] = (uint8_t)(at + 4);
+    return 0;
+}
+
+static unsigned timestamp(uint8_t *o, ip4_t own)
+{
+    unsigned len = o[1], at = o[2], kind = len >= 4 ? o[3] & 15 : 0, size = kind == TIMESTAMP_ONLY ? 4 : 8;
+    // Not the time of day, so the highest bit is set (RFC 791 3.1); milliseconds as near as a shift makes them.
+    uint32_t now = (uint32_t)(rte_rdtsc() >> 21) | 1u << 31;
+
+    if (len < 4 || at < 5)
+        return len < 4 ? 1 : 2;
+    if (at > len) { // full: count those who found it so
+        if (o[3] >> 4 == 15)
+            return 3;
+        o[3] = (uint8_t)(o[3] + 16);
+        return 0;
+    }
+    if (kind != TIMESTAMP_ONLY && kind != TIMESTAMP_AND_ADDRESS && kind != TIMESTAMP_PRESPECIFIED)
+        return 3;
+    if (at + size - 1 > len)
+        return 2;
+    if (kind == TIMESTAMP_PRESPECIFIED && load32(o + at - 1) != own)
+        return 0;
+    if (kind == TIMESTAMP_AND_ADDRESS)
+        store32(o + at - 1, own);
+    store32(o + at - 1 + size - 4, rte_cpu_to_be_32(now));
+    o[2] = (uint8_t)(at + size);
+    return 0;
+}
+
+static unsigned process(uint8_t *o, ip4_t own)
+{
+    if (!own)
+        return 0;
+    return o[0] == OPTION_RECORD_ROUTE ? record_route(o, own) : timestamp(o, own);
+}
+
+static enum drop_reason bad(struct forwarder *f, struct burst *b, unsigned i, unsigned at)
+{
+    icmp4_error(f, b, i, ICMP4_PARAMETER_PROBLEM, 0, at << 24);
+    return DROP_IP4_OPTION_BAD;
+}
+
+enum drop_reason ip4_options(struct forwarder *f, struct burst *b, unsigned i, bool *up)
+{
+    uint8_t *ip = b->ip[i], mode = __atomic_load_n(&plan_ip4_options, __ATOMIC_RELAXED);
+    unsigned hlen = (ip[0] & 15) * 4u, wrong = 0;
+
+    for (unsigned at = IP4_HDR; at < hlen && ip[at] != OPTION_END;) {
+        uint8_t *o = ip + at, type = o[0];
+        if (type == OPTION_NOP) {
+            at++;
+            continue;
+        }
+        if (at + 2 > hlen || o[1] < 2 || at + o[1] > hlen)
+            return bad(f, b, i, at);
+        if (type == OPTION_LOOSE_SOURCE_ROUTE || type == OPTION_STRICT_SOURCE_ROUTE)
+            return DROP_IP4_SOURCE_ROUTE;
+        if (type == OPTION_ROUTER_ALERT)
+            *up |= mode == IP4_OPTIONS_PROCESS;
+        if (type == OPTION_RECORD_ROUTE || type == OPTION_TIMESTAMP) {
+            if (mode == IP4_OPTIONS_DROP)
+                return DROP_IP4_OPTION;
+            if (mode == IP4_OPTIONS_PROCESS && (wrong = process(o, address_of_way_out(b, i))))
+                return bad(f, b, i, at + wrong);
+        }
+        at += o[1];
+    }
+    store16(ip + 10, 0);
+    store16(ip + 10, checksum(ip, hlen));
+    return DROP_NONE;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bucket.h - a token bucket in one word
+//
+// The GCRA form (ITU-T I.371): the word is the time at which the bucket would
+// be full again. A token is there while that lies at most `tolerance` ahead;
+// taking it moves it `interval` on. No division, no timer that refills.
+//
+// Threads may share a bucket. A refusal only reads the word, so that a flood
+// beyond the rate writes nothing; who loses the race for a token too often goes
+// without one.
+#ifndef TABLE_BUCKET_H
+#define TABLE_BUCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BUCKET_TRIES 4
+
+struct bucket_rate { // TSC cycles
+    uint64_t interval; // between two tokens; 0 = there is never one
+    uint64_t tolerance;
+};
+
+// At most `burst` at once and `per_s` a second; 0 of either = none.
+void bucket_rate_set(struct bucket_rate *r, uint32_t per_s, uint32_t burst); // its one writer
+
+// A token at TSC `now`? The rate may be changed by its writer meanwhile.
+static inline bool bucket_take(uint64_t *full_at, const struct bucket_rate *r, uint64_t now)
+{
+    uint64_t interval = __atomic_load_n(&r->interval, __ATOMIC_RELAXED);
+    uint64_t until = now + __atomic_load_n(&r->tolerance, __ATOMIC_RELAXED);
+    uint64_t at = __atomic_load_n(full_at, __ATOMIC_RELAXED);
+
+    for (unsigned i = 0; i < BUCKET_TRIES && interval && at <= until; i++) {
+        uint64_t next = (at > now ? at : now) + interval;
+        if (__atomic_compare_exchange_n(full_at, &at, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return true;
+    }
+    return false;
+}
+
+// Of a bucket whose rate the writer has changed: full again.
+static inline void bucket_fill(uint64_t *full_at)
+{
+    __atomic_store_n(full_at, 0, __ATOMIC_RELAXED);
+}
+
+#endif

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Idle forwarders: they sleep until a packet wakes them, and nothing is lost when many come at once."""
+import time
+
+import pytest
+
+from kamuee.lab import measure
+from support import assert_no_loss, assert_reaches, eventually, received, receiver, send
+
+LINE = """
+nodes:
+  h1:
+    kind: host
+    interfaces: {eth0: [10.1.0.2/24]}
+    routes: [default via 10.1.0.1]
+  r:
+    kind: kamuee
+    interfaces: {p0: [10.1.0.1/24], p1: [10.2.0.1/24]}
+  h2:
+    kind: host
+    interfaces: {eth0: [10.2.0.2/24]}
+    routes: [default via 10.2.0.1]
+links:
+  - [h1:eth0, r:p0]
+  - [r:p1, h2:eth0]
+"""
+BURST = 500
+AS_FAST_AS_IT_CAN = 10_000_000
+LOOK_S = 0.2
+POLLS_ASLEEP = 10     # in one look, of one forwarder: woken it polls, then spins; by the clock it would be 200 to 2,000
+
+
+@pytest.fixture(scope="module")
+def lab(labs, kamueed):
+    return labs(LINE)
+
+
+@pytest.fixture(params=["balanced", "powersave"])
+def sleeping(lab, request):
+    """The lab in an idle mode that sleeps, with its neighbours known."""
+    measure.client(lab["r"]).call("configure", line=[f"set forwarding idle {request.param}"])
+    assert_reaches(lab["h1"], "10.2.0.2")
+    yield lab
+    measure.client(lab["r"]).call("configure", line=["delete forwarding idle"])
+
+
+def polls(lab) -> list[int]:
+    threads = measure.client(lab["r"]).entries("thread")
+    return [thread["statistics"]["polls"] for thread in threads if thread["role"] == "forwarder"]
+
+
+def are_asleep(lab) -> bool:
+    before = polls(lab)
+    time.sleep(LOOK_S)
+    return all(after - was <= POLLS_ASLEEP for was, after in zip(before, polls(lab), strict=True))
+
+
+def until_asleep(lab) -> None:
+    eventually(lambda: are_asleep(lab), 60, "forwarders sleep until they are woken")
+
+
+def test_a_burst_after_silence_is_forwarded_whole(sleeping):
+    for _ in range(3):
+        until_asleep(sleeping)
+        receiving = receiver(sleeping["h2"])
+        send(sleeping["h1"], ["10.2.0.2"], BURST, per_s=AS_FAST_AS_IT_CAN)
+        assert received(receiving, BURST)["distinct"] == BURST
+
+
+def test_packets_of_the_kernel_wake_a_sleeping_forwarder(sleeping):
+    until_asleep(sleeping)
+    assert_no_loss(sleeping["r"], "10.1.0.2", 20)
+
+
+def test_forwarders_still_sleep_after_a_link_went_down_and_up(sleeping):
+    sleeping["h1"].ip("link set eth0 down")
+    sleeping["h1"].ip("link set eth0 up")
+    sleeping["h1"].ip("route replace default via 10.1.0.1")
+    assert_reaches(sleeping["h1"], "10.2.0.2")
+    until_asleep(sleeping)
+
+
+def test_in_performance_mode_nobody_sleeps(lab):
+    measure.client(lab["r"]).call("configure", line=["set forwarding idle performance"])
+    eventually(lambda: not are_asleep(lab), 60, "forwarders poll")
+    measure.client(lab["r"]).call("configure", line=["delete forwarding idle"])

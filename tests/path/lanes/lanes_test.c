@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sets of lanes give the same results, on frames from near-sense to nonsense, and on next hops of all kinds.
+#include <rte_mbuf.h>
+#include <string.h>
+
+#include "forwarder/lanes.h"
+#include "harness.h"
+#include "random.h"
+
+enum { BURSTS = 4000 };
+
+static const struct lanes *scalar, *wide;
+static struct random rnd = {.state = 20151001};
+
+// Frames as ports hand them over: now and then in segments, with the tag in the mbuf, with the checksum found good or bad.
+static unsigned arrive(struct arrivals *a)
+{
+    static struct frame f;
+    unsigned port = 0;
+
+    a->n = 1 + random_below(&rnd, BURST_MAX);
+    for (unsigned i = 0; i < a->n; i++) {
+        unsigned p = random_frame(&rnd, &f);
+        struct rte_mbuf *m = rig_mbuf(&f, random_below(&rnd, 10) ? 2048 : 40 + random_below(&rnd, 200));
+        port = i ? port : p;
+        if (!random_below(&rnd, 3))
+            m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+        if (!random_below(&rnd, 20))
+            m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_BAD;
+        if (!random_below(&rnd, 5)) {
+            m->ol_flags |= RTE_MBUF_F_RX_VLAN_STRIPPED;
+            m->vlan_tci = (uint16_t)(random_below(&rnd, 2) ? 7 : random_next(&rnd));
+        }
+        a->pkt[i] = m;
+        a->frame[i] = rte_pktmbuf_mtod(m, uint8_t *);
+    }
+    return port;
+}
+
+#define SAME(array) assert_memory_equal(x->array, y->array, x->n * sizeof *x->array)
+
+static void assert_same_bursts(const struct burst *x, const struct burst *y)
+{
+    assert_int_equal(x->n, y->n);
+    SAME(pkt);
+    SAME(ip);
+    SAME(iface);
+    SAME(len);
+    SAME(size);
+    SAME(hop);
+    if (x->family == IP4)
+        SAME(dst4);
+    else
+        SAME(dst6);
+}
+
+static void plain_packets_are_the_same_ones(void **state)
+{
+    static struct arrivals a;
+    static struct burst x, y;
+    unsigned n_plain = 0, n_odd = 0;
+
+    random_router();
+    for (unsigned k = 0; k < BURSTS; k++) {
+        unsigned port = arrive(&a);
+        for (unsigned family = IP4;; family = IP6) {
+            for (enum tag tag = UNTAGGED; tag <= STRIPPED; tag++) {
+                unsigned before = a.n == BURST_MAX ? 0 : random_below(&rnd, BURST_MAX - a.n);
+                x.n = before;
+                x.family = (uint8_t)family;
+                x.chained = false;
+                y = x;
+                uint64_t odd = (family == IP4 ? scalar->plain4 : scalar->plain6)(&a, port_get((uint16_t)port), tag, &x);
+                assert_true(odd == (family == IP4 ? wide->plain4 : wide->plain6)(&a, port_get((uint16_t)port), tag, &y));
+                assert_int_equal(x.n - before, a.n - (unsigned)__builtin_popcountll(odd));
+                assert_same_bursts(&x, &y);
+                n_plain += x.n - before;
+                n_odd += (unsigned)__builtin_popcountll(odd);
+            }
+            if (family == IP6)
+                break;
+        }
+        rte_pktmbuf_free_bulk(a.pkt, a.n);
+    }
+    assert_true(n_plain > BURSTS && n_odd > BURSTS);
+}
+
+static void assert_same_taken(const struct burst *x, const struct burst *y)
+{
+    assert_int_equal(x->same, y->same);
+    SAME(word);
+    SAME(hop_out);
+    SAME(size);
+}
+
+static void random_burst(struct burst *b, unsigned family)
+{
+    memset(b, 0, sizeof *b);
+    b->n = 1 + random_below(&rnd, BURST_MAX);
+    b->family = (uint8_t)family;
+    b->l2 = random_below(&rnd, 2) ? 14 : 18;
+    bool alike = random_below(&rnd, 2); // otherwise `same` would never be true
+    for (unsigned i = 0; i < b->n; i++) {
+        b->nh[i] = alike ? 1 : random_below(&rnd, nexthop_used() + 1);
+        b->hop[i] = random_next(&rnd);
+        if (random_below(&rnd, 4) == 0)
+            b->hop[i] |= 0xffff0000; // sums that wrap
+        b->len[i] = (uint16_t)(alike ? 100 : random_below(&rnd, 2) ? random_next(&rnd) : 1500 + random_below(&rnd, 3));
+        b->size[i] = (uint16_t)(b->len[i] + b->l2);
+    }
+}
+
+static void next_hops_take_the_same_packets(void **state)
+{
+    static struct burst x, y;
+    unsigned n_same = 0, n_bad = 0;
+
+    random_router();
+    for (unsigned k = 0; k < BURSTS * 4; k++) {
+        bool lower = random_below(&rnd, 4);
+        random_burst(&x, k % 2 ? IP4 : IP6);
+        y = x;
+        uint64_t bad = scalar->take(&x, lower);
+        assert_true(bad == wide->take(&y, lower));
+        assert_same_taken(&x, &y);
+        n_same += x.same;
+        n_bad += bad != 0;
+    }
+    assert_true(n_same > 100 && n_bad > BURSTS);
+}
+
+static int choose(void **state)
+{
+    scalar = lanes_of("scalar");
+    wide = lanes_of("avx512");
+    return rig_group_setup(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        path_test(plain_packets_are_the_same_ones),
+        path_test(next_hops_take_the_same_packets),
+    };
+
+    if (!lanes_of("avx512"))
+        return 77; // one set only: skipped
+    return cmocka_run_group_tests(tests, choose, rig_group_teardown);
+}
