@@ -460,7 +460,7 @@ static void cores_read(void)
 
 static void options_read(int argc, char **argv)
 {
-    static const struct option known[] = {{"rounds", 1, NULL, 'r'}, {"ms", 1, NULL, 'm'}, 
+    static const struct option known[] = {{"rounds", 1, NULL, 'r'}, {"ms", 1, NULL, 'm'},
                                           {"prefixes", 1, NULL, 'p'}, {"packets", 1, NULL, 'n'},
                                           {"small-pages", 0, NULL, 'S'}, {0}};
 
