@@ -13,9 +13,10 @@ BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburc
 RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
 LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang libbpf-dev procps
 TEST_PACKAGES = python3-pytest python3-scapy python3-pyroute2 python3-numpy python3-matplotlib gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+BENCH_PACKAGES = dpdk-dev
 DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctags qemu-user
 # A command or header of each group; all there = nothing to install, and no network needed.
-HAVE = meson ninja pkg-config yanglint ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd aarch64-linux-gnu-gcc
+HAVE = meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd aarch64-linux-gnu-gcc
 
 .PHONY: help deps build check test e2e demo demo-stop bench fuzz sanitize install uninstall clean
 
@@ -32,7 +33,7 @@ deps: ## install what building, testing and the demo need (Debian 12 packages)
 	echo "deps: installing packages (missing:$$missing)"; \
 	export DEBIAN_FRONTEND=noninteractive; \
 	for try in 1 2 3; do $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends \
-		$(BUILD_PACKAGES) $(RUN_PACKAGES) $(LAB_PACKAGES) $(TEST_PACKAGES) && break; \
+		$(BUILD_PACKAGES) $(RUN_PACKAGES) $(LAB_PACKAGES) $(TEST_PACKAGES) $(BENCH_PACKAGES) && break; \
 		[ $$try = 3 ] && { echo "deps: apt-get failed three times; is a package mirror reachable?" >&2; exit 1; }; sleep 5; done
 
 $(BUILD)/build.ninja: | deps

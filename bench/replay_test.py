@@ -234,10 +234,11 @@ def test_testpmd_forwards_on_the_measured_cores_only():
 
 
 def test_words_in_braces_of_a_command_are_replaced(tmp_path):
-    (tmp_path / "t").write_text("1.0.0.0/24\n")
+    (tmp_path / "t").write_text("1.0.0.0/24\n2400::/12\n1.1.0.0/24\n")
     argv = program.Command("./probe {eal} -- --table={routes} -p '{ports}'").argv(site(prefixes=tmp_path / "t"))
     assert argv[0] == "./probe" and "--vdev" in argv and "-l" in argv
-    assert argv[-3:] == [f"--table={tmp_path}/t", "-p", "4"]
+    assert argv[-3:] == [f"--table={tmp_path}/t-64-hops", "-p", "4"]
+    assert (tmp_path / "t-64-hops").read_text() == "1.0.0.0/24 0\n2400::/12 0\n1.1.0.0/24 1\n"
 
 
 def test_kamueed_gets_its_queues_pinned_and_its_vlans_in_their_routers():
@@ -297,8 +298,15 @@ def test_a_peer_is_a_known_name_or_a_command_line():
 
 
 def test_ring_adds_a_variant_of_each_case():
-    given = forward.parser().parse_args(["--case", "mix", "vlan", "--ring"])
+    given = forward.parser().parse_args(["--case", "mix", "vlan", "--ring", "--ports", "2", "--cores", "3"])
     assert [forward.title(case) for case in forward.wanted(given)] == ["mix", "mix ring", "vlan", "vlan ring"]
+    assert {(case.ports, case.cores) for case in forward.wanted(given)} == {(2, 3)}
+
+
+def test_without_a_build_it_says_what_to_build(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("KAMUEED", str(tmp_path / "kamueed"))
+    assert forward.main(["--quick"]) == 1
+    assert "make build" in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
 class Given:

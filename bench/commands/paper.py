@@ -94,14 +94,14 @@ def run(given: argparse.Namespace, wanted: dict) -> int:
                 continue
             answer["papers"][name] = {"rows": [asdict(row) for row in result.rows], "notes": result.notes}
             if not given.json:
-                print(*show(module, result, disturbed), sep="\n")
+                print(*show(module, result, disturbed, given.quick), sep="\n")
             picture(given, name, result)
     if given.json:
         print(json.dumps(answer, indent=1))
     return int(failed)
 
 
-def show(module, result: paper.Result, disturbed: str) -> list[str]:
+def show(module, result: paper.Result, disturbed: str, quick: bool = False) -> list[str]:
     """A heading for each case, a line for each unit."""
     width = max(terminal_width(), MARGIN + 60)
     lines = [f"{module.NAME}: {module.IDEA}", "", cells("", "paper", "ours", "min - max")]
@@ -111,7 +111,9 @@ def show(module, result: paper.Result, disturbed: str) -> list[str]:
             ours = number(middle(row.ours)) if row.ours else "n/a"
             there = "-" if row.paper is None else number(row.paper)
             lines += beside(cells(row.unit, there, ours, spread(row.ours)), row.note, width)
-    for note in [*result.notes, *([f"Disturbed: {disturbed}"] if disturbed else [])]:
+    of_all = [text for text in ("With --quick a full table is 100,000 routes of one." if quick else "",
+                                f"Disturbed: {disturbed}" if disturbed else "") if text]
+    for note in result.notes + of_all:
         lines += textwrap.wrap(note, width, initial_indent="- ", subsequent_indent="  ")
     return lines + [""]
 

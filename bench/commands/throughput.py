@@ -23,6 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from kamuee import render
 from kamuee.context import terminal_width
+from kamuee.errors import DaemonError, Unreachable
 from kamuee.lab.errors import LabError
 from kamuee.render import Column, right
 from measure import machine, plot
@@ -118,6 +119,8 @@ def setting_of(given: argparse.Namespace, work: Path, sizes: list[frames.Frames]
     if given.routes and given.routes != "full" and not given.routes.isdecimal():
         raise Refused(f"--routes {given.routes}: expected a number or full")
     largest = max(size for some in sizes for size in some.sizes)
+    if largest > 1518 and given.link == "memif" and given.peer != "external":
+        raise Refused(f"frames of {largest} bytes: DPDK's memif carries 1518; use --link vhost")
     return device.Setting(build=build, kamueed=kamueed, work=work, cores=device.cores(), link=given.link, ring=given.ring,
                           mtu=max(1500, largest - 18), idle=given.idle, both=given.bidirectional,
                           routes=given.routes or ("10000" if given.soak and given.churn and given.peer == "kamueed" else ""),
@@ -139,6 +142,7 @@ def must_be_quiet(force: bool, console: Console) -> float:
 
 def run(given: argparse.Namespace, console: Console) -> int:
     tests, sizes = chosen_tests(given.tests), frames.of_list(given.sizes or (QUICK_SIZES if given.quick else ",".join(map(str, frames.RFC2544))))
+    plan = plan_of(given)
     if os.geteuid():
         raise Refused("root is needed (network namespaces, DPDK): sudo kamuee bench throughput")
     busy = must_be_quiet(given.force, console)
@@ -149,18 +153,24 @@ def run(given: argparse.Namespace, console: Console) -> int:
         result = {"started": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "machine": machine.facts(), "busy_percent": round(busy, 1),
                   "forced": given.force, "quick": given.quick, "cores": device.describe(setting), "plan": {}, "device": {}, "rows": [],
                   "explained": []}
-        bench = stack.enter_context(connected(given, setting, sizes, plan_of(given), Voice(console, result["explained"])))
+        bench = stack.enter_context(connected(given, setting, sizes, plan, Voice(console, result["explained"])))
         result["device"], result["plan"] = bench.device.facts(), vars(bench.plan)
         bench.say(f"{bench.device.name}: {bench.device.idea}; {result['cores']}")
         if given.rate:
             take_rate(bench, sizes, given.rate * 1e6)
-        if given.soak:
-            result["rows"] += soak.run(bench, sizes[0], given, console)
-        else:
-            measure(bench, tests, sizes, result["rows"], console)
-        result["losses"] = bench.device.losses()
-        result["ledger"] = bench.device.ledger() if hasattr(bench.device, "ledger") else None
-    return publish(given, result, console)
+        try:
+            if given.soak:
+                result["rows"] += soak.run(bench, sizes[0], given, console)
+            else:
+                measure(bench, tests, sizes, result["rows"], console)
+        except (TesterError, DaemonError, Unreachable, RuntimeError) as error:     # what was found so far is not lost
+            result["failed"] = str(error)
+            console.print(f"kamuee bench throughput: {error}", markup=False, soft_wrap=True)
+        if "failed" not in result:
+            result["losses"] = bench.device.losses()
+            result["ledger"] = bench.device.ledger() if hasattr(bench.device, "ledger") else None
+    publish(given, result, console)
+    return 1 if "failed" in result else 0
 
 
 class Voice:
@@ -232,7 +242,7 @@ def measure(bench: Bench, tests: list[str], sizes: list[frames.Frames], rows: li
 
 # --- results ---
 
-def publish(given: argparse.Namespace, result: dict, console: Console) -> int:
+def publish(given: argparse.Namespace, result: dict, console: Console) -> None:
     if given.report:
         report.write(given.report, result)
         console.print(f"report: {given.report}/report.html, rows.csv, result.json", soft_wrap=True)
@@ -241,4 +251,3 @@ def publish(given: argparse.Namespace, result: dict, console: Console) -> int:
     else:
         print(*render.table(TABLE, [report.cells(row) for row in result["rows"]], terminal_width()), sep="\n")
         print(f"{result['cores']}. Gb/s count preamble and gap (20 bytes a frame). Losses include what the device's ring had no room for.")
-    return 0

@@ -122,16 +122,18 @@ static void poptrie_collect(struct poptrie *p)
     seen = atomic_load_explicit(&reader_lookups, memory_order_acquire);
 }
 
-static int poptrie_update(const struct engine *e, const struct poptrie_route *r)
+static int poptrie_withdraw(const struct engine *e, const struct poptrie_route *r)
 {
     static unsigned n;
-    int rc = poptrie_del(e->fib, r->key, r->len);
 
-    if (rc == 0)
-        rc = poptrie_add(e->fib, r->key, r->len, r->value);
     if (++n % 32 == 0)
         poptrie_collect(e->fib);
-    return rc;
+    return poptrie_del(e->fib, r->key, r->len);
+}
+
+static int poptrie_announce(const struct engine *e, const struct poptrie_route *r)
+{
+    return poptrie_add(e->fib, r->key, r->len, r->value);
 }
 
 // --- rte_fib ---
@@ -145,11 +147,20 @@ static const char *name_next(void)
     return name;
 }
 
+// Entries of two bytes hold 15 bits of next hop.
+static int fib_entry(const struct table *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->route[i].value > INT16_MAX)
+            return RTE_FIB_DIR24_8_4B;
+    return RTE_FIB_DIR24_8_2B;
+}
+
 static void *fib_build(struct engine *e, const struct table *t)
 {
     struct rte_fib_conf c = {.type = RTE_FIB_DIR24_8,
                              .max_routes = 2 * t->n + 1024,
-                             .dir24_8 = {.nh_sz = RTE_FIB_DIR24_8_2B, .num_tbl8 = TBL8_4}};
+                             .dir24_8 = {.nh_sz = fib_entry(t), .num_tbl8 = TBL8_4}};
     struct rte_fib *f = rte_fib_create(name_next(), heap_socket, &c);
 
     if (f == NULL)
@@ -182,15 +193,19 @@ static void fib_run(const struct engine *e, const struct traffic *a, unsigned fr
 static void fib_run_single(const struct engine *e, const struct traffic *a, unsigned from,
                            unsigned n)
 {
-    for (unsigned i = from; i < from + n; i++)
-        rte_fib_lookup_bulk(e->fib, a->host + i, results64 + (i - from) % burst, 1);
+    for (unsigned i = from; i < from + n; i += burst)
+        for (unsigned j = 0; j < burst; j++)
+            rte_fib_lookup_bulk(e->fib, a->host + i + j, results64 + j, 1);
 }
 
-static int fib_update(const struct engine *e, const struct poptrie_route *r)
+static int fib_withdraw(const struct engine *e, const struct poptrie_route *r)
 {
-    int rc = rte_fib_delete(e->fib, ip4_of(r), r->len);
+    return rte_fib_delete(e->fib, ip4_of(r), r->len);
+}
 
-    return rc != 0 ? rc : rte_fib_add(e->fib, ip4_of(r), r->len, r->value);
+static int fib_announce(const struct engine *e, const struct poptrie_route *r)
+{
+    return rte_fib_add(e->fib, ip4_of(r), r->len, r->value);
 }
 
 // --- rte_lpm ---
@@ -295,11 +310,22 @@ static void fib6_run(const struct engine *e, const struct traffic *a, unsigned f
         rte_fib6_lookup_bulk(e->fib, a->ip6 + i, results64, burst);
 }
 
-static int fib6_update(const struct engine *e, const struct poptrie_route *r)
+static void fib6_run_single(const struct engine *e, const struct traffic *a, unsigned from,
+                            unsigned n)
 {
-    int rc = rte_fib6_delete(e->fib, r->key, r->len);
+    for (unsigned i = from; i < from + n; i += burst)
+        for (unsigned j = 0; j < burst; j++)
+            rte_fib6_lookup_bulk(e->fib, a->ip6 + i + j, results64 + j, 1);
+}
 
-    return rc != 0 ? rc : rte_fib6_add(e->fib, r->key, r->len, r->value);
+static int fib6_withdraw(const struct engine *e, const struct poptrie_route *r)
+{
+    return rte_fib6_delete(e->fib, r->key, r->len);
+}
+
+static int fib6_announce(const struct engine *e, const struct poptrie_route *r)
+{
+    return rte_fib6_add(e->fib, r->key, r->len, r->value);
 }
 
 static void *lpm6_build(struct engine *e, const struct table *t)
@@ -330,11 +356,14 @@ static void lpm6_run(const struct engine *e, const struct traffic *a, unsigned f
         rte_lpm6_lookup_bulk_func(e->fib, a->ip6 + i, results6, burst);
 }
 
-static int lpm6_update(const struct engine *e, const struct poptrie_route *r)
+static int lpm6_withdraw(const struct engine *e, const struct poptrie_route *r)
 {
-    int rc = rte_lpm6_delete(e->fib, (uint8_t *)r->key, r->len);
+    return rte_lpm6_delete(e->fib, (uint8_t *)r->key, r->len);
+}
 
-    return rc != 0 ? rc : rte_lpm6_add(e->fib, r->key, r->len, r->value);
+static int lpm6_announce(const struct engine *e, const struct poptrie_route *r)
+{
+    return rte_lpm6_add(e->fib, r->key, r->len, r->value);
 }
 
 // --- all of them; the first of a family with the name rte_fib(6) and avx512 is the yardstick ---
@@ -342,7 +371,7 @@ static int lpm6_update(const struct engine *e, const struct poptrie_route *r)
 #define POPTRIE(family_, kernel_, variant_)                                                        \
     {                                                                                              \
         "poptrie", kernel_, family_, poptrie_build, poptrie_drop, poptrie_run, poptrie_select,     \
-            poptrie_update, .variant = variant_                                                    \
+            poptrie_withdraw, poptrie_announce, .variant = variant_                                                    \
     }
 
 struct engine engines[] = {
@@ -350,24 +379,26 @@ struct engine engines[] = {
     POPTRIE(4, "avx2", POPTRIE_KERNEL_AVX2),
     POPTRIE(4, "avx512", POPTRIE_KERNEL_AVX512),
     POPTRIE(4, "avx512-vpopcnt", POPTRIE_KERNEL_AVX512_VPOPCNT),
-    {"poptrie", "single", 4, poptrie_build, poptrie_drop, poptrie_run_single, NULL, NULL},
-    {"rte_fib", "avx512", 4, fib_build, fib_drop, fib_run, fib_select, fib_update,
+    {"poptrie", "single", 4, poptrie_build, poptrie_drop, poptrie_run_single},
+    {"rte_fib", "avx512", 4, fib_build, fib_drop, fib_run, fib_select, fib_withdraw, fib_announce,
      .variant = RTE_FIB_LOOKUP_DIR24_8_VECTOR_AVX512},
-    {"rte_fib", "scalar", 4, fib_build, fib_drop, fib_run, fib_select, NULL,
+    {"rte_fib", "scalar", 4, fib_build, fib_drop, fib_run, fib_select,
      .variant = RTE_FIB_LOOKUP_DIR24_8_SCALAR_MACRO},
-    {"rte_fib", "single", 4, fib_build, fib_drop, fib_run_single, fib_select, NULL,
+    {"rte_fib", "single", 4, fib_build, fib_drop, fib_run_single, fib_select,
      .variant = RTE_FIB_LOOKUP_DIR24_8_SCALAR_MACRO},
-    {"rte_lpm", "bulk", 4, lpm_build, lpm_drop, lpm_run, NULL, NULL, .slow_build = true},
+    {"rte_lpm", "bulk", 4, lpm_build, lpm_drop, lpm_run, .slow_build = true},
     POPTRIE(6, "scalar", POPTRIE_KERNEL_SCALAR),
     POPTRIE(6, "avx2", POPTRIE_KERNEL_AVX2),
     POPTRIE(6, "avx512", POPTRIE_KERNEL_AVX512),
     POPTRIE(6, "avx512-vpopcnt", POPTRIE_KERNEL_AVX512_VPOPCNT),
-    {"poptrie", "single", 6, poptrie_build, poptrie_drop, poptrie_run_single, NULL, NULL},
-    {"rte_fib6", "avx512", 6, fib6_build, fib6_drop, fib6_run, fib6_select, fib6_update,
+    {"poptrie", "single", 6, poptrie_build, poptrie_drop, poptrie_run_single},
+    {"rte_fib6", "avx512", 6, fib6_build, fib6_drop, fib6_run, fib6_select, fib6_withdraw, fib6_announce,
      .variant = RTE_FIB6_LOOKUP_TRIE_VECTOR_AVX512},
-    {"rte_fib6", "scalar", 6, fib6_build, fib6_drop, fib6_run, fib6_select, NULL,
+    {"rte_fib6", "scalar", 6, fib6_build, fib6_drop, fib6_run, fib6_select,
      .variant = RTE_FIB6_LOOKUP_TRIE_SCALAR},
-    {"rte_lpm6", "bulk", 6, lpm6_build, lpm6_drop, lpm6_run, NULL, lpm6_update},
+    {"rte_fib6", "single", 6, fib6_build, fib6_drop, fib6_run_single, fib6_select,
+     .variant = RTE_FIB6_LOOKUP_TRIE_SCALAR},
+    {"rte_lpm6", "bulk", 6, lpm6_build, lpm6_drop, lpm6_run, NULL, lpm6_withdraw, lpm6_announce},
 };
 const unsigned n_engines = sizeof(engines) / sizeof(engines[0]);
 

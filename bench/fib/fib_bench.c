@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib_bench.c - longest-prefix match: poptrie against DPDK's libraries, in one process
 //
-//     fib_bench [--prefixes FILE] [--table full|ntt|hosts|N] [--family 4|6] [--next-hops 64,500]
+//     fib_bench [--prefixes FILE] [--table full|ntt|hosts|N,...] [--family 4|6]
+//               [--next-hops 4,64,500,5000,60000] [--patterns uniform,prefix,zipf,sequential]
 //               [--rounds 21] [--burst 64] [--engines NAME,...] [--all] [--quick] [--json]
 //
 // Every engine is built with the same routes and looks up the same pre-generated addresses.  The
@@ -11,80 +12,46 @@
 // compared with each other before anything is timed.
 //
 // Patterns: uniform over all addresses; prefix: a random address in a random route; zipf: routes
-// drawn by popularity 1/rank; sequential.  Updates: withdraw and announce a random route, timed
-// one by one, while a thread on another core looks up all the time (poptrie; DPDK's tables allow
-// it too).  rte_lpm takes a minute to build a full table: only with --all.
+// drawn by popularity 1/rank; sequential.  "single" is one address a call, through poptrie_find4
+// and through rte_fib_lookup_bulk with n = 1 and rte_fib's scalar code; calls do not wait for each
+// other's answers.  Times are the thread's own, so what else runs on the core hardly counts.
+// Changes of routes: change.c.  rte_lpm takes a minute to build a full table: only with --all.
+//
+// --quick: IPv4 with 64, 500, 5,000 and 60,000 next hops and IPv6 with 64, in few rounds.
 #include "fib/fib_bench.h"
 
 #include <getopt.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define CHECKED (1u << 18)
-#define UPDATES 200000u
 
 static struct {
-    const char *prefixes, *table, *engines;
-    char next_hops[64];
-    unsigned family, rounds, lookups;
+    const char *prefixes, *tables, *engines, *next_hops, *next_hops6;
+    unsigned family, rounds, lookups, patterns;
     double update_seconds;
     bool json, all;
-} opt = {
-    .table = "full", .next_hops = "64,500", .rounds = 21, .lookups = 1u << 19, .update_seconds = 2};
+} opt = {.tables = "full",
+         .next_hops = "4,64,500,5000,60000",
+         .next_hops6 = "4,64,500,5000,60000",
+         .rounds = 21,
+         .lookups = 1u << 19,
+         .patterns = (1u << N_PATTERNS) - 1,
+         .update_seconds = 2};
 
 static struct table table;
-static struct traffic traffic;
+static struct traffic traffic[N_PATTERNS]; // of this table, made when first needed
 static unsigned n_rows;
 static FILE *series; // the rounds, printed after the rows
 
-static double clock_now(clockid_t clock)
-{
-    struct timespec ts;
-
-    clock_gettime(clock, &ts);
-    return ts.tv_sec + ts.tv_nsec * 1e-9;
-}
-
-static double now(void)
-{
-    return clock_now(CLOCK_MONOTONIC);
-}
-
-// Time of this thread alone, so that a preempted round counts like any other.
-static double now_cpu(void)
-{
-    return clock_now(CLOCK_THREAD_CPUTIME_ID);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double quantile(const double *v, unsigned n, double q)
-{
-    double *sorted = malloc(n * sizeof(*sorted)), x;
-
-    memcpy(sorted, v, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), by_value);
-    x = sorted[(unsigned)(q * (n - 1) + 0.5)];
-    free(sorted);
-    return x;
-}
-
-static struct engine *yardstick(unsigned family)
+// rte_fib or rte_fib6 with this kernel; NULL if it takes no part.
+static struct engine *yardstick(unsigned family, const char *kernel)
 {
     for (unsigned i = 0; i < n_engines; i++)
         if (engines[i].family == family && strncmp(engines[i].name, "rte_fib", 7) == 0 &&
-            engines[i].fib != NULL)
+            strcmp(engines[i].kernel, kernel) == 0 && engines[i].fib != NULL)
             return &engines[i];
     return NULL;
 }
@@ -93,10 +60,18 @@ static struct engine *yardstick(unsigned family)
 
 static bool wanted(const struct engine *e)
 {
+    static bool told;
     char list[128], *save = NULL;
 
-    if (e->family != table.family || (e->slow_build && !opt.all && table.n > 200000))
+    if (e->family != table.family)
         return false;
+    if (e->slow_build && !opt.all && table.n > 200000) {
+        if (!told)
+            fprintf(stderr, "fib_bench: without %s, which takes a minute to fill: --all has it\n",
+                    e->name);
+        told = true;
+        return false;
+    }
     if (opt.engines == NULL)
         return true;
     snprintf(list, sizeof(list), "%s", opt.engines);
@@ -111,7 +86,7 @@ static void build_all(void)
 {
     for (unsigned i = 0; i < n_engines; i++) {
         struct engine *e = &engines[i], *same = i > 0 ? e - 1 : NULL;
-        double start = now();
+        double start = now_cpu();
 
         e->fib = NULL;
         if (!wanted(e) ||
@@ -124,7 +99,7 @@ static void build_all(void)
             continue;
         }
         e->fib = e->build(e, &table);
-        e->build_ms = (now() - start) * 1e3;
+        e->build_ms = (now_cpu() - start) * 1e3;
         if (e->fib == NULL)
             fprintf(stderr, "fib_bench: %s refuses this table\n", e->name);
         else if (e->select != NULL && !e->select(e))
@@ -153,7 +128,7 @@ static void check_all(enum pattern p)
         if (e->fib == NULL || (e->select != NULL && !e->select(e)))
             continue;
         for (unsigned from = 0; from < CHECKED; from += burst) {
-            e->lookup(e, &traffic, from, burst);
+            e->lookup(e, &traffic[p], from, burst);
             for (unsigned j = 0; j < burst; j++) {
                 if (first == NULL)
                     want[from + j] = engine_answer(e, j);
@@ -184,9 +159,9 @@ static void measure(enum pattern p)
 
             if (e->fib == NULL || (e->select != NULL && !e->select(e)))
                 continue;
-            e->lookup(e, &traffic, from, opt.lookups / 4);
+            e->lookup(e, &traffic[p], from, opt.lookups / 4);
             start = now_cpu();
-            e->lookup(e, &traffic, from, opt.lookups);
+            e->lookup(e, &traffic[p], from, opt.lookups);
             e->mlps[p][r] = opt.lookups / (now_cpu() - start) * 1e-6;
         }
     }
@@ -194,91 +169,19 @@ static void measure(enum pattern p)
 
 // --- changing ---
 
-// The n-th last core of those we may use; with one core only, reader and writer share it.
-static void pin(unsigned n)
-{
-    static cpu_set_t all;
-    cpu_set_t one;
-    unsigned count;
-
-    if (CPU_COUNT(&all) == 0)
-        sched_getaffinity(0, sizeof(all), &all);
-    count = CPU_COUNT(&all);
-    CPU_ZERO(&one);
-    for (unsigned i = 0, k = 0; i < CPU_SETSIZE; i++)
-        if (CPU_ISSET(i, &all) && ++k == (count > n ? count - n : 1))
-            CPU_SET(i, &one);
-    pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
-}
-
-struct reader {
-    const struct engine *e;
-    _Atomic bool stop;
-};
-
-static void *read_on(void *arg)
-{
-    struct reader *r = arg;
-    unsigned from = 0;
-
-    pin(1);
-
-    while (!atomic_load_explicit(&r->stop, memory_order_relaxed)) {
-        r->e->lookup(r->e, &traffic, from, 1024);
-        from = (from + 1024) % N_ADDRESSES;
-        atomic_fetch_add_explicit(&reader_lookups, 1, memory_order_release);
-    }
-    return NULL;
-}
-
-static void measure_updates(struct engine *e)
-{
-    struct reader reader = {.e = e};
-    double *us = malloc(UPDATES * sizeof(*us)), begin, end;
-    unsigned n = 0, refused = 0;
-    pthread_t thread;
-
-    if (e->select != NULL && !e->select(e))
-        return;
-    pthread_create(&thread, NULL, read_on, &reader);
-    begin = end = now();
-    while (n < UPDATES && end - begin < opt.update_seconds) {
-        const struct poptrie_route *r = &table.route[random_next() % table.n];
-        double start = end;
-
-        refused += e->update(e, r) != 0;
-        end = now();
-        us[n++] = (end - start) * 1e6 / 2;
-    }
-    atomic_store(&reader.stop, true);
-    pthread_join(thread, NULL);
-    e->updates_per_s = 2 * n / (end - begin);
-    e->p50_us = quantile(us, n, 0.5);
-    e->p99_us = quantile(us, n, 0.99);
-    e->worst_us = quantile(us, n, 1);
-    if (refused > 0)
-        fprintf(stderr, "fib_bench: %s refused %u of %u updates: it lost routes\n", e->name,
-                refused, 2 * n);
-    free(us);
-}
-
-static void measure_all_updates(void)
+static void measure_all_changes(void)
 {
     for (unsigned i = 0; i < n_engines; i++) {
         struct engine *e = &engines[i];
         bool last =
-            i + 1 == n_engines || engines[i + 1].update == NULL || engines[i + 1].fib != e->fib;
+            i + 1 == n_engines || engines[i + 1].announce == NULL || engines[i + 1].fib != e->fib;
 
-        if (e->fib == NULL || e->update == NULL || !last)
+        if (e->fib == NULL || e->announce == NULL || !last)
             continue;
-        measure_updates(e);
+        changes_measure(e, &table, &traffic[PREFIX], opt.update_seconds);
         for (unsigned j = 0; j < n_engines; j++) // of one table, whoever reads it
-            if (engines[j].fib == e->fib) {
-                engines[j].updates_per_s = e->updates_per_s;
-                engines[j].p50_us = e->p50_us;
-                engines[j].p99_us = e->p99_us;
-                engines[j].worst_us = e->worst_us;
-            }
+            if (engines[j].fib == e->fib)
+                engines[j].changes = e->changes;
     }
 }
 
@@ -295,99 +198,162 @@ static void print_series(const struct engine *e, enum pattern p, const char *wha
     fprintf(series, "]}");
 }
 
+// The median of the rounds' own ratios.
+static double paired_ratio(const struct engine *e, const struct engine *to, enum pattern p)
+{
+    double ratio[MAX_ROUNDS];
+
+    if (to == NULL)
+        return 0;
+    for (unsigned r = 0; r < opt.rounds; r++)
+        ratio[r] = e->mlps[p][r] / to->mlps[p][r];
+    return quantile(ratio, opt.rounds, 0.5);
+}
+
+static void print_json(const struct engine *e, enum pattern p, unsigned next_hops)
+{
+    bool single = strcmp(e->kernel, "single") == 0;
+    double ratio_single = single ? paired_ratio(e, yardstick(e->family, "single"), p) : 0;
+
+    printf("%s{\"engine\": \"%s\", \"kernel\": \"%s\", \"family\": %u, \"table\": \"%s\", "
+           "\"routes\": %zu, \"pattern\": \"%s\", \"next_hops\": %u, \"burst\": %u, ",
+           n_rows++ > 0 ? ",\n  " : "", e->name, e->kernel, e->family, table.name, table.n,
+           pattern_name[p], next_hops, single ? 1 : burst);
+    printf("\"mlps\": %.2f, \"mlps_min\": %.2f, \"mlps_max\": %.2f, \"ratio\": %.3f, "
+           "\"ratio_single\": %.3f, \"bytes\": %" PRIu64 ", \"build_ms\": %.1f, ",
+           quantile(e->mlps[p], opt.rounds, 0.5), quantile(e->mlps[p], opt.rounds, 0),
+           quantile(e->mlps[p], opt.rounds, 1),
+           paired_ratio(e, yardstick(e->family, "avx512"), p), ratio_single, e->bytes, e->build_ms);
+    printf("\"updates_per_s\": %.0f, \"update_p50_us\": %.3f, \"update_p99_us\": %.3f, "
+           "\"update_worst_us\": %.1f, \"update_worst_cpu_us\": %.1f}",
+           e->changes.per_s, e->changes.p50_us, e->changes.p99_us, e->changes.worst_us,
+           e->changes.worst_cpu_us);
+}
+
+static void print_text(const struct engine *e, enum pattern p, unsigned next_hops)
+{
+    printf("%-9s %-14s IPv%u %-10s %5u %8.1f %8.1f..%-8.1f %6.2f %7.2f %8.0f", e->name, e->kernel,
+           e->family, pattern_name[p], next_hops, quantile(e->mlps[p], opt.rounds, 0.5),
+           quantile(e->mlps[p], opt.rounds, 0), quantile(e->mlps[p], opt.rounds, 1),
+           paired_ratio(e, yardstick(e->family, "avx512"), p), e->bytes / 1e6, e->build_ms);
+    if (strcmp(e->kernel, "single") == 0 && yardstick(e->family, "single") != NULL)
+        printf("  %.2f", paired_ratio(e, yardstick(e->family, "single"), p));
+    printf("\n");
+}
+
 static void print_rows(enum pattern p, unsigned next_hops)
 {
-    const struct engine *y = yardstick(table.family);
-    double ratio[MAX_ROUNDS];
     char what[80];
 
-    snprintf(what, sizeof(what), "IPv%u %s, %s, %u next hops", table.family, opt.table,
+    snprintf(what, sizeof(what), "IPv%u %s, %s, %u next hops", table.family, table.name,
              pattern_name[p], next_hops);
     for (unsigned i = 0; i < n_engines; i++) {
-        const struct engine *e = &engines[i];
-        double median = quantile(e->mlps[p], opt.rounds, 0.5), paired = 0;
-
-        if (e->fib == NULL)
+        if (engines[i].fib == NULL)
             continue;
-        for (unsigned r = 0; y != NULL && r < opt.rounds; r++)
-            ratio[r] = e->mlps[p][r] / y->mlps[p][r];
-        if (y != NULL)
-            paired = quantile(ratio, opt.rounds, 0.5);
-        if (!opt.json) {
-            printf("%-9s %-14s IPv%u %-10s %5u %8.1f %8.1f..%-8.1f %6.2f %7.2f %8.0f\n", e->name,
-                   e->kernel, e->family, pattern_name[p], next_hops, median,
-                   quantile(e->mlps[p], opt.rounds, 0), quantile(e->mlps[p], opt.rounds, 1), paired,
-                   e->bytes / 1e6, e->build_ms);
-            continue;
+        if (opt.json) {
+            print_series(&engines[i], p, what);
+            print_json(&engines[i], p, next_hops);
+        } else {
+            print_text(&engines[i], p, next_hops);
         }
-        print_series(e, p, what);
-        printf("%s{\"engine\": \"%s\", \"kernel\": \"%s\", \"family\": %u, \"table\": \"%s\", "
-               "\"routes\": %zu, \"pattern\": \"%s\", \"next_hops\": %u, \"burst\": %u, "
-               "\"mlps\": %.2f, \"mlps_min\": %.2f, \"mlps_max\": %.2f, \"ratio\": %.3f, "
-               "\"bytes\": %" PRIu64 ", \"build_ms\": %.1f, \"updates_per_s\": %.0f, "
-               "\"update_p50_us\": %.3f, \"update_p99_us\": %.3f, \"update_worst_us\": %.1f}",
-               n_rows++ > 0 ? ",\n  " : "", e->name, e->kernel, e->family, opt.table, table.n,
-               pattern_name[p], next_hops, burst, median, quantile(e->mlps[p], opt.rounds, 0),
-               quantile(e->mlps[p], opt.rounds, 1), paired, e->bytes, e->build_ms, e->updates_per_s,
-               e->p50_us, e->p99_us, e->worst_us);
     }
     fflush(stdout);
 }
 
-static void print_updates(unsigned next_hops)
+static void print_changes(unsigned next_hops)
 {
-    for (unsigned i = 0; i < n_engines && !opt.json; i++)
-        if (engines[i].fib != NULL && engines[i].updates_per_s > 0 &&
+    for (unsigned i = 0; i < n_engines && !opt.json; i++) {
+        const struct changes *c = &engines[i].changes;
+
+        if (engines[i].fib != NULL && c->per_s > 0 &&
             (i == 0 || engines[i - 1].fib != engines[i].fib))
-            printf("%-9s updates        IPv%u %.0f/s with a reader; p50 %.2f p99 %.2f worst %.1f "
-                   "us; %u next hops\n",
-                   engines[i].name, engines[i].family, engines[i].updates_per_s, engines[i].p50_us,
-                   engines[i].p99_us, engines[i].worst_us, next_hops);
+            printf("%-9s changes        IPv%u %.0f/s with a reader; p50 %.2f p99 %.2f worst %.1f us, "
+                   "of the writer's own time %.1f us; %u next hops\n",
+                   engines[i].name, engines[i].family, c->per_s, c->p50_us, c->p99_us, c->worst_us,
+                   c->worst_cpu_us, next_hops);
+    }
+}
+
+static void traffic_need(enum pattern p)
+{
+    struct traffic *a = &traffic[p];
+
+    if (a->host == NULL)
+        *a = (struct traffic){.host = memory_huge(N_ADDRESSES * sizeof(*a->host)),
+                              .net = memory_huge(N_ADDRESSES * sizeof(*a->net)),
+                              .ip6 = memory_huge(N_ADDRESSES * sizeof(*a->ip6))};
+    if (!a->made)
+        traffic_make(&table, p, a);
+    a->made = true;
 }
 
 static void bench_next_hops(unsigned next_hops)
 {
     table_next_hops(&table, next_hops);
     for (unsigned i = 0; i < n_engines; i++)
-        engines[i].updates_per_s = engines[i].p50_us = engines[i].p99_us = engines[i].worst_us = 0;
+        engines[i].changes = (struct changes){0};
     build_all();
-    traffic_make(&table, PREFIX, &traffic);
-    check_all(PREFIX);
-    for (int p = 0; p < N_PATTERNS; p++) {
-        traffic_make(&table, p, &traffic);
-        check_all(p);
-        measure(p);
-    }
-    measure_all_updates(); // last, because changes shuffle the tables
     for (int p = 0; p < N_PATTERNS; p++)
-        print_rows(p, next_hops);
-    print_updates(next_hops);
+        if (opt.patterns >> p & 1) {
+            traffic_need(p);
+            check_all(p);
+            measure(p);
+        }
+    traffic_need(PREFIX);
+    measure_all_changes(); // last, because they shuffle the tables
+    for (int p = 0; p < N_PATTERNS; p++)
+        if (opt.patterns >> p & 1)
+            print_rows(p, next_hops);
+    print_changes(next_hops);
     free_all();
 }
 
-static void bench_family(unsigned family)
+static void bench_table(const char *name, unsigned family)
 {
     char list[64], *save = NULL;
 
-    if (table_make(&table, opt.table, family, opt.prefixes) != 0) {
+    if (table_make(&table, name, family, opt.prefixes) != 0) {
         fprintf(stderr,
                 "fib_bench: no IPv%u routes from table '%s'%s%s: say --table full, ntt (IPv4), "
                 "hosts or a number, and --prefixes FILE with one prefix a line\n",
-                family, opt.table, opt.prefixes != NULL ? " and file " : "",
+                family, name, opt.prefixes != NULL ? " and file " : "",
                 opt.prefixes != NULL ? opt.prefixes : "");
         exit(1);
     }
-    snprintf(list, sizeof(list), "%s", opt.next_hops);
+    for (int p = 0; p < N_PATTERNS; p++)
+        traffic[p].made = false;
+    snprintf(list, sizeof(list), "%s", family == 4 ? opt.next_hops : opt.next_hops6);
     for (char *s = strtok_r(list, ",", &save); s != NULL; s = strtok_r(NULL, ",", &save))
         if (atoi(s) > 0 && atoi(s) <= (int)POPTRIE_VALUE_MAX)
             bench_next_hops(atoi(s));
 }
 
+static void bench_family(unsigned family)
+{
+    char list[128], *save = NULL;
+
+    snprintf(list, sizeof(list), "%s", opt.tables);
+    for (char *s = strtok_r(list, ",", &save); s != NULL; s = strtok_r(NULL, ",", &save))
+        bench_table(s, family);
+}
+
+static unsigned patterns_of(char *list)
+{
+    unsigned mask = 0;
+    char *save = NULL;
+
+    for (char *s = strtok_r(list, ",", &save); s != NULL; s = strtok_r(NULL, ",", &save))
+        for (int p = 0; p < N_PATTERNS; p++)
+            mask |= (unsigned)(strcmp(s, pattern_name[p]) == 0) << p;
+    return mask;
+}
+
 static void usage(void)
 {
-    fprintf(stderr, "usage: fib_bench [--prefixes FILE] [--table full|ntt|hosts|N] [--family 4|6] "
-                    "[--next-hops 64,500] [--rounds 21] [--burst 64] [--engines NAME,...] [--all] "
-                    "[--quick] [--json]\n");
+    fprintf(stderr, "usage: fib_bench [--prefixes FILE] [--table full|ntt|hosts|N,...] "
+                    "[--family 4|6] [--next-hops 4,64,500,5000,60000] "
+                    "[--patterns uniform,prefix,zipf,sequential] [--rounds 21] [--burst 64] "
+                    "[--engines NAME,...] [--all] [--quick] [--json]\n");
     exit(2);
 }
 
@@ -397,6 +363,7 @@ static void parse(int argc, char **argv)
                                           {"table", 1, NULL, 't'},
                                           {"family", 1, NULL, 'f'},
                                           {"next-hops", 1, NULL, 'n'},
+                                          {"patterns", 1, NULL, 'm'},
                                           {"rounds", 1, NULL, 'r'},
                                           {"burst", 1, NULL, 'b'},
                                           {"engines", 1, NULL, 'e'},
@@ -413,13 +380,16 @@ static void parse(int argc, char **argv)
             opt.prefixes = optarg;
             break;
         case 't':
-            opt.table = optarg;
+            opt.tables = optarg;
             break;
         case 'f':
             opt.family = atoi(optarg);
             break;
         case 'n':
-            snprintf(opt.next_hops, sizeof(opt.next_hops), "%s", optarg);
+            opt.next_hops = opt.next_hops6 = optarg;
+            break;
+        case 'm':
+            opt.patterns = patterns_of(optarg);
             break;
         case 'r':
             opt.rounds = atoi(optarg);
@@ -439,14 +409,15 @@ static void parse(int argc, char **argv)
         case 'q':
             opt.rounds = 9;
             opt.lookups = 1u << 18;
-            opt.update_seconds = 0.5;
-            snprintf(opt.next_hops, sizeof(opt.next_hops), "64");
+            opt.update_seconds = 0.3;
+            opt.next_hops = "64,500,5000,60000";
+            opt.next_hops6 = "64";
             break;
         default:
             usage();
         }
     // bursts of a power of two, so that they divide a round
-    if (optind < argc || opt.rounds < 1 || opt.rounds > MAX_ROUNDS || burst < 1 ||
+    if (optind < argc || opt.patterns == 0 || opt.rounds < 1 || opt.rounds > MAX_ROUNDS || burst < 1 ||
         burst > MAX_BURST || (burst & (burst - 1)) != 0 ||
         (opt.family != 0 && opt.family != 4 && opt.family != 6))
         usage();
@@ -463,16 +434,12 @@ int main(int argc, char **argv)
         return 1;
     }
     pin(0);
-    traffic.host = memory_huge(N_ADDRESSES * sizeof(*traffic.host));
-    traffic.net = memory_huge(N_ADDRESSES * sizeof(*traffic.net));
-    traffic.ip6 = memory_huge(N_ADDRESSES * sizeof(*traffic.ip6));
     series = open_memstream(&text, &bytes);
     if (opt.json)
         printf("{\"rows\": [\n  ");
     else
         printf("engine    kernel         fam  pattern    nexth  Mlook/s      min..max       ratio  "
-               "    MB "
-               "build ms\n");
+               "    MB build ms  ratio of single to rte_fib's\n");
     for (unsigned family = 4; family <= 6; family += 2)
         if (opt.family == 0 || opt.family == family)
             bench_family(family);

@@ -18,6 +18,7 @@ enum pattern { UNIFORM, PREFIX, ZIPF, SEQUENTIAL, N_PATTERNS };
 extern const char *const pattern_name[N_PATTERNS];
 
 struct table {
+    const char *name;
     unsigned family;
     size_t n;
     struct poptrie_route *route;
@@ -27,6 +28,7 @@ struct traffic {
     uint32_t *host;     // IPv4, as rte_fib wants them
     uint32_t *net;      // the same in network byte order
     uint8_t (*ip6)[16]; // IPv6
+    bool made;
 };
 
 // --- table.c ---
@@ -38,6 +40,16 @@ int table_make(struct table *t, const char *name, unsigned family, const char *p
 void table_next_hops(struct table *t, unsigned n);
 void traffic_make(const struct table *t, enum pattern p, struct traffic *a);
 
+// --- change.c ---
+struct engine;
+double now(void);     // seconds
+double now_cpu(void); // of this thread alone, so that a preempted one counts like any other
+double quantile(const double *v, unsigned n, double q);
+void pin(unsigned n); // to the n-th last core of those we may use
+// Withdraws and announces random routes for so long, while a thread on another core looks up.
+void changes_measure(struct engine *e, const struct table *t, const struct traffic *a,
+                     double seconds);
+
 // --- engine.c ---
 struct engine {
     const char *name, *kernel;
@@ -46,14 +58,18 @@ struct engine {
     void (*free)(struct engine *e);
     void (*lookup)(const struct engine *e, const struct traffic *a, unsigned from, unsigned n);
     bool (*select)(const struct engine *e); // before each timed run; false = not on this CPU
-    int (*update)(const struct engine *e, const struct poptrie_route *r); // withdraw, announce
+    int (*withdraw)(const struct engine *e, const struct poptrie_route *r); // NULL: not measured
+    int (*announce)(const struct engine *e, const struct poptrie_route *r);
     int variant;
     bool slow_build; // more than seconds on a full table
     void *fib;       // NULL: refused
     uint64_t bytes;
     double build_ms;
     double mlps[N_PATTERNS][MAX_ROUNDS];
-    double updates_per_s, p50_us, p99_us, worst_us;
+    struct changes {
+        double per_s, p50_us, p99_us, worst_us; // by the clock on the wall
+        double worst_cpu_us;                    // of the writer's own time
+    } changes;
 };
 extern struct engine engines[];
 extern const unsigned n_engines;

@@ -49,22 +49,29 @@ static void route_add(struct table *t, const uint8_t *key, unsigned len)
     memcpy(r->key, key, t->family == 4 ? 4 : 16);
 }
 
-static int table_read(struct table *t, const char *path)
+// The routes of a file, both families.  It is opened once, so that a pipe will do.
+static const struct table *file_read(const char *path, unsigned family)
 {
-    size_t l = strlen(path), cap = 1u << 21;
+    static struct table file[2];
+    size_t l = strlen(path), cap = 1u << 22;
     bool gz = l > 3 && strcmp(path + l - 3, ".gz") == 0;
     char line[256], command[4200];
     FILE *f;
 
+    if (file[0].route != NULL)
+        return &file[family == 6];
     snprintf(command, sizeof(command), "zcat -- '%s'", path);
     f = gz ? popen(command, "r") : fopen(path, "r");
     if (f == NULL)
-        return -1;
-    while (t->n < cap && fgets(line, sizeof(line), f) != NULL) {
+        return NULL;
+    for (unsigned i = 0; i < 2; i++)
+        file[i] = (struct table){.family = 4 + 2 * i, .route = malloc(cap * sizeof(*file[i].route))};
+    while (fgets(line, sizeof(line), f) != NULL) {
+        struct table *t = &file[strchr(line, ':') != NULL];
         char *slash = strchr(line, '/');
         uint8_t key[16];
 
-        if (slash == NULL || (strchr(line, ':') != NULL) != (t->family == 6))
+        if (slash == NULL || t->n == cap)
             continue;
         *slash = '\0';
         if (inet_pton(t->family == 4 ? AF_INET : AF_INET6, line, key) == 1)
@@ -74,17 +81,35 @@ static int table_read(struct table *t, const char *path)
         pclose(f);
     else
         fclose(f);
-    return t->n > 0 ? 0 : -1;
+    return &file[family == 6];
 }
 
+static int table_read(struct table *t, const char *path)
+{
+    const struct table *file = file_read(path, t->family);
+
+    if (file == NULL || file->n == 0)
+        return -1;
+    memcpy(t->route, file->route, file->n * sizeof(*t->route));
+    t->n = file->n;
+    return 0;
+}
+
+// Making four million takes a while: a smaller table is the beginning of a larger one made before.
 static void table_generate(struct table *t, size_t n)
 {
-    struct prefix *p = calloc(n, sizeof(*p));
+    static struct prefix *made;
+    static size_t n_made;
+    static unsigned family_made;
 
-    n = table_gen(p, n, 1, t->family);
-    for (size_t i = 0; i < n; i++)
-        route_add(t, p[i].b, p[i].len);
-    free(p);
+    if (t->family != family_made || n > n_made) {
+        free(made);
+        made = calloc(n, sizeof(*made));
+        n_made = table_gen(made, n, 1, t->family);
+        family_made = t->family;
+    }
+    for (size_t i = 0; i < n && i < n_made; i++)
+        route_add(t, made[i].b, made[i].len);
 }
 
 static void set_bits(uint8_t *key, unsigned from, unsigned to, uint64_t bits)
@@ -140,7 +165,7 @@ int table_make(struct table *t, const char *name, unsigned family, const char *p
     unsigned long n = strtoul(name, &end, 10);
 
     free(t->route);
-    *t = (struct table){.family = family};
+    *t = (struct table){.name = name, .family = family};
     t->route = malloc((1u << 22) * sizeof(*t->route));
     if (strcmp(name, "hosts") == 0) {
         table_add_hosts(t, HOSTS);

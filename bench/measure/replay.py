@@ -62,12 +62,12 @@ class Case:
     """What traffic, through which table. Variants: dataclasses.replace(CASES["ipv4-full"], ring=True)."""
     name: str
     idea: str
-    families: tuple[int, ...] = (4,)   # of the packets; (4, 6): in turns
+    families: tuple[int, ...] = (4,)   # of the packets; (4, 6): each one of them at random
     table: str = "full"                # full: the prefixes of the Bench; default4: four routes, 0/2 64/2 128/2 192/2
     pattern: str = "prefix"            # prefix: uniform over prefixes, random host; uniform: over addresses; flow: one 5-tuple
     size: int = 64                     # bytes of a frame with FCS
     vlan: bool = False                 # in and out by tagged sub-interfaces (VLAN 100)
-    vrs: int = 1                       # virtual routers, each with its own table and VLAN; packets go to them in turn
+    vrs: int = 1                       # virtual routers, each with its own table and VLAN; each packet for one at random
     hops: int = 64                     # next hops of the table, hop i behind port i mod ports
     ports: int = 4
     cores: int = 1                     # cores that forward, each with one queue of every port
@@ -80,9 +80,9 @@ CASES: dict[str, Case] = {case.name: case for case in (
     Case("ipv4-default4", "four IPv4 routes, random addresses", table="default4", pattern="uniform", hops=4),
     Case("ipv4-flow", "full table, one IPv4 flow", pattern="flow"),
     Case("ipv6-full", "full table, random hosts of its IPv6 prefixes", families=(6,)),
-    Case("mix", "full table, IPv4 and IPv6 in turns", families=(4, 6)),
+    Case("mix", "full table, each packet IPv4 or IPv6 at random", families=(4, 6)),
     Case("vlan", "ipv4-full by VLAN sub-interfaces in and out", vlan=True),
-    Case("vr16", "ipv4-full in 16 virtual routers in turn", vlan=True, vrs=16),
+    Case("vr16", "16 virtual routers with a full table each, each packet for one of them at random", vlan=True, vrs=16),
 )}
 
 
@@ -158,8 +158,8 @@ def l3fwd(lookup: str = "lpm") -> Program:
 
 def command(text: str) -> Program:
     """Any DPDK program. In its command line {eal} stands for DPDK's options (cores, memory, ports) and must be there; {ports}
-    for the number of ports, {cores} for those that forward, {routes} for the file of prefixes, {rules4} and {rules6} for
-    l3fwd's rule files, {hops} for the number of next hops. The first word may be a path; the driver is preloaded."""
+    for the number of ports, {cores} for those that forward, {routes} for a file of 'PREFIX HOP' lines, {rules4} and
+    {rules6} for l3fwd's rule files, {hops} for the number of next hops. The first word may be a path; the driver is preloaded."""
     return Command(text)
 
 

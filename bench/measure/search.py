@@ -82,7 +82,8 @@ class Found:
     precision: float = 0.0      # relative; wider than asked when confirmations failed
     trials: int = 0
     confirmed: int = 0
-    disturbed: int = 0
+    disturbed: int = 0          # trials that did not count
+    unsettled: int = 0          # decisions that had to be made on a disturbed trial
     lines: list[str] = field(default_factory=list)
 
 
@@ -162,9 +163,11 @@ class Search:
             fails = trial.ratio > self.goal.ratio or trial.offered_pps < self.goal.keeps_up * rate
             if not trial.disturbed or not fails:
                 break
+            if repeat == REPEATS:
+                self.found.unsettled += 1
+                break
             self.found.disturbed += 1
-            if repeat < REPEATS:
-                self._explain(trial, rate, why, f"disturbed ({trial.disturbed}): does not count")
+            self._explain(trial, rate, why, f"disturbed ({trial.disturbed}): does not count")
         return trial
 
     def _explain(self, trial: Outcome, rate: float, why: str, verdict: str) -> None:

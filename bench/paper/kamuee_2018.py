@@ -93,8 +93,7 @@ def route_settings(ctx, result: Result) -> None:
              "FullRoute, addresses of its prefixes": (case(**{**full, "pattern": "prefix"}), None, None, None, ""),
              "a full table of today": (case(table="full", pattern="prefix"), None, None, None, "")}
     large = case(**{**full, "pattern": "loopback"}, bytes=512)
-    options = () if ctx.quick else ("--prefixes", str(ctx.prefixes()))
-    found = measure(ctx, [name for name, *_ in names.values()] + [large], *options)
+    found = measure(ctx, [name for name, *_ in names.values()] + [large])
     for label, (name, theirs, rate, mpps, note) in names.items():
         result.rows += rows("figure 4" if mpps is None else "figure 5", f"{label}, 64 B", found, name, 64, theirs, rate, mpps, note)
     result.rows += rows("figure 4", "FullRoute-LoopbackBlackhole, 512 B", found, large, 512, of(12), FULL_ROUTE_512_GBPS)

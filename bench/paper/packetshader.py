@@ -44,10 +44,8 @@ def run(ctx) -> Result:
 
 def separately(ctx, result: Result) -> None:
     sizes = (64, 512, 1518) if ctx.quick else SIZES
-    keys = {"rx": {"mode": "rx"}, "tx": {"mode": "tx"}, "forward": {"mode": "forward", "table": "full"}}
-    named = {(mode, size, whole): case(**keys[mode], bytes=size, whole=whole) for mode in keys for size in sizes for whole in (0, 1)
-             if not (mode == "tx" and whole)}
-    named |= {("tx", size, 1): case(mode="tx", bytes=size, whole=1) for size in sizes}
+    keys = {"rx": {"mode": "rx", "table": "default4"}, "tx": {"mode": "tx", "table": "default4"}, "forward": {"table": "full"}}
+    named = {(mode, size, whole): case(**keys[mode], bytes=size, whole=whole) for mode in keys for size in sizes for whole in (0, 1)}
     cross = case(table="full", pattern="cross")
     found = measure(ctx, [*named.values(), cross])
     for figure, printed in FIGURES.items():
@@ -69,7 +67,7 @@ def separately(ctx, result: Result) -> None:
 # --- the budget ---
 
 def budget(ctx, result: Result) -> None:
-    named = {"ports": case(mode="io"), "lookup": case(mode="lookup", table="full"), "all": case(table="full"),
+    named = {"ports": case(mode="io", table="full"), "lookup": case(mode="lookup", table="full"), "all": case(table="full"),
              "one": case(table="full", pattern="flows", flows=1)}
     bursts = {n: case(table="full", burst=n) for n in BURSTS}
     found = measure(ctx, [*named.values(), *bursts.values()])
@@ -108,7 +106,7 @@ def shared(ctx, result: Result) -> None:
 
 def instructions(ctx, result: Result) -> None:
     try:
-        counted = count(ctx, case(table="100000" if ctx.quick else "full"))
+        counted = count(ctx, case(table="full"))
     except Unavailable as why:
         result.notes.append(f"Instructions by function: {why}")
         return

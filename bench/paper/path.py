@@ -46,6 +46,11 @@ def mpps_of(rate_gbps: float, size: int) -> float:
     return rate_gbps * 1e3 / ((size + WIRE_BYTES) * 8)
 
 
+def full_table(ctx, cases: Iterable[str]) -> list[str]:
+    """The options that the table `full` needs, which a case without a table has."""
+    return ["--prefixes", str(ctx.prefixes())] if any("table=" not in name or "table=full" in name.split(",") for name in cases) else []
+
+
 class Measured:
     """What path_bench answered; a case is named by its text."""
 
@@ -76,7 +81,7 @@ def measure(ctx, cases: Iterable[str], *options: str, rounds: int | None = None,
     """All cases in turns in each round, in one process."""
     cases = list(dict.fromkeys(cases))
     rounds, ms = rounds or (3 if ctx.quick else 9), ms or (10 if ctx.quick else 50)
-    argv = [ctx.program("path_bench"), "--rounds", str(rounds), "--ms", str(ms), *options, *cases]
+    argv = [ctx.program("path_bench"), "--rounds", str(rounds), "--ms", str(ms), *full_table(ctx, cases), *options, *cases]
     with ctx.step(f"{len(cases)} cases, {rounds} rounds"):
         return Measured([ctx.run_json(argv, timeout_s=1800)])
 
@@ -139,7 +144,7 @@ def count(ctx, name: str, packets: int = 20_000) -> Counted:
     """A case under callgrind, only what is between rx and tx of the packets measured, harness included."""
     out = ctx.work / f"callgrind-{abs(hash(name))}"
     argv = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--toggle-collect=path_measured", "--cache-sim=yes",
-            ctx.program("path_bench"), "--rounds", "1", "--packets", str(packets), name]
+            ctx.program("path_bench"), "--rounds", "1", "--packets", str(packets), *full_table(ctx, [name]), name]
     with ctx.step(f"counting instructions: {name}"):
         try:
             answer = ctx.run_json(argv, timeout_s=900)

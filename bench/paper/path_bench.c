@@ -169,7 +169,7 @@ static unsigned poll_receive(struct worker *w)
     return taken;
 }
 
-static inline unsigned poll(struct worker *w)
+static inline unsigned take(struct worker *w)
 {
     switch (w->c->mode) {
     case TX:
@@ -193,7 +193,7 @@ __attribute__((noipa)) uint64_t path_measured(struct worker *w, uint64_t until, 
 
     do
         for (unsigned i = 0; i < TURN; i++)
-            taken += poll(w);
+            taken += take(w);
     while (packets ? taken < packets : rte_rdtsc() < until);
     return taken;
 }
@@ -217,7 +217,7 @@ static void drain(struct worker *w)
         return;
     }
     while (atomic_load(&receiving) || !rte_ring_empty(pipe_ring))
-        w->received += poll(w);
+        w->received += take(w);
 }
 
 static void work(void *arg)
@@ -231,7 +231,7 @@ static void work(void *arg)
     if (!w->forwarder)
         return;
     for (uint64_t until = atomic_load(&warm_until), n = 0; rte_rdtsc() < until && (!count || n < count / 4); w->received += n)
-        n = poll(w);
+        n = take(w);
     double began = seconds_of(CLOCK_MONOTONIC), used = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     w->packets = path_measured(w, atomic_load(&measure_until), count);
     w->cycles = (seconds_of(CLOCK_THREAD_CPUTIME_ID) - used) * (double)rte_get_tsc_hz();
@@ -460,7 +460,7 @@ static void cores_read(void)
 
 static void options_read(int argc, char **argv)
 {
-    static const struct option known[] = {{"rounds", 1, NULL, 'r'}, {"ms", 1, NULL, 'm'}, 
+    static const struct option known[] = {{"rounds", 1, NULL, 'r'}, {"ms", 1, NULL, 'm'},
                                           {"prefixes", 1, NULL, 'p'}, {"packets", 1, NULL, 'n'},
                                           {"small-pages", 0, NULL, 'S'}, {0}};
 

@@ -157,7 +157,7 @@ class Command(Program):
 
     def argv(self, site: Site) -> list[str]:
         rules = table.write_rules(site.prefixes, site.case.hops, len(site.devargs))
-        values = {"ports": str(len(site.devargs)), "cores": ",".join(map(str, site.cores)), "routes": str(site.prefixes),
+        values = {"ports": str(len(site.devargs)), "cores": ",".join(map(str, site.cores)), "routes": str(table.write_hops(site.prefixes, site.case.hops)),
                   "rules4": str(rules[0]), "rules6": str(rules[1]), "hops": str(site.case.hops)}
         argv = []
         for word in shlex.split(self.text):

@@ -45,6 +45,20 @@ def write_prefixes(full: Path | None, path: Path, name: str, families: Sequence[
     return count
 
 
+def write_hops(prefixes: Path, hops: int) -> Path:
+    """'PREFIX HOP' lines, made once beside the file of prefixes."""
+    path = prefixes.with_name(f"{prefixes.name}-{hops}-hops")
+    if not path.exists():
+        count = {4: 0, 6: 0}
+        with path.open("w") as out:
+            for line in prefixes.open():
+                prefix = line.strip()
+                family = family_of(prefix)
+                out.write(f"{prefix} {count[family] % hops}\n")
+                count[family] += 1
+    return path
+
+
 def write_rules(prefixes: Path, hops: int, ports: int) -> tuple[Path, Path]:
     """l3fwd's rule files, IPv4 and IPv6, made once beside the file of prefixes: 'R' prefix port, by length, which is the order
     in which LPM takes them fastest."""

@@ -31,6 +31,7 @@ SIDES = (0, 1)
 OURS4, OURS6 = ("198.18.0.2", "198.19.0.2"), ("2001:2:0:100::2", "2001:2:0:200::2")
 THEIRS4, THEIRS6 = ("198.18.0.1", "198.19.0.1"), ("2001:2:0:100::1", "2001:2:0:200::1")
 OUR_MAC = ("02:00:00:18:00:02", "02:00:00:19:00:02")
+THEIR_MAC = ("02:00:00:18:00:01", "02:00:00:19:00:01")
 NOBODY = "02:00:00:00:00:01"                    # where nothing looks at MAC addresses
 RING = 10                                       # of a memif: 2^10 descriptors
 START_S = 20
@@ -135,7 +136,8 @@ class Linked(Device):
     def listening(self, side: int) -> str:
         if self.setting.link == "vhost":
             return f"net_vhost{side},iface={self.socket(side)},queues=1"
-        return f"net_memif{side},role=server,id={side},socket={self.socket(side)},socket-abstract=no,rsize={self.setting.ring}"
+        return (f"net_memif{side},role=server,id={side},socket={self.socket(side)},socket-abstract=no,rsize={self.setting.ring},"
+                f"mac={THEIR_MAC[side]}")
 
     def connecting(self, side: int) -> str:
         if self.setting.link == "vhost":
@@ -167,12 +169,18 @@ class KamueedDevice(Linked):
         self.daemon = Kamueed(self.ns, self.setting.kamueed, self.setting.work / "dut", lines)
         self.daemon.start()
         self.proc = self.daemon.proc
+        if self.setting.routes:
+            self._make_table()
+        self._configure()
+        self.wait_sockets()
+
+    def _configure(self) -> None:
+        """What lies in the kernel and goes with the interfaces: addresses, neighbours, routes."""
         for side in SIDES:
             self._address(side)
         self._install_networks()
         if self.setting.routes:
             self._install_table()
-        self.wait_sockets()
 
     def _address(self, side: int) -> None:
         device = f"m{side}"
@@ -186,7 +194,7 @@ class KamueedDevice(Linked):
         for side in SIDES:
             for v6 in (False, True):
                 via = ours(side)[v6]
-                self.ns.ip_batch([f"route add {net} via {via}" for net in networks(side) if (":" in net) == v6], v6)
+                self.ns.ip_batch([f"route replace {net} via {via}" for net in networks(side) if (":" in net) == v6], v6)
         self.n_routes = sum(len(networks(side)) for side in SIDES)
 
     def hops(self) -> list[str]:
@@ -196,7 +204,11 @@ class KamueedDevice(Linked):
     def _install_table(self) -> None:
         """The table, and a default route: what is withdrawn for a moment still has a way (with one direction, the same one)."""
         for v6 in (False, True):
-            self.ns.ip_batch([f"route add default via {ours(1)[v6]}"], v6)
+            self.ns.ip_batch([f"route replace default via {ours(1)[v6]}"], v6)
+        done = json.loads(self.ns.run([str(a) for a in self.route_install("replace")], timeout_s=300))
+        self.n_routes = 2 + sum(len(networks(side)) for side in SIDES) + done["routes4"] + done["routes6"]
+
+    def _make_table(self) -> None:
         file = self.setting.work / "prefixes.txt"
         limit = [] if self.setting.routes == "full" else ["--routes", self.setting.routes]
         source = ["--prefixes", self.setting.prefixes] if self.setting.prefixes else []
@@ -204,8 +216,6 @@ class KamueedDevice(Linked):
                        stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT / "cli")})
         self.setting.prefix_file = file
         self.groups = frames.split(file.read_text().splitlines(), len(SIDES) if self.setting.both else 1)
-        done = json.loads(self.ns.run([str(a) for a in self.route_install("add")], timeout_s=300))
-        self.n_routes += 2 + done["routes4"] + done["routes6"]
 
     def route_install(self, mode: str, *more: str) -> list:
         vias = [word for hop in self.hops() for word in ("--via", hop)]
@@ -223,7 +233,7 @@ class KamueedDevice(Linked):
         wait_for(lambda: self.daemon.routes()[0] >= expected, f"kamueed has fewer than {expected} routes", self.proc)
 
     def restart(self) -> None:
-        """Killed and started anew (RFC 2544, 26.6); its routes are in the kernel."""
+        """Killed and started anew (RFC 2544, 26.6). Its TAPs went with it, and all routes with them: they are installed again."""
         self.proc.kill()
         self.proc.wait()
         for side in SIDES:
@@ -232,8 +242,7 @@ class KamueedDevice(Linked):
         self.daemon.start()
         keep_off(self.setting)
         self.proc = self.daemon.proc
-        for side in SIDES:
-            self._address(side)
+        self._configure()
 
     def losses(self) -> dict[str, int]:
         return self.daemon.losses()

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // frame.h - test frames: what the tester sends, and how it knows them again
 //
-// A UDP datagram to the discard port (RFC 2544, C.2.6.1 uses echo) whose payload
+// A UDP datagram to the discard port (RFC 863) whose payload
 // begins with a mark of 18 bytes, which just fits a 64-byte IPv4 frame:
 //
 //     magic 4 · trial 2 · number 4 · time stamp 8      host order: it comes back to the same machine
 //
 // The rest is zero. The UDP checksum is always there and verified, so a byte changed anywhere
 // behind the Ethernet header is noticed; the IPv4 header checksum is verified too. IPv6's header is
-// 20 bytes longer: a 64-byte frame becomes one of 84 (as in RFC 8219, 5.1). Sizes count the frame check
+// 20 bytes longer: a 64-byte frame becomes one of 84 (RFC 8219's frames grow alike). Sizes count the frame check
 // sequence (4 bytes, never in memory) where a `size` is meant, and do not where `bytes` is.
 #ifndef BENCH_THROUGHPUT_FRAME_H
 #define BENCH_THROUGHPUT_FRAME_H

@@ -37,7 +37,8 @@ def outcome(row: dict) -> str:
         found = row["latency_us"]
         if not found:
             return "nothing came back"
-        return f"p50 {found['p50']:.4g}, p99.9 {found['p99.9']:.4g}, max {found['max']:.4g} µs; jitter p50 {row['jitter_us'].get('p50', 0):.3g} µs"
+        return (f"p50 {found['p50']:.4g}, p99.9 {found['p99.9']:.4g}, max {found['max']:.4g} µs; "
+                f"jitter p50 {row['jitter_us'].get('p50', 0):.3g} µs")
     if test == "loss":
         return f"{percent(row['ratio'])} lost, {row['forwarded_mpps']:.4g} Mpps forwarded"
     if test == "back-to-back":
@@ -46,7 +47,8 @@ def outcome(row: dict) -> str:
         return f"{row['recovery_ms']:.0f} ms" if row["overloaded"] else "no loss at the overload: the tester is the limit"
     if test == "reset":
         return "did not come back" if row["reset_ms"] is None else f"{row['reset_ms']:,.0f} ms without a packet"
-    return f"{row['lost']:,} of {row['attempted']:,} lost in {row['minutes']:g} min, ledger {row['ledger_difference']}, p99.9 {row['latency_us'].get('p99.9', 0):.4g} µs"
+    return (f"{row['lost']:,} of {row['attempted']:,} lost in {row['minutes']:g} min, ledger {row['ledger_difference']}, "
+            f"p99.9 {row['latency_us'].get('p99.9', 0):.4g} µs")
 
 
 def cells(row: dict) -> list[str | None]:

@@ -76,6 +76,13 @@ static struct rte_mempool *make_pool(const char *name)
     return pool;
 }
 
+static bool is_memif(uint16_t p)
+{
+    struct rte_eth_dev_info info = {0};
+
+    return !rte_eth_dev_info_get(p, &info) && !strcmp(info.driver_name, "net_memif");
+}
+
 static void open_port(uint16_t p, struct rte_mempool *pool)
 {
     struct rte_eth_conf conf = {0};
@@ -105,6 +112,7 @@ static void open_ports(void)
     RTE_ETH_FOREACH_DEV(p)
     {
         open_port(p, pool);
+        trial.starts_anew[n] = is_memif(p);
         trial.port[n++] = p;
     }
 }

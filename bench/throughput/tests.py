@@ -18,6 +18,7 @@ from throughput.frames import WIRE_OVERHEAD, Frames
 from throughput.tester import Tester
 
 LATENCY_LOADS = (100, 90, 50, 10)       # percent of the throughput found
+LATENCY_PATIENCE = 0.0005               # share of a trial for which a core may be away: less than would show in p99.9
 LOSS_STEP = 10                          # percent of the highest rate (RFC 2544, 26.3: steps of at most 10)
 OVERLOAD = 1.1                          # RFC 2544, 26.5
 SLOW_TICKS_MS = 1000 // os.sysconf("SC_CLK_TCK")
@@ -59,14 +60,15 @@ class Bench:
     def directions(self) -> int:
         return 2 if self.plan.both else 1
 
-    def trial(self, frames: Frames, rate: float, seconds: float, **words) -> dict:
-        """One trial; its result with the sums of all directions and, where something else had the cores, `disturbed`."""
+    def trial(self, frames: Frames, rate: float, seconds: float, patience_ms: float = 0.0, **words) -> dict:
+        """One trial; its result with the sums of all directions and, where something else had the cores, `disturbed`: for longer
+        than `patience_ms`, or than the device's ring takes to run over."""
         before = self.waited()
         result = self.tester.trial(rate=f"{rate:.3f}", seconds=seconds, sizes=",".join(map(str, frames.sizes)), wait_ms=self.plan.wait_ms,
                                    percent6=self.plan.percent6, **{"from": "both" if self.plan.both else 0}, **words)
-        return self.summed(result, before)
+        return self.summed(result, before, patience_ms)
 
-    def summed(self, result: dict, before: dict[str, float]) -> dict:
+    def summed(self, result: dict, before: dict[str, float], patience_ms: float = 0.0) -> dict:
         each = result["directions"]
         for name in ("sent", "received", "refused", "skipped", "duplicated", "reordered", "corrupted", "foreign"):
             result[name] = sum(d[name] for d in each)
@@ -74,8 +76,8 @@ class Bench:
         result["lost"] = result["lost_inside"] + result["refused"]
         result["attempted"] = result["sent"] + result["refused"]
         result["ratio"] = max((d["lost"] + d["refused"]) / max(1, d["sent"] + d["refused"]) for d in each)
-        result["disturbed"] = disturbance(before, self.waited(), result["attempted"] / max(1e-9, result["seconds"]), result["away_us"],
-                                          1 << self.device.setting.ring)
+        fills_ms = 1000 * (1 << self.device.setting.ring) * result["seconds"] / max(1, result["attempted"])
+        result["disturbed"] = disturbance(before, self.waited(), result["away_us"], patience_ms or fills_ms)
         return result
 
     def outcome(self, frames: Frames, rate: float, seconds: float) -> Outcome:
@@ -125,12 +127,11 @@ def spinning_threads(pid: int, core: int) -> list[int]:
     return [tid for tid in tids if os.sched_getaffinity(tid) == {core}] or tids
 
 
-def disturbance(before: dict[str, float], after: dict[str, float], pps: float, away_us: float, ring: int) -> str:
-    """A sentence when somebody was kept from its core for so long that a ring may have run over; else nothing."""
-    fills_ms = 1000 * ring / max(1.0, pps)
+def disturbance(before: dict[str, float], after: dict[str, float], away_us: float, patience_ms: float) -> str:
+    """A sentence when somebody was kept from its core for longer than this; else nothing."""
     found = [f"the {whose} was kept from its core for {after[whose] - before.get(whose, 0):.1f} ms" for whose in after
-             if after[whose] - before.get(whose, 0) > fills_ms]
-    if not found and away_us / 1000 > fills_ms:
+             if after[whose] - before.get(whose, 0) > patience_ms]
+    if not found and away_us / 1000 > patience_ms:
         found.append(f"the tester was away for {away_us / 1000:.1f} ms")
     return "; ".join(found)
 
@@ -152,7 +153,8 @@ def throughput(bench: Bench, frames: Frames) -> list[dict]:
     total, mean = found.rate * bench.directions, frames.mean(plan.percent6)
     row = bench.row("throughput", frames, mpps=total / 1e6, gbps=wire_gbps(total, mean), loss_ratio=plan.loss_ratio, limit=found.limit,
                     precision=found.precision, seconds=plan.seconds, trials=found.trials, confirmed=found.confirmed,
-                    disturbed=found.disturbed, tester_mpps=top * bench.directions / 1e6, flood_mpps=back * bench.directions / 1e6)
+                    disturbed_trials=found.disturbed, disturbed=f"{found.unsettled} decisions" if found.unsettled else "",
+                    tester_mpps=top * bench.directions / 1e6, flood_mpps=back * bench.directions / 1e6)
     bench.throughput[frames.name] = {**row, "rate": found.rate, "top": top}
     bench.say(f"{frames.name} bytes: throughput {total / 1e6:.4g} Mpps, {row['gbps']:.4g} Gb/s, limited by the {found.limit}")
     return [row]
@@ -179,7 +181,7 @@ def latency(bench: Bench, frames: Frames) -> list[dict]:
 
 
 def latency_at(bench: Bench, frames: Frames, load: int, rate: float) -> dict:
-    r = bench.trial(frames, rate, bench.plan.seconds, histogram=1)
+    r = bench.trial(frames, rate, bench.plan.seconds, LATENCY_PATIENCE * 1000 * bench.plan.seconds, histogram=1)
     worst = max(r["directions"], key=lambda d: d["latency_ns"].get("p99.9", 0))
     delay, jitter = worst["latency_ns"], worst["jitter_ns"]
     row = bench.row("latency", frames, load=load, mpps=sum(d["offered_pps"] for d in r["directions"]) / 1e6, lost=r["lost"], ratio=r["ratio"],
@@ -285,7 +287,7 @@ def reset(bench: Bench, frames: Frames) -> list[dict]:
     bench.device.restart()
     r = bench.summed(bench.tester.end(), before)
     quiet = max(d["quiet_ms"] for d in r["directions"])
-    back = all(d["received"] and d["quiet_at"] + d["quiet_ms"] / 1000 < seconds for d in r["directions"])
+    back = all(d["last_at"] > seconds - 1.0 for d in r["directions"])
     bench.say(f"{frames.name} bytes: reset: nothing came for {quiet:,.0f} ms" if back else f"{frames.name} bytes: reset: it did not come back")
     return [bench.row("reset", frames, reset_ms=quiet if back else None, mpps=base["rate"] / 2e6, lost=r["lost"])]
 

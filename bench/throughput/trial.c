@@ -38,8 +38,7 @@ static void begin_direction(struct trial *t, unsigned from, const struct trial_s
     s->n = s->at = 0;
     d->sent = d->refused = d->skipped = 0;
     d->received_bytes = d->corrupted = d->foreign = 0;
-    d->quiet_at = d->quiet = 0;
-    d->came_at = 0;
+    d->quiet = d->came_at = 0;
     d->latency_before = 0;
     d->number_before = UINT64_MAX - 1; // nobody's predecessor
     arrival_begin(&d->arrival, s);
@@ -160,10 +159,8 @@ static void receive_burst(struct trial *t, unsigned from)
     if (!n)
         return;
     now = rte_rdtsc();
-    if (d->came_at && now - d->came_at > d->quiet) {
+    if (d->came_at && now - d->came_at > d->quiet)
         d->quiet = now - d->came_at;
-        d->quiet_at = d->came_at;
-    }
     d->came_at = now;
     for (uint16_t i = 0; i < n; i++) {
         if (i + 4 < n)
@@ -279,9 +276,9 @@ static void print_direction(const struct trial *t, unsigned from, const struct t
            from, (double)d->sent / seconds, (double)a->received / seconds, d->sent, a->received, a->lost, a->duplicated,
            a->reordered, a->late);
     printf(", \"corrupted\": %" PRIu64 ", \"foreign\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"skipped\": %" PRIu64
-           ", \"received_bytes\": %" PRIu64 ", \"quiet_ms\": %.3f, \"quiet_at\": %.3f",
+           ", \"received_bytes\": %" PRIu64 ", \"quiet_ms\": %.3f, \"last_at\": %.3f",
            d->corrupted, d->foreign, d->refused, d->skipped, d->received_bytes, ns_of(d->quiet) / 1e6,
-           d->quiet ? ns_of(d->quiet_at - t->begun) / 1e9 : 0.0);
+           d->came_at ? ns_of(d->came_at - t->begun) / 1e9 : 0.0);
     print_lost_at(&d->slices, spec->slice_ms);
     print_histogram("latency_ns", &d->latency, spec->histogram);
     print_histogram("jitter_ns", &d->jitter, spec->histogram);
@@ -316,6 +313,22 @@ static void throw_away_what_waits(struct trial *t)
             rte_pktmbuf_free_bulk(m, n);
 }
 
+// A memif whose peer went away connects anew only when it is started.
+static void reconnect(struct trial *t, uint64_t now)
+{
+    if (now < t->link_at)
+        return;
+    t->link_at = now + rte_get_tsc_hz() / 20;
+    for (unsigned p = 0; p < DIRECTIONS; p++) {
+        struct rte_eth_link link = {.link_status = RTE_ETH_LINK_UP};
+
+        if (t->starts_anew[p] && !rte_eth_link_get_nowait(t->port[p], &link) && !link.link_status) {
+            rte_eth_dev_stop(t->port[p]);
+            rte_eth_dev_start(t->port[p]); // fails until the peer is there
+        }
+    }
+}
+
 // Sends for `duration` cycles from `elapsed` on; returns the time then.
 static uint64_t phase(struct trial *t, const struct trial_spec *spec, uint64_t elapsed, uint64_t duration)
 {
@@ -339,6 +352,7 @@ static uint64_t phase(struct trial *t, const struct trial_spec *spec, uint64_t e
         elapsed = rte_rdtsc() - t->begun;
         if (elapsed - before > t->away)
             t->away = elapsed - before;
+        reconnect(t, t->begun + elapsed);
         if (spec->live)
             print_live(t, t->begun + elapsed);
     }
@@ -355,7 +369,7 @@ void trial_run(struct trial *t, const struct trial_spec *spec)
     for (unsigned from = 0; from < DIRECTIONS; from++)
         begin_direction(t, from, spec);
     t->begun = rte_rdtsc();
-    t->seconds_at = t->begun + rte_get_tsc_hz();
+    t->seconds_at = t->link_at = t->begun + rte_get_tsc_hz();
     t->sending = phase(t, spec, 0, (uint64_t)(spec->seconds * hz));
     if (spec->then_seconds > 0) {
         for (unsigned from = 0; from < DIRECTIONS; from++)

@@ -48,7 +48,7 @@ struct direction { // packets that go into the device at port d and are expected
     uint64_t sent, refused, skipped;
     uint64_t due_at, interval; // in 2^-16 cycles after the beginning
     uint64_t received_bytes, corrupted, foreign; // bytes with FCS
-    uint64_t came_at, quiet_at, quiet; // TSC of the last packet; beginning and length of the longest time without one
+    uint64_t came_at, quiet; // TSC of the last packet; longest time between two
     uint64_t latency_before, number_before;
     struct arrival arrival;
     struct slices slices;
@@ -57,10 +57,11 @@ struct direction { // packets that go into the device at port d and are expected
 
 struct trial {
     uint16_t port[DIRECTIONS];
+    bool starts_anew[DIRECTIONS]; // a port that is started again when its link is lost
     struct rte_mempool *pool; // zeroed buffers to send
     uint16_t number;
     struct direction direction[DIRECTIONS];
-    uint64_t begun, seconds_at; // TSC
+    uint64_t begun, seconds_at, link_at; // TSC: of the beginning, the next live line, the next look at the links
     uint64_t sending, away;     // cycles: of sending; longest time between two polls
 };
 

@@ -46,6 +46,7 @@ SHAPES = {
     "change": "{change [], note []}",
     "lookup": "[{address, prefix, nexthop, kind, interface, gateway, hop [" + _HOP + "]}]",
     "audit": "{checked, diverged}",
+    "test-tap": "[{interface, family, socket, passed, reason}]",
 }
 
 # Shapes that are a list or container of the schema as it is.

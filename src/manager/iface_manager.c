@@ -25,6 +25,7 @@
 #include "manager/netns.h"
 #include "manager/rib_manager.h"
 #include "manager/tap.h"
+#include "manager/tap_going.h"
 #include "manager/tap_list.h"
 #include "manager/tap_manager.h"
 #include "manager/vr_manager.h"
@@ -45,6 +46,7 @@ static struct own { // what only control needs to know of an interface
 
 static char *state_path;
 static bool starting;                 // the configuration is not in force yet
+static bool changed;                  // since the list was written
 static struct tap_list_entry *former; // TAPs of the former process
 static size_t n_former;
 
@@ -52,6 +54,7 @@ static void taps_remember(void)
 {
     VEC(struct tap_list_entry) list = {0};
 
+    changed = false;
     if (!state_path || starting) // until then the former process' list stands
         return;
     for_each_iface(i) {
@@ -107,6 +110,8 @@ static void up_set(struct iface *i)
 // Makes or finds the TAP in virtual router `vr` and gives it to tap_manager.
 static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, size_t err_size)
 {
+    if (tap_going_has(i->name))
+        tap_going_end();
     int r = tap_open(tap, i->name, vr_manager_netns(vr), i->mac, i->mtu, err, err_size);
 
     if (r)
@@ -133,7 +138,7 @@ static void tap_detach(struct iface *i, struct tap *tap, bool delete)
     tap_manager_del(i->id);
     __atomic_store_n(&i->ifindex, 0, __ATOMIC_RELAXED);
     if (delete)
-        tap_delete(tap);
+        tap_going_add(tap);
     else
         tap_close(tap);
 }
@@ -177,7 +182,7 @@ static int complete(struct iface *i, enum iface_kind kind, char *err, size_t err
         return r;
     }
     port_leads_to(i, i->id);
-    taps_remember();
+    changed = true;
     log_info("iface_manager: added: interface=%s id=%u port=%s vlan=%u vr=%s ifindex=%d", i->name, i->id,
              port_get(i->port)->name, i->vlan, vr_get(i->vr)->name, i->ifindex);
     return 0;
@@ -274,8 +279,16 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     tap_detach(i, &own[i->id].tap, !(starting && own[i->id].tap.found));
     log_info("iface_manager: deleted: interface=%s id=%u", name, i->id);
     iface_free(i);
-    taps_remember();
+    changed = true;
     return 0;
+}
+
+void iface_manager_settle(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    tap_going_end();
+    if (changed)
+        taps_remember();
 }
 
 // --- changing ---
@@ -305,9 +318,9 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     if (!r) {
         __atomic_store_n(&i->vr, to->id, __ATOMIC_RELAXED);
         if (!same_netns) {
-            tap_delete(&own[i->id].tap);
+            tap_going_add(&own[i->id].tap);
             own[i->id].tap = tap;
-            taps_remember();
+            changed = true;
         }
         log_info("iface_manager: moved: interface=%s from=%s to=%s", name, vr_get(from)->name, to->name);
     } else {
@@ -444,6 +457,7 @@ void iface_manager_fini(void)
 {
     if (!own)
         return;
+    tap_going_end();
     for_each_iface(i) {
         port_leads_to(i, 0);
         tap_detach(i, &own[i->id].tap, false);

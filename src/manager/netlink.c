@@ -5,7 +5,10 @@
 // is entered by setns() around socket() only, on the manager's own thread.
 // Batches are read by recvmmsg: one event is one datagram of some 100 bytes,
 // one dump datagram holds about 32 KiB of rows (the kernel sizes it after our
-// buffer), and a batch of NETLINK_BATCH of either is a few milliseconds' work.
+// buffer). A batch is taken whole before it is looked at, because whoever
+// changes routes waits at the socket's lock for as long as we are there. So
+// that the first lines of all chunks do not meet in the same sets of the
+// cache, each chunk begins NETLINK_SKEW further than a page.
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/neighbour.h>
@@ -18,8 +21,9 @@
 #include "manager/netlink.h"
 #include "manager/netns.h"
 
-#define NETLINK_BATCH 16
 #define NETLINK_CHUNK (32u << 10) // bytes; what the kernel fills at most for a dump
+#define NETLINK_SKEW 320          // bytes
+#define NETLINK_STRIDE (NETLINK_CHUNK + NETLINK_SKEW)
 
 static const int group[] = {
     RTNLGRP_LINK,        RTNLGRP_NEIGH,      RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
@@ -120,10 +124,10 @@ int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsgh
     bool cut = false;
     int got;
 
-    if (!buf && !(buf = aligned_alloc(64, NETLINK_BATCH * NETLINK_CHUNK)))
+    if (!buf && !(buf = aligned_alloc(64, NETLINK_BATCH * NETLINK_STRIDE)))
         return -ENOMEM;
     for (unsigned i = 0; i < NETLINK_BATCH; i++) {
-        io[i] = (struct iovec){buf + i * NETLINK_CHUNK, NETLINK_CHUNK};
+        io[i] = (struct iovec){buf + i * NETLINK_STRIDE, NETLINK_CHUNK};
         m[i].msg_hdr = (struct msghdr){.msg_name = &from[i], .msg_namelen = sizeof from[i],
                                        .msg_iov = &io[i], .msg_iovlen = 1};
     }

@@ -20,6 +20,7 @@
 #include "base/ip.h"
 
 #define NETLINK_HOPS 256         // legs of a multipath route or members of a group that are kept
+#define NETLINK_BATCH 128        // datagrams that netlink_receive reads at most
 #define NETLINK_RECEIVE_DEFAULT (256u << 20) // bytes; one queued event costs the kernel about 760
 
 enum netlink_event_kind {
@@ -132,7 +133,7 @@ int netlink_set_receive_buffer(struct netlink *n, size_t bytes); // 0 or -errno
 // Asks for a dump of `type` (RTM_GET*) in one family or AF_UNSPEC. 0 or -errno.
 int netlink_dump(struct netlink *n, uint16_t type, int family);
 
-// Reads at most one batch and calls fn for each whole message. Returns the number of datagrams, 0 when the socket is
+// Reads at most NETLINK_BATCH datagrams and calls fn for each whole message. Returns their number, 0 when the socket is
 // empty, -ENOBUFS when the kernel dropped events (or a datagram was cut), or another -errno.
 int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx);
 

@@ -164,6 +164,7 @@ struct rib_vr {
     bool ignore_linkdown_all4;
     uint64_t rules;   // policy rules that are there and ignored
     uint64_t messages, batches, overruns, resyncs, swept, diverged, last_change_ns;
+    uint64_t window_ns, window_messages; // of the millisecond that tells a storm (rib_manager.c)
     uint64_t malformed, unexpected, ignored_routes, fib_errors;
 };
 

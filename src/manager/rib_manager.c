@@ -29,7 +29,7 @@
 
 #define TICK_BUSY_US 1000
 #define TICK_IDLE_US 5000
-#define STORM_MESSAGES 64 // in one turn
+#define STORM_MESSAGES 32 // within STORM_PAUSE_US
 #define STORM_PAUSE_US 1000
 #define BUSY_NS (100 * NS_PER_MS) // after the last held packet
 #define NEIGH_TICK_NS (50 * NS_PER_MS)
@@ -67,13 +67,25 @@ static void retry_replies(void)
     replies.n -= done;
 }
 
+static bool is_storm(struct rib_vr *v, uint64_t n_messages)
+{
+    uint64_t now = clock_now_ns();
+
+    if (now - v->window_ns >= STORM_PAUSE_US * NS_PER_US) {
+        v->window_ns = now;
+        v->window_messages = 0;
+    }
+    v->window_messages += n_messages;
+    return v->window_messages >= STORM_MESSAGES;
+}
+
 // A reader that sleeps on the socket is woken by every message, at the cost of whoever changes routes.
 // So in a storm the socket is looked at by the clock; the first quiet turn goes back to waking.
 static void turn(struct rib_vr *v)
 {
     static const struct timeval now = {0}, pause = {.tv_usec = STORM_PAUSE_US};
     uint64_t before = v->messages;
-    bool more = rib_vr_turn(v), storm = v->messages - before >= STORM_MESSAGES;
+    bool more = rib_vr_turn(v), storm = is_storm(v, v->messages - before);
 
     if (storm)
         event_del(v->ev_events);

@@ -96,6 +96,16 @@ static void message(void *ctx, const struct nlmsghdr *h)
     rib_sync_message(ctx, h);
 }
 
+// Is there another batch to read at once? A batch that is not full was all there was. Only a dump waits for a socket that is
+// empty; else the few messages that have come since are left for the next turn: to read them one by one as they are made
+// would have us meet whoever changes routes at each.
+static bool reads_on(const struct rib_vr *v, int got)
+{
+    const struct rib_sync *s = &v->sync;
+
+    return got < 0 || got == NETLINK_BATCH || (got && (s->stage >= 0 || s->want || s->overrun || s->ending));
+}
+
 bool rib_vr_turn(struct rib_vr *v)
 {
     uint64_t until = clock_now_ns() + TURN_NS;
@@ -109,11 +119,11 @@ bool rib_vr_turn(struct rib_vr *v)
             rib_sync_overrun(v);
         }
         v->batches += got > 0;
-    } while (got && clock_now_ns() < until);
+    } while (reads_on(v, got) && clock_now_ns() < until);
     rib_path_work(v, TURN_PREFIXES);
     rib_sync_step(v, got == 0);
     rib_commit(v);
-    return got || v->dirty.n || v->sync.sweep || v->sync.ending;
+    return reads_on(v, got) || v->dirty.n || v->sync.sweep || v->sync.ending;
 }
 
 static void answer(void *ctx, const struct nlmsghdr *h)

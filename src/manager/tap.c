@@ -13,6 +13,7 @@
 #include <linux/if.h>
 #include <linux/if_arp.h>
 #include <linux/if_tun.h>
+#include <linux/virtio_net.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -113,12 +114,14 @@ static void explain(const char *name, int e, char *err, size_t err_size)
 static int attach(struct tap *t, bool *fresh)
 {
     struct ifreq r = request(t);
+    int header = sizeof(struct virtio_net_hdr);
 
     *fresh = ioctl(t->sock, SIOCGIFINDEX, &r) != 0;
     r = request(t);
-    r.ifr_flags = IFF_TAP | IFF_NO_PI;
+    r.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
     t->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (t->fd < 0 || ioctl(t->fd, TUNSETIFF, &r) || ioctl(t->fd, TUNSETOFFLOAD, 0ul))
+    if (t->fd < 0 || ioctl(t->fd, TUNSETIFF, &r) || ioctl(t->fd, TUNSETVNETHDRSZ, &header) ||
+        ioctl(t->fd, TUNSETOFFLOAD, 0ul))
         return -errno;
     r = request(t);
     if (ioctl(t->sock, SIOCGIFINDEX, &r))

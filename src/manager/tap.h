@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct tap {
-    int fd;    // -1 = none; frames as they are, non-blocking
+    int fd;    // -1 = none; frames behind a struct virtio_net_hdr (tap_frame.h), non-blocking
     int sock;  // for ioctls in the TAP's namespace
     int ifindex;
     bool found; // left by a former kamueed, not made now

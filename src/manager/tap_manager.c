@@ -36,6 +36,8 @@
 #include "base/log.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
+#include "manager/tap_frame.h"
+#include "manager/tap_reflect.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
@@ -62,17 +64,17 @@ static struct rte_mbuf *stash[BATCH]; // empty buffers for the next reads
 static unsigned n_stash;
 static uint8_t overflow[FRAME_MAX]; // of a frame that does not fit one buffer
 static uint64_t bucket[PUNT_CLASS_N];
+static bool reflecting[IFACE_MAX]; // being tested; tap_manager only
 
 // --- to the kernel ---
 
 static ssize_t write_frame(int fd, const struct rte_mbuf *m)
 {
-    struct iovec iov[32];
-    int n = 0;
+    struct virtio_net_hdr header = tap_frame_header(m);
+    struct iovec iov[33] = {{&header, sizeof header}};
+    int n = 1;
 
-    if (m->nb_segs == 1)
-        return write(fd, rte_pktmbuf_mtod(m, void *), m->data_len);
-    if (m->nb_segs > sizeof iov / sizeof *iov) {
+    if (m->nb_segs > sizeof iov / sizeof *iov - 1) {
         errno = EMSGSIZE;
         return -1;
     }
@@ -180,8 +182,9 @@ static int read_frame(int fd, uint16_t id, struct rte_mbuf **out)
     bool room = stash_fill();
     struct rte_mbuf *m = room ? stash[n_stash - 1] : NULL;
     uint16_t first = m ? rte_pktmbuf_tailroom(m) : 0;
-    struct iovec iov[2] = {{m ? rte_pktmbuf_mtod(m, void *) : overflow, first}, {overflow, sizeof overflow}};
-    ssize_t n = readv(fd, m ? iov : iov + 1, m ? 2 : 1);
+    struct virtio_net_hdr header; // says nothing: offloads are off
+    struct iovec iov[3] = {{&header, sizeof header}, {m ? rte_pktmbuf_mtod(m, void *) : overflow, first}, {overflow, sizeof overflow}};
+    ssize_t n = readv(fd, iov, 3) - (ssize_t)sizeof header;
 
     if (n <= 0)
         return -1;
@@ -216,6 +219,21 @@ static unsigned read_and_drop(int fd, uint16_t id)
     return n;
 }
 
+// Takes the frame when it is for the neighbour that a self-test has made up.
+static bool reflect(struct rte_mbuf *m, uint16_t id)
+{
+    enum punt_class class;
+
+    if (!reflecting[id] || !tap_reflect(m, &class))
+        return false;
+    *packet_meta(m) = (struct packet_meta){.iface = id, .vr = iface_get(id)->vr};
+    if (rte_ring_enqueue(exchange_punt[class], m)) {
+        inject_drop(id, DROP_PUNT_RING_FULL);
+        rte_pktmbuf_free(m);
+    }
+    return true;
+}
+
 // One batch of one TAP; the number of frames read, 0 also when the forwarder has no room.
 static unsigned inject_batch(int fd, uint16_t id)
 {
@@ -232,7 +250,7 @@ static unsigned inject_batch(int fd, uint16_t id)
         if (r < 0)
             break;
         n_read++;
-        n += (unsigned)r;
+        n += r && !reflect(m[n], id);
     }
     for (unsigned i = 0; i < n; i++)
         *packet_meta(m[i]) = (struct packet_meta){
@@ -390,6 +408,7 @@ static void tap_call_run(void *arg)
     struct tap_call *c = arg;
     struct epoll_event e = {.events = EPOLLIN, .data.u32 = c->iface};
 
+    reflecting[c->iface] = false;
     tap_forget(c->iface);
     if (c->fd < 0)
         return;
@@ -430,4 +449,40 @@ int tap_manager_add(uint16_t iface, int fd)
 int tap_manager_del(uint16_t iface)
 {
     return tap_call(iface, -1);
+}
+
+struct reflect_call {
+    uint16_t iface;
+    bool on;
+};
+
+static void reflect_call_run(void *arg)
+{
+    struct reflect_call *c = arg;
+
+    reflecting[c->iface] = c->on && tap_fd[c->iface] >= 0;
+    free(c);
+}
+
+int tap_manager_reflect(uint16_t iface, bool on)
+{
+    struct reflect_call *c = malloc(sizeof *c);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!c)
+        return -ENOMEM;
+    *c = (struct reflect_call){iface, on};
+    int r = mailbox_post(ROLE_TAP_MANAGER, reflect_call_run, c);
+    if (r)
+        free(c);
+    return r;
+}
+
+static void nothing(void *arg)
+{
+}
+
+int tap_manager_settle(void)
+{
+    return mailbox_call(ROLE_TAP_MANAGER, nothing, NULL, CALL_MS);
 }

@@ -8,6 +8,7 @@
 #ifndef MANAGER_TAP_MANAGER_H
 #define MANAGER_TAP_MANAGER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 int tap_manager_start(void); // control; starts the thread
@@ -16,5 +17,7 @@ void tap_manager_stop(void);
 // --- control: hands over or takes back a TAP; waits for the thread's answer ---
 int tap_manager_add(uint16_t iface, int fd); // the fd is tap_manager's from now on
 int tap_manager_del(uint16_t iface);         // closes the fd
+int tap_manager_reflect(uint16_t iface, bool on); // show its frames to tap_reflect.h first; does not wait
+int tap_manager_settle(void);                     // waits until what was said before this is in force
 
 #endif

@@ -405,6 +405,7 @@ int apply_change(const struct model *from, const struct model *to, struct errors
             undo(&p, i);
         }
     }
+    iface_manager_settle();
     if (!r)
         note_restarts(from, to, notes);
     vec_free(&p.step);

@@ -127,6 +127,7 @@ static const struct {
     {"port-stop", operation_port_stop},
     {"lookup", lookup},
     {"audit", audit},
+    {"test-tap", operation_test_tap},
     {"shutdown", shut_down},
 };
 

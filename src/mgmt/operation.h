@@ -26,6 +26,8 @@ void operation_port_detach(struct http *h, const struct lyd_node *op);
 void operation_port_start(struct http *h, const struct lyd_node *op);
 void operation_port_stop(struct http *h, const struct lyd_node *op);
 
+void operation_test_tap(struct http *h, const struct lyd_node *op); // answers later
+
 // The operation `lookup` for n addresses as text; answers later.
 void lookup_addresses(struct http *h, uint16_t vr, const char *const *address, unsigned n);
 

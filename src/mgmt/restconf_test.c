@@ -322,6 +322,16 @@ static void audit_and_lookup_answer_when_rib_manager_has(void **state)
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:lookup",
                          "{\"kamuee:input\":{\"address\":[\"nowhere\"]}}"),
                      400);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:test-tap", NULL), 200);
+    assert_string_equal(a.body.s,
+                        "{\"kamuee:output\":{\"result\":[{\"interface\":\"p0\",\"family\":\"ipv4\","
+                        "\"socket\":\"udp\",\"passed\":true,\"reason\":\"\"},{\"interface\":\"p0\","
+                        "\"family\":\"ipv6\",\"socket\":\"tcp\",\"passed\":false,"
+                        "\"reason\":\"nothing came back\"}]}}\n");
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:test-tap",
+                         "{\"kamuee:input\":{\"interface\":\"x9\"}}"),
+                     404);
+    assert_said("there is no interface 'x9'");
     fake_rib_error = -EAGAIN;
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:audit", NULL), 503);
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:lookup",

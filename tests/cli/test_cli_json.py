@@ -28,6 +28,7 @@ EXAMPLES = {
     "change": ("set port p0 mtu 9000", "delete port p0"),
     "lookup": ("lookup 192.0.2.1",),
     "audit": ("audit",),
+    "test-tap": ("test tap", "test tap p0"),
 }
 
 
@@ -39,6 +40,8 @@ def operations(daemon):
         "lookup": lambda given: {"result": [{"address": given["address"][0], "prefix": "192.0.2.0/24", "nexthop": 3,
                                              "kind": "glean", "interface": "p0", "gateway": "192.0.2.9"}]},
         "audit": lambda given: {"checked": "1062046", "diverged": "0"},
+        "test-tap": lambda given: {"result": [{"interface": "p0", "family": "ipv4", "socket": "tcp", "passed": True,
+                                               "reason": ""}]},
     }
 
 

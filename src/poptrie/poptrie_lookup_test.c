@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// poptrie_lookup_test.c - edges of addresses, lengths, values and counts, for every kernel
+#include "poptrie/test_kit.h"
+
+static void bad_arguments_are_refused(void **state)
+{
+    struct poptrie *t = table_new(32), *u = table_new(128);
+    uint8_t key[16] = {1};
+
+    assert_int_equal(poptrie_add(t, key, 33, 1), -EINVAL);
+    assert_int_equal(poptrie_add(u, key, 129, 1), -EINVAL);
+    assert_int_equal(poptrie_add(t, key, 8, 0), -ERANGE);
+    assert_int_equal(poptrie_add(t, key, 8, 65536), -ERANGE);
+    assert_int_equal(poptrie_del(t, key, 33), -EINVAL);
+    assert_int_equal(poptrie_del(t, key, 8), -ENOENT);
+    assert_int_equal(poptrie_del(t, key, 0), -ENOENT);
+    assert_int_equal(poptrie_get(t, key, 33), POPTRIE_NONE);
+    must_be_sound(t);
+    poptrie_free(t);
+    poptrie_free(u);
+}
+
+static void every_length_of_one_address_nests(void **state)
+{
+    for (unsigned bits = 32; bits <= 128; bits += 96)
+        for (unsigned ones = 0; ones < 3; ones++) { // all zeros, all ones, a real one
+            struct poptrie *t = table_new(bits);
+            uint8_t key[16], probe[16];
+
+            memset(key, ones == 1 ? 0xff : 0, 16);
+            if (ones == 2)
+                memcpy(key, "\x20\x01\x0d\xb8\x12\x34\x56\x78\x9a\xbc\xde\xf0\x13\x57\x9b\xdf", 16);
+            for (unsigned len = 0; len <= bits; len++) {
+                assert_int_equal(poptrie_add(t, key, len, 1000 + len), 0);
+                assert_int_equal(find(t, key), 1000 + len);
+            }
+            must_be_sound(t);
+            for (unsigned len = 0; len < bits; len++) { // differs first in bit `len`
+                memcpy(probe, key, 16);
+                probe[len / 8] ^= 0x80 >> len % 8;
+                assert_int_equal(find(t, probe), 1000 + len);
+            }
+            for (unsigned len = bits; len > 0; len--) {
+                assert_int_equal(poptrie_del(t, key, len), 0);
+                assert_int_equal(find(t, key), 1000 + len - 1);
+                must_be_sound(t);
+            }
+            poptrie_free(t);
+        }
+}
+
+static void default_route_answers_what_no_other_route_does(void **state)
+{
+    struct poptrie *t = table_new(128);
+    uint8_t key[16] = {0x20, 1}, outside[16] = {0xfe, 0x80};
+    uint64_t rebuilt;
+
+    assert_int_equal(poptrie_add(t, key, 16, 5), 0);
+    assert_int_equal(find(t, outside), POPTRIE_NONE);
+    rebuilt = t->rebuilt;
+    assert_int_equal(poptrie_add(t, key, 0, 7), 0);
+    assert_int_equal(t->rebuilt, rebuilt); // one store, nothing built
+    assert_int_equal(find(t, outside), 7);
+    assert_int_equal(find(t, key), 5);
+    assert_int_equal(poptrie_get(t, outside, 0), 7);
+    assert_int_equal(poptrie_add(t, key, 0, 8), 0);
+    assert_int_equal(find(t, outside), 8);
+    assert_int_equal(poptrie_del(t, key, 0), 0);
+    assert_int_equal(find(t, outside), POPTRIE_NONE);
+    must_be_sound(t);
+    poptrie_free(t);
+}
+
+static void a_block_grows_from_1_to_16_bit_leaves(void **state)
+{
+    struct poptrie *t = table_new(32);
+    uint8_t key[16] = {10};
+    uint32_t value = 1;
+
+    for (unsigned i = 0; i < 64; i++) {
+        key[2] = i;
+        value = i < 17 ? (1u << i) - (i == 16) : 65535 - i;
+        assert_int_equal(poptrie_add(t, key, 24, value), 0);
+        must_be_sound(t);
+        for (unsigned j = 0; j <= i; j++)
+            assert_int_equal(poptrie_find4(t, htonl(0x0a000001 | j << 8)),
+                             j < 17 ? (1u << j) - (j == 16) : 65535 - j);
+        flush(t);
+    }
+    poptrie_free(t);
+}
+
+static void all_65535_values_are_kept_apart(void **state)
+{
+    struct poptrie *t = table_new(32);
+    struct poptrie_route *r = calloc(65535, sizeof(*r));
+
+    for (uint32_t i = 0; i < 65535; i++)
+        r[i] = (struct poptrie_route){{20, i >> 10, i >> 2, i << 6}, 26, i + 1};
+    assert_int_equal(poptrie_load(t, r, 65535), 0);
+    must_be_sound(t);
+    for (uint32_t i = 0; i < 65535; i++)
+        assert_int_equal(poptrie_find4(t, htonl(20u << 24 | i << 6 | 63)), i + 1);
+    free(r);
+    poptrie_free(t);
+}
+
+static void bulk_lookups_of_any_count_agree(void **state)
+{
+    static struct model m;
+
+    for (unsigned bits = 32; bits <= 128; bits += 96) {
+        struct poptrie *t = table_new(bits);
+
+        m.n = 0;
+        m.key_bits = bits;
+        for (unsigned i = 0; i < 300; i++)
+            random_step(t, &m, 1000, 300);
+        for (unsigned n = 1; n <= 300; n++)
+            must_agree(t, &m, n);
+        must_agree(t, &m, 600);
+        poptrie_free(t);
+    }
+}
+
+static void kernels_refuse_what_the_limit_rules_out(void **state)
+{
+    assert_int_equal(poptrie_set_kernel(POPTRIE_KERNEL_AVX512, 256), -ENOTSUP);
+    assert_int_equal(poptrie_set_kernel(POPTRIE_KERNEL_AVX2, 128), -ENOTSUP);
+    assert_int_equal(poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 64), 0);
+    assert_string_equal(poptrie_kernel_name(), "scalar");
+    assert_int_equal(poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(every_length_of_one_address_nests),
+        cmocka_unit_test(default_route_answers_what_no_other_route_does),
+        cmocka_unit_test(a_block_grows_from_1_to_16_bit_leaves),
+        cmocka_unit_test(all_65535_values_are_kept_apart),
+        cmocka_unit_test(bulk_lookups_of_any_count_agree),
+        cmocka_unit_test(kernels_refuse_what_the_limit_rules_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

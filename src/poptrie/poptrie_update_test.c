@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// poptrie_update_test.c - changes and loads against a naive model, operation by operation
+#include "poptrie/test_kit.h"
+
+static void random_run(unsigned key_bits, unsigned steps, unsigned crowd, unsigned values)
+{
+    static struct model m;
+    struct poptrie *t = table_new(key_bits);
+
+    m.n = 0;
+    m.key_bits = key_bits;
+    for (unsigned i = 0; i < steps; i++) {
+        random_step(t, &m, crowd, values);
+        must_be_sound(t);
+        must_agree(t, &m, 1 + model_random(&seed) % 64);
+        if (i % 7 == 0)
+            flush(t);
+    }
+    while (m.n > 0) {
+        struct poptrie_route r = m.r[0];
+
+        assert_true(model_del(&m, r.key, r.len));
+        assert_int_equal(poptrie_del(t, r.key, r.len), 0);
+        must_agree(t, &m, 8);
+    }
+    flush(t);
+    must_be_sound(t);
+    assert_int_equal(t->blocks.blocks, 0);
+    assert_int_equal(t->nodes.blocks, 1); // the root
+    poptrie_free(t);
+}
+
+static void random_ip4_operations_equal_the_model(void **state)
+{
+    random_run(32, 1000, 30, 5);
+    random_run(32, 1000, 300, 65535);
+}
+
+static void random_ip6_operations_equal_the_model(void **state)
+{
+    random_run(128, 300, 30, 5);
+    random_run(128, 300, 300, 65535);
+}
+
+static void load_in_any_order_equals_adding_one_by_one(unsigned key_bits)
+{
+    static struct model m;
+    static struct poptrie_route r[600];
+    struct poptrie *t = table_new(key_bits);
+
+    for (unsigned round = 0; round < 20; round++) {
+        size_t n = round == 19 ? 0 : model_random(&seed) % 600;
+
+        m.n = 0;
+        m.key_bits = key_bits;
+        for (size_t i = 0; i < n; i++) {
+            memset(&r[i], 0, sizeof(r[i]));
+            model_random_key(&seed, key_bits, r[i].key);
+            r[i].len = model_random_len(&seed, key_bits);
+            r[i].value = 1 + model_random(&seed) % 9;
+            model_set(&m, r[i].key, r[i].len, r[i].value); // the last of equal ones wins here too
+        }
+        assert_int_equal(poptrie_load(t, r, n), 0);
+        must_be_sound(t);
+        must_agree(t, &m, 200);
+        for (unsigned i = 0; i < 20; i++) {
+            random_step(t, &m, 1000, 9);
+            must_be_sound(t);
+            must_agree(t, &m, 20);
+        }
+        if (round % 3 == 0)
+            flush(t);
+    }
+    flush(t);
+    assert_int_equal(poptrie_load(t, NULL, 0), 0);
+    flush(t);
+    assert_int_equal(t->blocks.blocks, 0);
+    poptrie_free(t);
+}
+
+static void ip4_load_in_any_order_equals_adding_one_by_one(void **state)
+{
+    load_in_any_order_equals_adding_one_by_one(32);
+}
+
+static void ip6_load_in_any_order_equals_adding_one_by_one(void **state)
+{
+    load_in_any_order_equals_adding_one_by_one(128);
+}
+
+static void load_refuses_bad_routes_and_keeps_the_old_table(void **state)
+{
+    struct poptrie *t = table_new(32);
+    struct poptrie_route r[3] = {{{10}, 8, 1}, {{11}, 8, 2}, {{12}, 33, 3}};
+
+    assert_int_equal(poptrie_add(t, (const uint8_t[16]){10}, 8, 77), 0);
+    assert_int_equal(poptrie_load(t, r, 3), -EINVAL);
+    r[2].len = 8;
+    r[2].value = 65536;
+    assert_int_equal(poptrie_load(t, r, 3), -ERANGE);
+    assert_int_equal(poptrie_find4(t, htonl(0x0a000001)), 77);
+    assert_int_equal(poptrie_find4(t, htonl(0x0b000001)), POPTRIE_NONE);
+    must_be_sound(t);
+    poptrie_free(t);
+}
+
+struct order {
+    struct poptrie_route last;
+    size_t n;
+    const struct poptrie *t;
+};
+
+static int must_follow(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
+{
+    struct order *o = ctx;
+    struct poptrie_route r = {.len = len, .value = value};
+
+    memcpy(r.key, key, o->t->geo.key_bits / 8);
+    if (o->n++ > 0) {
+        int c = memcmp(o->last.key, r.key, 16);
+
+        assert_true(c < 0 || (c == 0 && o->last.len < len));
+    }
+    assert_int_equal(poptrie_get(o->t, key, len), value);
+    o->last = r;
+    return o->n == 1000000 ? -1 : 0;
+}
+
+static int stop_at_third(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
+{
+    return ++*(int *)ctx == 3 ? 42 : 0;
+}
+
+static void walk_visits_every_route_once_in_prefix_order(void **state)
+{
+    static struct model m;
+
+    for (unsigned bits = 32; bits <= 128; bits += 96) {
+        struct poptrie *t = table_new(bits);
+        struct order o = {.t = t};
+        struct poptrie_stats s;
+        uint64_t by_depth = 0;
+        int calls = 0;
+
+        m.n = 0;
+        m.key_bits = bits;
+        for (unsigned i = 0; i < 1000; i++)
+            random_step(t, &m, 1000, 300);
+        assert_int_equal(poptrie_walk(t, must_follow, &o), 0);
+        assert_int_equal(o.n, m.n);
+        assert_int_equal(poptrie_walk(t, stop_at_third, &calls), 42);
+        poptrie_stats(t, &s);
+        assert_int_equal(s.routes, m.n);
+        for (unsigned i = 0; i < 32; i++)
+            by_depth += s.depth[i];
+        assert_int_equal(by_depth, m.n);
+        assert_int_equal(s.nodes + t->garbage_n, t->blocks.blocks);
+        assert_true(s.leaves > s.nodes);
+        poptrie_free(t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_ip4_operations_equal_the_model),
+        cmocka_unit_test(random_ip6_operations_equal_the_model),
+        cmocka_unit_test(ip4_load_in_any_order_equals_adding_one_by_one),
+        cmocka_unit_test(ip6_load_in_any_order_equals_adding_one_by_one),
+        cmocka_unit_test(load_refuses_bad_routes_and_keeps_the_old_table),
+        cmocka_unit_test(walk_visits_every_route_once_in_prefix_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sockets through TAPs: the self-test says what works, and finds what does not."""
+import socket
+
+import pytest
+
+from kamuee.lab import measure
+
+from support import assert_reaches
+from wire import Wire
+
+MADE_UP, MADE_UP_MAC = "192.0.0.8", b"\x02kamue"
+LINE = """
+nodes:
+  h1:
+    kind: host
+    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
+  r:
+    kind: kamuee
+    interfaces:
+      p0: [10.1.0.1/24, "fd00:1::1/64"]
+      v40: {vlan: 40, port: p0, addresses: [10.40.0.1/24], vr: red}
+    vrs: {red: {}}
+links:
+  - [h1:eth0, r:p0]
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(labs, kamueed):
+    return labs(LINE)
+
+
+def tested(lab, **options) -> dict[tuple[str, str, str], str]:
+    """(interface, family, socket) -> why it failed, '' when it works."""
+    results = measure.client(lab["r"]).call("test-tap", **options)["result"]
+    assert all(entry["passed"] == (not entry["reason"]) for entry in results), results
+    return {(entry["interface"], entry["family"], entry["socket"]): entry["reason"] for entry in results}
+
+
+def test_every_kind_of_socket_works_through_every_tap_in_its_namespace(lab):
+    found = tested(lab)
+    assert found == {(interface, family, kind): "" for interface in ("p0", "v40")
+                     for family in ("ipv4", "ipv6") for kind in ("udp", "tcp", "raw")}
+
+
+def test_nothing_of_a_test_is_seen_outside(lab):
+    wire = Wire(lab["h1"])
+    try:
+        assert set(tested(lab, interface="p0").values()) == {""}
+        assert_reaches(lab["h1"], "10.1.0.1")          # what was sent before this has arrived
+        frames = list(iter(lambda: wire.take(0), None))
+    finally:
+        wire.close()
+    assert frames
+    assert not [frame for frame in frames if MADE_UP_MAC in frame or socket.inet_aton(MADE_UP) in frame]
+
+
+def test_what_the_kernel_eats_is_found(lab):
+    lab["r"].namespace.sysctl({"net.ipv4.conf.all.rp_filter": "1", "net.ipv4.conf.p0.rp_filter": "1"})
+    try:
+        found = tested(lab, interface="p0")
+    finally:
+        lab["r"].namespace.sysctl({"net.ipv4.conf.all.rp_filter": "0", "net.ipv4.conf.p0.rp_filter": "0"})
+    assert all(found["p0", "ipv4", kind] for kind in ("udp", "tcp", "raw")), found
+    assert not any(found["p0", "ipv6", kind] for kind in ("udp", "tcp", "raw")), found

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames put on a host's wire and taken from it, from within the test process.
+
+A packet socket belongs to the namespace it was made in, so the test makes it there and keeps it.
+"""
+import ctypes
+import os
+import select
+import socket
+import threading
+import time
+
+from kamuee.lab.nodes import BaseNode
+
+CLONE_NEWNET = 0x40000000
+ETH_P_ALL = 3
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+class Wire:
+    """The end of a link at a host."""
+
+    def __init__(self, node: BaseNode, interface: str = "eth0"):
+        self.sock = in_namespace(node.namespace.name, lambda: packet_socket(interface))
+        self.mac = node.ip_json(f"link show dev {interface}")[0]["address"]
+
+    def send(self, frame: bytes) -> None:
+        self.sock.send(frame)
+
+    def take(self, until: float) -> bytes | None:
+        """The next frame that came in; None when none did by the time `until`."""
+        while True:
+            wait_s = until - time.monotonic()
+            if not select.select([self.sock], [], [], max(0.0, wait_s))[0]:
+                return None
+            data, address = self.sock.recvfrom(65536)
+            if address[2] != socket.PACKET_OUTGOING:
+                return data
+
+    def close(self) -> None:
+        self.sock.close()
+
+
+def packet_socket(interface: str) -> socket.socket:
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    sock.bind((interface, ETH_P_ALL))
+    return sock
+
+
+def in_namespace(name: str, make):
+    """What make() gives inside a network namespace; in a thread of its own, which alone changes over."""
+    result = []
+
+    def enter() -> None:
+        fd = os.open(f"/run/netns/{name}", os.O_RDONLY)
+        try:
+            if LIBC.setns(fd, CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), f"setns {name}")
+            result.append(make())
+        finally:
+            os.close(fd)
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    return result[0]
