@@ -154,4 +154,6 @@ def workload(ctx, result: Result) -> None:
                             ("reads", counted.events["Dr"]), ("writes", counted.events["Dw"]),
                             ("misses of the first data cache", counted.events["D1mr"] + counted.events["D1mw"])):
             result.rows.append(Row("§3", f"{what}, {kind}, {size} B", "a packet", None, [value], "callgrind (AVX2), port included"))
+    result.rows.append(not_here("§3", "accesses to packet memory apart from the rest (PacketBench)", "a packet", None,
+                                "callgrind counts accesses without their addresses"))
     result.charts.append(plot.Lines("Instructions of a packet (PacketBench)", "frame, bytes", "instructions/packet", points))

@@ -13,7 +13,7 @@ from measure.context import Unavailable
 from paper import Row
 
 WIRE_BYTES = 20     # preamble and gap, which Ethernet's bit rates contain
-LABEL_COLUMNS = 16
+LABEL_COLUMNS = 14
 SIZES = (64, 96, 128, 256, 512, 1024, 1518)
 
 
@@ -34,7 +34,7 @@ def median(values: Sequence[float]) -> float:
 
 def labels(names: Iterable[str]) -> list[str]:
     """Broken into lines, so that they stand below their bars."""
-    return [textwrap.fill(name, LABEL_COLUMNS) for name in names]
+    return [textwrap.fill(name, LABEL_COLUMNS, break_long_words=False) for name in names]
 
 
 def gbps(mpps: float, size: int) -> float:

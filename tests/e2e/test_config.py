@@ -80,6 +80,20 @@ def test_ports_and_vports_come_change_and_go_live(daemon):
     assert daemon.running() == "set port p0 devargs net_af_packet0,iface=a0\nset vport v8 port p0\nset vport v8 vlan 8\nset vport v8 mtu 1400\n"
 
 
+def test_many_sub_interfaces_come_and_go_in_one_change(daemon, red):
+    daemon.start(P0 + f"set vr red namespace {red}\n")
+    names = {f"v{i}" for i in range(1, 201)}
+    daemon.configure(*[f"set vport v{i} port p0 vlan {i}" for i in range(1, 201)],
+                     *[f"set interface v{i} vr red" for i in range(1, 101)])
+    assert {f"v{i}" for i in range(1, 101)} <= daemon.links(red) and {f"v{i}" for i in range(101, 201)} <= daemon.links()
+    daemon.configure("set vport v7 vlan 1007", "delete vport v150")          # v7 goes and comes, another one goes
+    assert "v7" in daemon.links(red) and "v150" not in daemon.links()
+    daemon.configure(*[f"delete interface v{i}" for i in range(1, 101)], *[f"delete vport v{i}" for i in range(1, 201) if i != 150])
+    assert not names & (daemon.links() | daemon.links(red))
+    assert "p0" in daemon.links()
+    assert {entry["name"] for entry in daemon.client.state("interface")} == {"p0"}
+
+
 def test_a_vlan_that_changes_takes_effect(daemon):
     daemon.start(P0 + "set vport v port p0 vlan 5\n")
     daemon.configure("set vport v vlan 6")
