@@ -241,6 +241,12 @@ def test_words_in_braces_of_a_command_are_replaced(tmp_path):
     assert (tmp_path / "t-64-hops").read_text() == "1.0.0.0/24 0\n2400::/12 0\n1.1.0.0/24 1\n"
 
 
+def test_a_command_whose_main_lcore_forwards_gets_the_measured_cores_only(tmp_path):
+    (tmp_path / "t").write_text("1.0.0.0/24\n")
+    argv = program.Command("./probe {eal-main}").argv(site(prefixes=tmp_path / "t", cores=[1]))
+    assert argv[argv.index("-l") + 1] == argv[argv.index("--main-lcore") + 1] == "1"
+
+
 def test_kamueed_gets_its_queues_pinned_and_its_vlans_in_their_routers():
     given = site(CASES["vr16"], cores=[3])
     vrs = {f"r{k}": replay_namespace(f"n{k}") for k in range(16)}

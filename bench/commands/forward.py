@@ -25,8 +25,8 @@ from measure.context import ROOT, Unavailable
 from measure.replay import CASES, Bench, Case, Disturbed, Program, Rate, command, kamueed, l3fwd, testpmd
 
 IDEA = "packets/s of one core, full table and others, verified, against testpmd, l3fwd or any DPDK program (root)"
-TABLE = (Column("Case"), Column("Program"), right("Mpps"), right("Min"), right("Max"), right("Cycles"), right("Net"), right("Floor"),
-         right("Ratio"), right("Bad"))
+TABLE = (Column("Case"), Column("Program"),
+         *map(right, ("Mpps", "Min", "Max", "Cycles", "Net", "Floor", "Ratio", "Bad")))
 QUICK = ("ipv4-full", "ipv4-default4", "ipv6-full", "ipv4-flow")
 QUICK_S = 45.0               # after so much time --quick begins no case that would not be over by then
 TRIES = 2                    # of a case that was disturbed
@@ -38,15 +38,17 @@ def parser() -> argparse.ArgumentParser:
     given = argparse.ArgumentParser(prog="kamuee bench forward", description=__doc__.splitlines()[0],
                                     formatter_class=argparse.RawDescriptionHelpFormatter, epilog=f"cases:\n{cases}")
     given.add_argument("--case", nargs="+", choices=CASES, metavar="NAME", help="these cases (all; with --quick the first four)")
-    given.add_argument("--ring", action="store_true", help="each case also with packets that cycle through 1,024 descriptors, as in a NIC")
+    given.add_argument("--ring", action="store_true",
+                       help="each case also with packets that cycle through 1,024 descriptors, as in a NIC")
     given.add_argument("--peer", action="append", default=[], metavar="PROGRAM", type=peer,
-                       help="in turns with testpmd, testpmd-MODE, l3fwd (lpm; fib where there is IPv6), l3fwd-lpm, l3fwd-fib, or a command line "
-                            "with {eal} for DPDK's options")
+                       help="in turns with testpmd, testpmd-MODE, l3fwd (lpm; fib where there is IPv6), l3fwd-lpm, l3fwd-fib, or "
+                            "a command line with {eal} for DPDK's options ({eal-main}: its main lcore forwards)")
     given.add_argument("--verify", action="store_true", help="look at every frame for as long as is measured (0.2 s without)")
     given.add_argument("--rounds", type=positive, metavar="N", help="turns (5; 2 with --quick)")
     given.add_argument("--seconds", type=float, metavar="S", help="of each turn (1; 0.5 with --quick)")
     given.add_argument("--ports", type=positive, default=4, metavar="N", help="ports (4)")
-    given.add_argument("--cores", type=positive, default=1, metavar="N", help="cores that forward, each with a queue of every port (1)")
+    given.add_argument("--cores", type=positive, default=1, metavar="N",
+                       help="cores that forward, each with a queue of every port (1)")
     given.add_argument("--quick", action="store_true", help="ends within 50 s")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--prefixes", metavar="FILE", help="the full table, one prefix a line (.gz too)")
@@ -66,15 +68,16 @@ def positive(text: str) -> int:
 
 def peer(text: str) -> str:
     known = ["l3fwd", "l3fwd-lpm", "l3fwd-fib", "testpmd", *(f"testpmd-{mode}" for mode in ("io", "mac", "macswap"))]
-    if text not in known and "{eal}" not in text:
-        raise argparse.ArgumentTypeError(f"'{text}': expected {', '.join(known)}, or a command line with {{eal}} for DPDK's options")
+    if text not in known and "{eal" not in text:
+        raise argparse.ArgumentTypeError(f"'{text}': expected {', '.join(known)}, or a command line with {{eal}} for DPDK's "
+                                         "options")
     return text
 
 
 def peer_program(text: str, case: Case) -> Program | None:
     """What --peer names, for this case; None where it cannot do it."""
     name, _, how = text.partition("-")
-    if "{eal}" in text:
+    if "{eal" in text:
         return command(text)
     if name == "testpmd":
         return testpmd(how or "macswap")
@@ -158,7 +161,8 @@ def measured(bench: Bench, case: Case, given: argparse.Namespace, say: Voice, fa
         say.longest = max(say.longest, say.passed() - begun)
 
 
-def attempts(bench: Bench, programs: Sequence[Program], case: Case, seconds: float, given: argparse.Namespace, say: Voice) -> list[Rate]:
+def attempts(bench: Bench, programs: Sequence[Program], case: Case, seconds: float, given: argparse.Namespace,
+             say: Voice) -> list[Rate]:
     """A machine that was disturbed once may be quiet a little later."""
     rounds = given.rounds or (2 if given.quick else 5)
     verify_s = rounds * seconds if given.verify else 0.2
@@ -196,8 +200,8 @@ def row(rate: Rate) -> dict:
 def cells(one: dict) -> list[str | None]:
     def number(name: str, digits: int = 1) -> str | None:
         return None if one[name] is None else f"{one[name]:.{digits}f}"
-    return [f"{one['case']} ring" if one["ring"] else one["case"], one["program"], number("mpps"), number("mpps_min"), number("mpps_max"),
-            number("cycles"), number("cycles_net"), number("floor_mpps"), number("ratio", 2), count(one["bad"])]
+    return [f"{one['case']} ring" if one["ring"] else one["case"], one["program"],
+            *map(number, ("mpps", "mpps_min", "mpps_max", "cycles", "cycles_net", "floor_mpps")), number("ratio", 2), count(one["bad"])]
 
 
 def publish(given: argparse.Namespace, rows: list[dict]) -> None:
@@ -218,6 +222,7 @@ def charts(rows: Sequence[dict]) -> list[plot.Bars]:
     value = {(one["program"], cells(one)[0]): one for one in rows}
 
     def series(name: str) -> dict[str, list[float | None]]:
-        return {program: [value[program, case][name] if (program, case) in value else None for case in cases] for program in programs}
+        return {program: [value[program, case][name] if (program, case) in value else None for case in cases]
+                for program in programs}
     return [plot.Bars("Forwarding, 64-byte frames", "Mpps", cases, series("mpps")),
             plot.Bars("Cost of a packet without the driver's", "TSC cycles", cases, series("cycles_net"))]

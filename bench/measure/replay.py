@@ -45,6 +45,7 @@ INTERVAL_S = 0.1
 STEADY, STEADY_OF, STEADY_S = 0.03, 3, 2.0    # the last three intervals differ by at most 3 %; waited for at most 2 s
 FLOOR_S = 0.5
 FLOOR_DRIFT = 0.10                            # largest difference of the floor's measurements, of their median
+BUSY_SHARE = 0.5                              # of an interval that a forwarding thread must at least want its core
 WAITED = 0.05                                 # share of an interval that a pinned thread may wait for its core
 DEVARGS_MAX = 255                             # characters
 ROUTE_BYTES = 800                             # of a route in the kernel, the RIB and the FIB together: measured, rounded up
@@ -157,16 +158,17 @@ def l3fwd(lookup: str = "lpm") -> Program:
 
 
 def command(text: str) -> Program:
-    """Any DPDK program. In its command line {eal} stands for DPDK's options (cores, memory, ports) and must be there; {ports}
-    for the number of ports, {cores} for those that forward, {routes} for a file of 'PREFIX HOP' lines, {rules4} and
-    {rules6} for l3fwd's rule files, {hops} for the number of next hops. The first word may be a path; the driver is preloaded."""
+    """Any DPDK program. In its command line {eal} stands for DPDK's options (cores, memory, ports) and must be there, or
+    {eal-main} where the main lcore forwards, too; {ports} for the number of ports, {cores} for those that forward, {routes}
+    for a file of 'PREFIX HOP' lines, {rules4} and {rules6} for l3fwd's rule files, {hops} for the number of next hops. The
+    driver is preloaded."""
     return Command(text)
 
 
 def traffic(case: Case, program: Program, prefixes: Path) -> str:
     """The devargs of a port of the case, without its own part (index, page). Where to does not matter to a program that
     does not look: it gets as many packets of the same form, made in no time."""
-    given = {"family": "46" if len(case.families) > 1 else str(case.families[0]), "size": case.size, "seed": case.seed, "ports": case.ports,
+    given = {"family": "".join(map(str, case.families)), "size": case.size, "seed": case.seed, "ports": case.ports,
              "ring": int(case.ring), "held": 1}
     if program.looks:
         given |= {"dst": case.pattern, "routes": prefixes, "hops": case.hops, "verify": 2 if program.routes else 0}
@@ -180,7 +182,7 @@ class Run:
 
     def __init__(self, live: Live, case: Case):
         self.live, self.case = live, case
-        self.waited = 0.0
+        self.busy = self.waited = 0.0     # largest shares of an interval: wanted the core, and did not get it
         self.tsc_mhz = live.pages.pages[0].tsc_hz / 1e6
         live.pages.order(verify=False)
         live.freeze()
@@ -202,16 +204,26 @@ class Run:
             end = time.monotonic() + STEADY_S
             while not is_steady(samples) and time.monotonic() < end:
                 samples.append(self.interval())
-            self.waited = 0.0
-            return [self.interval() for _ in range(wanted)]
+            self.waited = self.busy = 0.0
+            samples = [self.interval() for _ in range(wanted)]
+        self.must_be_there()
+        return samples
+
+    def must_be_there(self) -> None:
+        """What is measured has to be what runs on the measured core."""
+        if self.busy < BUSY_SHARE:
+            core = self.live.site.cores[0]
+            raise Unavailable(f"{self.live.name}: no thread of it is pinned to core {core}, where it is measured, and polls; a "
+                              "program that forwards on its main lcore takes {eal-main} instead of {eal}")
 
     def interval(self) -> float:
-        before, since, waits = self.live.pages.counters()["tx"], time.monotonic(), waited_ns(self.live.proc.pid, self.live.site.cores)
+        pages, of = self.live.pages, (self.live.proc.pid, self.live.site.cores)
+        times, before, since = core_times(*of), pages.counters()["tx"], time.monotonic()
         time.sleep(INTERVAL_S)
-        sent, passed = self.live.pages.counters()["tx"] - before, time.monotonic() - since
+        sent, passed = pages.counters()["tx"] - before, time.monotonic() - since
         self.live.alive()
-        after = waited_ns(self.live.proc.pid, self.live.site.cores)
-        self.waited = max([self.waited, *((after[thread] - ns) / 1e9 / passed for thread, ns in waits.items() if thread in after)])
+        busy, waited = shares(times, core_times(*of), passed)
+        self.busy, self.waited = max(self.busy, busy), max(self.waited, waited)
         return sent / passed / 1e6
 
     def offer(self, packets_per_s: float, seconds: float) -> Load:
@@ -280,16 +292,24 @@ def most_routes(case: Case, limit: int | None) -> int | None:
     return room if limit is None else min(room, limit)
 
 
-def waited_ns(pid: int, cores: Sequence[int]) -> dict[str, int]:
-    """Time that the threads pinned to one of these cores were ready and did not run: somebody else had the core."""
+def core_times(pid: int, cores: Sequence[int]) -> dict[str, tuple[int, int]]:
+    """Of the threads pinned to these cores, ns: how long each ran, and how long it was ready and somebody else had the core."""
     found = {}
     for task in Path(f"/proc/{pid}/task").glob("*"):
         try:
             if os.sched_getaffinity(int(task.name)) <= set(cores):
-                found[task.name] = int((task / "schedstat").read_text().split()[1])
-        except (OSError, IndexError):
-            continue          # it ended, or the kernel keeps no such statistics
+                ran, waited = (task / "schedstat").read_text().split()[:2]
+                found[task.name] = int(ran), int(waited)
+        except OSError:
+            continue          # it ended
     return found
+
+
+def shares(before: dict[str, tuple[int, int]], after: dict[str, tuple[int, int]], seconds: float) -> tuple[float, float]:
+    """The largest shares of the time that a thread wanted the core, and that it waited for it."""
+    waits = [after[thread][1] - was[1] for thread, was in before.items() if thread in after]
+    wants = [sum(after[thread]) - sum(was) for thread, was in before.items() if thread in after]
+    return max(wants, default=0) / 1e9 / seconds, max(waits, default=0) / 1e9 / seconds
 
 
 class HugePages:
@@ -366,8 +386,8 @@ class Bench:
         if self.full is None:
             self.full = self.work / "full.txt"
             given = ["--prefixes", str(self.prefixes_given)] if self.prefixes_given else []
-            done = subprocess.run([sys.executable, "-m", "kamuee.feed", "write", str(self.full), *given], capture_output=True, text=True,
-                                  env={**os.environ, "PYTHONPATH": str(ROOT / "cli")})
+            done = subprocess.run([sys.executable, "-m", "kamuee.feed", "write", str(self.full), *given], capture_output=True,
+                                  text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "cli")})
             if done.returncode:
                 raise Unavailable(f"no full table: {done.stderr.strip()}")
         return self.full
@@ -378,7 +398,8 @@ class Bench:
         if key not in self.tables:
             path = self.work / f"t{len(self.tables)}"
             limit = most_routes(case, self.limit)
-            count = table.write_prefixes(self.full_table() if case.table == "full" else None, path, case.table, case.families, limit)
+            full = self.full_table() if case.table == "full" else None
+            count = table.write_prefixes(full, path, case.table, case.families, limit)
             if limit != self.limit and limit in count.values():
                 self.say(f"{case.name}: only {limit:,} routes in each of {case.vrs} virtual routers: there is no memory for more")
             self.tables[key] = path, count
@@ -390,7 +411,7 @@ class Bench:
         """Returns when it is ready to forward; for kamueed, when its FIB holds the whole table."""
         cores = sorted(os.sched_getaffinity(0))
         if case.cores >= len(cores):
-            raise Unavailable(f"{case.name}: {case.cores} forwarding cores and one for the rest are more than the machine's {len(cores)}")
+            raise Unavailable(f"{case.name}: {case.cores} forwarding cores and one for the rest: the machine has {len(cores)}")
         begun = time.monotonic()
         for attempt in range(1, START_TRIES + 1):
             try:
@@ -412,8 +433,9 @@ class Bench:
         devargs = [f"net_replay{port},{common},index={port},page={page}" for port, page in enumerate(pages)]
         if max(map(len, devargs)) > DEVARGS_MAX:
             raise Unavailable(f"the path {work} is too long for devargs")
-        return Site(case=case, build=self.build, kamueed=self.kamueed, work=work, plugin=self.plugin, devargs=devargs, pages=pages,
-                    cores=cores[-case.cores:], main_core=cores[0], prefixes=prefixes, routes=routes, huge=self.huge.reserve, say=self.say)
+        return Site(case=case, build=self.build, kamueed=self.kamueed, work=work, plugin=self.plugin, devargs=devargs,
+                    pages=pages, cores=cores[-case.cores:], main_core=cores[0], prefixes=prefixes, routes=routes,
+                    huge=self.huge.reserve, say=self.say)
 
     def run(self, program: Program, case: Case, seconds: float = 2.0, verify_s: float = 0.0) -> Rate:
         """One program alone between two measurements of the floor. Disturbed when these differ by more than 10 %."""

@@ -77,8 +77,9 @@ def download(into: Path, version: str) -> Path:
         (private / name).mkdir(parents=True, exist_ok=True)
     lists = private / "source.sources"
     lists.write_text(source_lists([Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))]))
-    options = ["-q", "-o", f"Dir::Etc::sourcelist={lists}", "-o", "Dir::Etc::sourceparts=/dev/null", "-o", f"Dir::State::lists={private}/lists",
-               "-o", f"Dir::Cache={private}/cache", "-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1"]
+    settings = (f"Dir::Etc::sourcelist={lists}", "Dir::Etc::sourceparts=/dev/null", f"Dir::State::lists={private}/lists",
+                f"Dir::Cache={private}/cache", "APT::Sandbox::User=root", "Debug::NoLocking=1")
+    options = ["-q", *(word for setting in settings for word in ("-o", setting))]
     what = f"cannot fetch the source of dpdk {version}"
     remedy = f"is a package mirror reachable? Or name an unpacked source tree of DPDK {version.partition('-')[0]} in DPDK_SOURCE"
     run(["apt-get", *options, "update"], what, remedy)
@@ -137,8 +138,8 @@ def plugin(build: Path, say: Callable[[str], None] = print) -> Path:
     part = made.with_suffix(f".{os.getpid()}")
     headers = [word for name in HEADERS for word in ("-idirafter", str(tree / name))]
     libraries = [f"-lrte_{name}" for name in ("ethdev", "bus_vdev", "mempool", "mbuf", "kvargs", "eal")]
-    run(["gcc", *FLAGS, "-fPIC", "-shared", *pkg_config("--cflags"), *headers, "-o", part, *sources, *pkg_config("--libs-only-L"), *libraries],
-        "the replay driver does not compile", "apt-get install build-essential libdpdk-dev")
+    run(["gcc", *FLAGS, "-fPIC", "-shared", *pkg_config("--cflags"), *headers, "-o", part, *sources,
+         *pkg_config("--libs-only-L"), *libraries], "the replay driver does not compile", "apt-get install build-essential libdpdk-dev")
     part.rename(made)
     return made
 

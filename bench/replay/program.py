@@ -41,10 +41,11 @@ class Site:
     def preload(self) -> list[str]:
         return ["env", f"LD_PRELOAD={self.plugin}"]
 
-    def eal(self, memory_mib: int) -> list[str]:
-        """DPDK's own options: cores, memory, ports."""
+    def eal(self, memory_mib: int, main_forwards: bool = False) -> list[str]:
+        """DPDK's own options: cores, memory, ports. main_forwards: the main lcore is the first of the measured ones."""
         pages = ["--in-memory"] if self.huge(memory_mib) else ["--no-huge", "--no-shconf"]
-        return ["-l", ",".join(map(str, [self.main_core, *self.cores])), "--main-lcore", str(self.main_core), *pages,
+        lcores = [*self.cores] if main_forwards else [self.main_core, *self.cores]
+        return ["-l", ",".join(map(str, lcores)), "--main-lcore", str(lcores[0]), *pages,
                 "-m", str(memory_mib), "--file-prefix", f"kr-{os.getpid()}-{self.work.name}", "--no-pci", "--no-telemetry",
                 *(word for one in self.devargs for word in ("--vdev", one))]
 
@@ -146,7 +147,8 @@ class L3fwd(Program):
         rules = table.write_rules(site.prefixes, site.case.hops, ports)
         destinations = [f"--eth-dest={port},{table.hop_mac(port)}" for port in range(ports)]
         return [str(build.l3fwd(site.build, site.say)), *site.eal(MEMORY_MIB[self.name]), "--", "-p", hex((1 << ports) - 1), "-P",
-                f"--lookup={self.lookup}", f"--config={config}", f"--rule_ipv4={rules[0]}", f"--rule_ipv6={rules[1]}", *destinations]
+                f"--lookup={self.lookup}", f"--config={config}", f"--rule_ipv4={rules[0]}", f"--rule_ipv6={rules[1]}",
+                *destinations]
 
 
 class Command(Program):
@@ -157,12 +159,12 @@ class Command(Program):
 
     def argv(self, site: Site) -> list[str]:
         rules = table.write_rules(site.prefixes, site.case.hops, len(site.devargs))
-        values = {"ports": str(len(site.devargs)), "cores": ",".join(map(str, site.cores)), "routes": str(table.write_hops(site.prefixes, site.case.hops)),
-                  "rules4": str(rules[0]), "rules6": str(rules[1]), "hops": str(site.case.hops)}
+        values = {"ports": str(len(site.devargs)), "cores": ",".join(map(str, site.cores)),
+                  "routes": str(table.write_hops(site.prefixes, site.case.hops)), "rules4": str(rules[0]), "rules6": str(rules[1]), "hops": str(site.case.hops)}
         argv = []
         for word in shlex.split(self.text):
-            if word == "{eal}":
-                argv += site.eal(MEMORY_MIB["command"])
+            if word in ("{eal}", "{eal-main}"):
+                argv += site.eal(MEMORY_MIB["command"], main_forwards=word == "{eal-main}")
             else:
                 for name, value in values.items():
                     word = word.replace(f"{{{name}}}", value)

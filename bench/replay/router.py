@@ -25,7 +25,9 @@ class Router(Live):
     def __init__(self, name: str, site: Site, lines: tuple[str, ...]):
         case = site.case
         self.ns = Namespace(f"kr-{site.work.name}")
-        self.vrs = {"default": self.ns} if case.vrs == 1 else {f"r{k}": Namespace(f"{self.ns.name}-r{k}") for k in range(case.vrs)}
+        self.vrs = {"default": self.ns}
+        if case.vrs > 1:
+            self.vrs = {f"r{k}": Namespace(f"{self.ns.name}-r{k}") for k in range(case.vrs)}
         self.daemon = Kamueed(self.ns, site.kamueed, site.work / "run", configuration(site, self.vrs, lines),
                               before=site.preload())
         super().__init__(name, site, None, self.daemon.log)
@@ -44,18 +46,18 @@ class Router(Live):
 
     def fill(self, k: int, ns: Namespace) -> None:
         """Addresses, neighbours and routes of virtual router k, whose prefix i has next hop (i + k) % hops."""
-        case = self.site.case
+        case, site = self.site.case, self.site
         vias = []
         for family in case.families:
-            for port in range(case.ports):
-                device = link(case, port, k)
-                ns.ip(f"link set {device} up")
-                ns.ip_batch([f"addr add {table.port_address(port, family)} dev {device}{' nodad' if family == 6 else ''}"]
-                            + [f"neigh replace {table.hop_address(hop, case.ports, family)} lladdr {table.hop_mac(hop)} nud permanent "
-                               f"dev {device}" for hop in range(port, case.hops, case.ports)], v6=family == 6)
-            vias += [f"{table.hop_address(hop, case.ports, family)}%{link(case, hop % case.ports, k)}" for hop in range(case.hops)]
-        argv = ["taskset", "-c", str(self.site.main_core), str(self.site.build / "bench/route_install"), "--mode", "add", "--shift", str(k),
-                "--prefixes", str(self.site.prefixes), *(word for via in vias for word in ("--via", via))]
+            hops = [(table.hop_address(hop, case.ports, family), link(case, hop % case.ports, k)) for hop in range(case.hops)]
+            vias += [word for address, device in hops for word in ("--via", f"{address}%{device}")]
+            ns.ip_batch([f"link set {link(case, port, k)} up" for port in range(case.ports)])
+            ns.ip_batch([f"addr add {table.port_address(port, family)} dev {link(case, port, k)}{' nodad' if family == 6 else ''}"
+                         for port in range(case.ports)], v6=family == 6)
+            ns.ip_batch([f"neigh replace {address} lladdr {table.hop_mac(hop)} nud permanent dev {device}"
+                         for hop, (address, device) in enumerate(hops)], v6=family == 6)
+        argv = ["taskset", "-c", str(site.main_core), str(site.build / "bench/route_install"), "--mode", "add", "--shift", str(k),
+                "--prefixes", str(site.prefixes), *vias]
         done = subprocess.run(ns.argv(argv), capture_output=True, text=True)
         answer = json.loads(done.stdout) if done.stdout.strip() else {}
         if done.returncode or answer.get("errors"):
@@ -74,7 +76,8 @@ class Router(Live):
             if all(have.get(family, 0) >= n + self.site.case.ports for family, n in wanted.items()):
                 return
             if time.monotonic() > end:
-                raise Unavailable(f"kamueed: the FIB of {vr} holds {have} routes, not {wanted}, {COMPLETE_S} s later:\n{self.log_end()}")
+                raise Unavailable(f"kamueed: the FIB of {vr} holds {have} routes, not {wanted}, {COMPLETE_S} s later:\n"
+                                  f"{self.log_end()}")
             time.sleep(0.05)
 
     def stop(self) -> None:
