@@ -14,38 +14,60 @@ static unsigned bits_of(uint32_t v)
     return v == 0 ? 0 : 32 - __builtin_clz(v);
 }
 
-// Appends bit fields; the caller knows how many fit.
+// Appends bit fields of up to 16 bits; the caller knows how many fit.
 struct packer {
     uint8_t *p;
     uint64_t acc;
     unsigned fill;
 };
 
-static void pack(struct packer *k, uint32_t v, unsigned width)
+static inline void pack(struct packer *k, uint64_t v, unsigned width)
 {
-    k->acc |= (uint64_t)v << k->fill;
-    for (k->fill += width; k->fill >= 8; k->fill -= 8, k->acc >>= 8)
-        *k->p++ = k->acc;
+    k->acc |= v << k->fill;
+    k->fill += width;
+    if (k->fill >= 64) {
+        memcpy(k->p, &k->acc, 8);
+        k->p += 8;
+        k->fill -= 64;
+        k->acc = v >> (width - k->fill);
+    }
 }
 
-static void pack_end(struct packer *k)
+static inline void pack_end(struct packer *k)
 {
-    if (k->fill > 0)
-        *k->p = k->acc;
+    memcpy(k->p, &k->acc, (k->fill + 7) / 8);
+}
+
+// A bit for each value that differs from the one before it; the first always does.  *all: their OR.
+static uint64_t runs_of(const uint16_t v[64], unsigned *all)
+{
+    const uint64_t low15 = 0x7fff7fff7fff7fff;
+    uint64_t runs = v[1] != v[0] ? 3 : 1, any = 0, at, before, differ;
+
+    runs |= (uint64_t)(v[2] != v[1]) << 2 | (uint64_t)(v[3] != v[2]) << 3;
+    for (unsigned i = 0; i < 64; i += 4) { // four values a time
+        memcpy(&at, v + i, 8);
+        any |= at;
+        if (i == 0)
+            continue;
+        memcpy(&before, v + i - 1, 8);
+        differ = at ^ before;
+        differ = (((differ & low15) + low15) | differ) >> 15 & 0x0001000100010001;
+        runs |= (differ * 0x0001000200040008 >> 48 & 15) << i;
+    }
+    any |= any >> 32;
+    *all = (any | any >> 16) & 0xffff;
+    return runs;
 }
 
 // Leaves v[0..64) behind a run vector; a single run needs no block.
 static uint32_t leaf_block(struct poptrie *t, const uint16_t v[64])
 {
-    uint64_t runs = 1;
-    unsigned all = v[0], n, width;
+    unsigned all, n, width;
+    uint64_t runs = runs_of(v, &all);
     struct packer k = {0};
     uint32_t word;
 
-    for (unsigned i = 1; i < 64; i++) {
-        runs |= (uint64_t)(v[i] != v[i - 1]) << i;
-        all |= v[i];
-    }
     if (runs == 1)
         return v[0];
     n = __builtin_popcountll(runs);
@@ -143,22 +165,33 @@ static uint32_t skip_to(struct poptrie *t, unsigned site, unsigned bits, const u
     return word;
 }
 
+// v[0 .. 2^bits) = value
+static inline void fill(uint16_t *v, unsigned bits, uint16_t value)
+{
+    uint64_t four = value * 0x0001000100010001u;
+
+    if (bits == 0)
+        *v = value;
+    else if (bits == 1)
+        memcpy(v, &four, 4);
+    else
+        for (unsigned i = 0; i < 1u << bits; i += 4)
+            memcpy(v + i, &four, 8);
+}
+
 // The node's routes pushed to its 64 children, shorter ones first.
 static void paint(const struct node *n, uint16_t inherited, uint16_t v[64])
 {
     const uint16_t *value = node_values(n);
 
-    for (unsigned i = 0; i < 64; i++)
-        v[i] = inherited;
+    fill(v, 6, inherited);
     for (unsigned half = 0; half < 2; half++)
         for (uint64_t m = n->routes[half]; m != 0; m &= m - 1) {
             unsigned idx = half * 64 + __builtin_ctzll(m);
             unsigned free_bits = __builtin_clz(idx) - 25; // 31 - 6 - log2(idx)
             unsigned from = (idx << free_bits) - 64;
 
-            for (unsigned i = from; i < from + (1u << free_bits); i++)
-                v[i] = *value;
-            value++;
+            fill(v + from, free_bits, *value++);
         }
 }
 
