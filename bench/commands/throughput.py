@@ -231,13 +231,13 @@ def take_rate(bench: Bench, sizes: list[frames.Frames], rate: float) -> None:
 
 def measure(bench: Bench, tests: list[str], sizes: list[frames.Frames], rows: list[dict], console: Console) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("", total=len(tests) * len(sizes))
+    with Progress(*columns, console=console, transient=True, auto_refresh=False, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=len(tests) * len(sizes))          # drawn between trials only: they are not disturbed
         for some in sizes:
             for test in tests:
-                progress.update(task, description=f"{test}, {some.name} bytes")
+                progress.update(task, description=f"{test}, {some.name} bytes", refresh=True)
                 rows += TESTS[test](bench, some)
-                progress.advance(task)
+                progress.update(task, advance=1, refresh=True)
 
 
 # --- results ---

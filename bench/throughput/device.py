@@ -75,7 +75,7 @@ class Device:
     name, idea = "", ""
     enter: Sequence[str] = ()                   # words before the tester's command
     proc: subprocess.Popen | None = None
-    forwards = True                             # changes TTL and Ethernet addresses
+    refused_is_lost = True                      # a full ring at the tester's port is the device's receive queue
 
     def __init__(self, setting: Setting):
         self.setting = setting
@@ -264,7 +264,6 @@ class KamueedDevice(Linked):
 
 class TestpmdDevice(Linked):
     name, idea = "testpmd", "DPDK's testpmd moves packets from port to port without looking at them (io): no routing"
-    forwards = False
 
     def start(self) -> None:
         core, other = self.setting.cores[1], self.setting.cores[0]
@@ -284,6 +283,7 @@ class TestpmdDevice(Linked):
 
 class LinuxDevice(Device):
     name, idea = "linux", "the kernel's own forwarding between two veths; the tester's ports are af_packet"
+    refused_is_lost = False
 
     def __init__(self, setting: Setting):
         super().__init__(setting)
@@ -320,7 +320,6 @@ class LinuxDevice(Device):
 
 class Cable(Device):
     name, idea = "cable", "no device: the tester's two ports are the ends of one memif; what the tester itself can do"
-    forwards = False
 
     def start(self) -> None:
         ends = (("server", 0), ("client", 0))
@@ -333,6 +332,7 @@ class External(Device):
 
     def start(self) -> None:
         self.devargs = list(self.setting.ports)
+        self.refused_is_lost = all(port.startswith(("net_memif", "net_virtio_user")) for port in self.devargs)
         self.macs = [mac or NOBODY for mac in self.setting.macs]
 
 

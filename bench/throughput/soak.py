@@ -112,11 +112,11 @@ def run(bench: Bench, frames: Frames, given: argparse.Namespace, console: Consol
 
 def long_trial(bench: Bench, frames: Frames, rate: float, seconds: float, console: Console) -> dict:
     columns = (TextColumn("soak"), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, transient=True, auto_refresh=False, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=seconds, text="")
 
         def live(now: dict) -> None:
-            progress.update(task, completed=now["live"], text=f"{now['received'] / 1e6:,.0f} M packets, {now['lost']:,} lost")
+            progress.update(task, completed=now["live"], text=f"{now['received'] / 1e6:,.0f} M packets, {now['lost']:,} lost", refresh=True)
         return bench.tester.trial(live, rate=f"{rate:.3f}", seconds=seconds, sizes=",".join(map(str, frames.sizes)), wait_ms=2000,
                                   percent6=bench.plan.percent6, histogram=0, **{"from": "both" if bench.plan.both else 0})
 

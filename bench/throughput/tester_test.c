@@ -17,6 +17,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/checksum.h"
+#include "throughput/answer.h"
 #include "throughput/trial.h"
 
 static uint64_t random_state = 88172645463325252ull;
@@ -232,6 +234,53 @@ static void shares_of_ipv6_and_of_sizes_are_as_asked(void **state)
     assert_int_equal(large, 2500);
 }
 
+// --- answers ---
+
+static const uint8_t our_mac[6] = {2, 0, 0, 0, 0, 9}, their_mac[6] = {2, 0, 0, 0, 0, 1};
+static const struct ip_addr ours[2] = {{.family = IP4, .b = {198, 18, 0, 2}}, {.family = IP6, .b = {0x20, 1, 0, 2, [15] = 2}}};
+
+static void a_request_for_our_address_becomes_its_reply(void **state)
+{
+    uint8_t frame[60] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 8, 6,           0,   1,  8, 0, 6, 4, 0, 1, 2, 0, 0, 0,
+                         0,    1,    198,  18,   0,    1,    0, 0, 0, 0, 0, 0, 198, 18, 0, 2};
+    uint8_t other[60];
+
+    memcpy(other, frame, sizeof(other));
+    other[41] = 3;
+    assert_false(answer(other, sizeof(other), our_mac, ours));
+    assert_false(answer(frame, 41, our_mac, ours));
+    assert_true(answer(frame, sizeof(frame), our_mac, ours));
+    assert_memory_equal(frame, their_mac, 6);
+    assert_memory_equal(frame + 6, our_mac, 6);
+    assert_int_equal(frame[21], 2);
+    assert_memory_equal(frame + 22, our_mac, 6);
+    assert_memory_equal(frame + 28, ours[0].b, 4);
+    assert_memory_equal(frame + 32, their_mac, 6);
+    assert_memory_equal(frame + 38, ((uint8_t[]){198, 18, 0, 1}), 4);
+    assert_false(answer(frame, sizeof(frame), our_mac, ours)); // a reply is no question
+}
+
+static void a_solicitation_for_our_address_becomes_its_advertisement(void **state)
+{
+    uint8_t frame[86] = {0x33, 0x33, 0xff, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x86, 0xdd, 0x60, [19] = 32, [20] = 58, [21] = 255};
+    uint8_t *ip = frame + 14, *icmp = ip + 40;
+
+    memcpy(ip + 8, (uint8_t[16]){0x20, 1, 0, 2, [15] = 1}, 16);
+    memcpy(ip + 24, (uint8_t[16]){0xff, 2, [11] = 1, 0xff, 0, 0, 2}, 16);
+    icmp[0] = 135;
+    memcpy(icmp + 8, ours[1].b, 16);
+    memcpy(icmp + 24, (uint8_t[8]){1, 1, 2, 0, 0, 0, 0, 1}, 8);
+    assert_true(answer(frame, sizeof(frame), our_mac, ours));
+    assert_memory_equal(frame, their_mac, 6);
+    assert_memory_equal(ip + 8, ours[1].b, 16);
+    assert_int_equal(ip[24 + 15], 1);
+    assert_int_equal(icmp[0], 136);
+    assert_int_equal(icmp[4], 0x60);
+    assert_memory_equal(icmp + 24, ((uint8_t[8]){2, 1, 2, 0, 0, 0, 0, 9}), 8);
+    assert_int_equal(checksum_finish(checksum_add(checksum_pseudo6(ip + 8, ip + 24, 32, 58), icmp, 32)), 0);
+    assert_false(answer(frame, sizeof(frame), our_mac, ours));
+}
+
 // --- trials ---
 
 #define PACKETS 50000u
@@ -419,6 +468,8 @@ int main(void)
         cmocka_unit_test(a_packet_behind_the_window_is_late_and_lost),
         cmocka_unit_test(a_frame_with_any_bit_changed_is_not_taken_for_good),
         cmocka_unit_test(shares_of_ipv6_and_of_sizes_are_as_asked),
+        cmocka_unit_test(a_request_for_our_address_becomes_its_reply),
+        cmocka_unit_test(a_solicitation_for_our_address_becomes_its_advertisement),
         cmocka_unit_test(a_clean_wire_loses_nothing),
         cmocka_unit_test(planted_faults_are_reported_exactly),
         cmocka_unit_test(the_clock_offers_what_was_asked_or_says_what_it_skipped),

@@ -2,7 +2,8 @@
 """The tests of RFC 2544, section 26, each a function (bench, frames) -> rows for the report.
 
 Rates are of each direction while they are searched, and of all directions together in the rows. A packet is lost when it was due
-and did not come back: also when the device's receive ring (memif, vhost) had no room for it, which on a NIC would be an overrun.
+and did not come back: also when the device's receive ring (memif, vhost) had no room for it, which on a NIC would be an overrun. What
+the tester's own NIC or socket refuses was not offered.
 """
 from __future__ import annotations
 
@@ -72,17 +73,19 @@ class Bench:
         each = result["directions"]
         for name in ("sent", "received", "refused", "skipped", "duplicated", "reordered", "corrupted", "foreign"):
             result[name] = sum(d[name] for d in each)
-        result["lost_inside"] = sum(d["lost"] for d in each)
-        result["lost"] = result["lost_inside"] + result["refused"]
-        result["attempted"] = result["sent"] + result["refused"]
-        result["ratio"] = max((d["lost"] + d["refused"]) / max(1, d["sent"] + d["refused"]) for d in each)
+        for d in each:
+            d["turned_away"] = d["refused"] if self.device.refused_is_lost else 0
+            d["attempted"] = d["sent"] + d["turned_away"]
+        result["lost"] = sum(d["lost"] + d["turned_away"] for d in each)
+        result["attempted"] = sum(d["attempted"] for d in each)
+        result["ratio"] = max((d["lost"] + d["turned_away"]) / max(1, d["attempted"]) for d in each)
         fills_ms = 1000 * (1 << self.device.setting.ring) * result["seconds"] / max(1, result["attempted"])
         result["disturbed"] = disturbance(before, self.waited(), result["away_us"], patience_ms or fills_ms)
         return result
 
     def outcome(self, frames: Frames, rate: float, seconds: float) -> Outcome:
         r = self.trial(frames, rate, seconds)
-        offered = min((d["sent"] + d["refused"]) / r["seconds"] for d in r["directions"])
+        offered = min(d["attempted"] / r["seconds"] for d in r["directions"])
         return Outcome(offered, r["attempted"], r["lost"], r["ratio"], r["disturbed"])
 
     def waited(self) -> dict[str, float]:
@@ -95,7 +98,7 @@ class Bench:
     def flood(self, frames: Frames) -> tuple[float, float]:
         """(what the tester can offer, what comes back), packets/s of a direction."""
         r = self.trial(frames, 0, self.plan.seconds)
-        return (min((d["sent"] + d["refused"]) / r["seconds"] for d in r["directions"]), min(d["received_pps"] for d in r["directions"]))
+        return (min(d["attempted"] / r["seconds"] for d in r["directions"]), min(d["received_pps"] for d in r["directions"]))
 
     def row(self, test: str, sent: Frames, **more) -> dict:
         return {"test": test, "peer": self.device.name, "link": self.device.setting.link, "size": sent.name,
@@ -265,7 +268,8 @@ def recovery(bench: Bench, frames: Frames) -> list[dict]:
         return nothing(bench, frames, "recovery")
     over = min(base["top"], OVERLOAD * base["rate"])
     r = bench.trial(frames, over, plan.overload_seconds, then_rate=f"{over / 2:.3f}", then_seconds=max(1.0, plan.seconds), slice_ms=1)
-    late = [at for d in r["directions"] for at, _, _ in d["lost_at"] if at >= plan.overload_seconds]
+    late = [at for d in r["directions"] for at, inside, refused in d["lost_at"]
+            if at >= plan.overload_seconds and (inside or (refused and bench.device.refused_is_lost))]
     seconds = max(late) + 0.001 - plan.overload_seconds if late else 0.0
     bench.say(f"{frames.name} bytes: recovery from {over / 1e6:.4g} Mpps: {1000 * seconds:.0f} ms")
     return [bench.row("recovery", frames, overload_mpps=over * bench.directions / 1e6, overload_seconds=plan.overload_seconds,

@@ -11,6 +11,8 @@
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
+#include "throughput/answer.h"
+
 #define CLOCK_BITS 16 // of a cycle's fraction: 2^48 cycles are more than a day
 #define FLOOD_BURST 32
 #define NUMBERS 0x8000u
@@ -128,7 +130,8 @@ static void note_latency(struct direction *d, uint64_t number, uint64_t latency)
     d->number_before = number;
 }
 
-static void take(struct direction *d, const struct rte_mbuf *m, uint64_t now)
+// Is it a test frame of this trial?
+static bool take(struct direction *d, const struct rte_mbuf *m, uint64_t now)
 {
     struct mark mark;
     enum frame_is is = frame_read(rte_pktmbuf_mtod(m, const uint8_t *), rte_pktmbuf_data_len(m), &mark);
@@ -136,17 +139,32 @@ static void take(struct direction *d, const struct rte_mbuf *m, uint64_t now)
 
     if (is == FRAME_FOREIGN || mark.trial != d->stream.trial) {
         d->foreign++;
-        return;
+        return false;
     }
     number = arrival_number(&d->arrival, mark.number);
     if (is == FRAME_CORRUPT || number >= d->sent) {
         d->corrupted++;
-        return;
+        return true;
     }
     if (!arrival_note(&d->arrival, number))
-        return;
+        return true;
     d->received_bytes += m->pkt_len + FRAME_FCS;
     note_latency(d, number, now - mark.tsc);
+    return true;
+}
+
+// Port `p` answers for its own addresses.
+static void answer_burst(struct trial *t, unsigned p, struct rte_mbuf **m, uint16_t n)
+{
+    const struct stream *own = &t->direction[p].stream;
+
+    for (uint16_t i = 0; i < n; i++) {
+        if (!answer(rte_pktmbuf_mtod(m[i], uint8_t *), rte_pktmbuf_data_len(m[i]), own->src_mac, own->src))
+            continue;
+        rte_mbuf_refcnt_update(m[i], 1);
+        if (!rte_eth_tx_burst(t->port[p], 0, &m[i], 1))
+            rte_mbuf_refcnt_update(m[i], -1);
+    }
 }
 
 static void receive_burst(struct trial *t, unsigned from)
@@ -165,7 +183,8 @@ static void receive_burst(struct trial *t, unsigned from)
     for (uint16_t i = 0; i < n; i++) {
         if (i + 4 < n)
             rte_prefetch0(rte_pktmbuf_mtod(m[i + 4], void *));
-        take(d, m[i], now);
+        if (!take(d, m[i], now))
+            answer_burst(t, !from, &m[i], 1);
     }
     rte_pktmbuf_free_bulk(m, n);
 }
@@ -304,13 +323,16 @@ static void print_result(const struct trial *t, const struct trial_spec *spec)
 
 // --- the loop ---
 
+// From before the trial; questions are answered.
 static void throw_away_what_waits(struct trial *t)
 {
     struct rte_mbuf *m[TRIAL_BURST_MAX];
 
     for (unsigned p = 0; p < DIRECTIONS; p++)
-        for (uint16_t n; (n = rte_eth_rx_burst(t->port[p], 0, m, TRIAL_BURST_MAX));)
+        for (uint16_t n; (n = rte_eth_rx_burst(t->port[p], 0, m, TRIAL_BURST_MAX));) {
+            answer_burst(t, p, m, n);
             rte_pktmbuf_free_bulk(m, n);
+        }
 }
 
 // A memif whose peer went away connects anew only when it is started.
