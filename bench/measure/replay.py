@@ -44,6 +44,7 @@ from replay.router import VLAN, RouterProgram
 INTERVAL_S = 0.1
 STEADY, STEADY_OF, STEADY_S = 0.03, 3, 2.0    # the last three intervals differ by at most 3 %; waited for at most 2 s
 FLOOR_S = 0.5
+SETTLE_S = 5.0
 FLOOR_DRIFT = 0.10                            # largest difference of the floor's measurements, of their median
 BUSY_SHARE = 0.5                              # of an interval that a forwarding thread must at least want its core
 WAITED = 0.05                                 # share of an interval that a pinned thread may wait for its core
@@ -449,6 +450,8 @@ class Bench:
         try:
             for program in [testpmd("io"), *programs]:
                 runs.append(self.start(program, case))
+            if not self.force:
+                machine.settle(patience_s=SETTLE_S)     # the kernel frees the tables of the case before in the background
             rates, floors, waited = in_turns(runs[0], runs[1:], programs, case, seconds, rounds)
             self.check_quiet(case, floors, max(waited, max(rate.waited for rate in rates)))
             for run, program, rate in zip(runs[1:], programs, rates):

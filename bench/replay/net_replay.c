@@ -538,7 +538,7 @@ static const struct eth_dev_ops operations = {
 // In the file that was named, or nowhere that anybody could look at.
 static struct page *page_new(const char *path)
 {
-    int fd = path[0] ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644) : -1;
+    int fd = path[0] ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
     struct page *p;
 
     if (path[0] && (fd < 0 || ftruncate(fd, sizeof *p))) {
