@@ -71,7 +71,7 @@ static inline uint8_t plan_home(uint16_t port)
 enum idle_mode { IDLE_PERFORMANCE /* spin */, IDLE_BALANCED /* spin, then sleep */, IDLE_POWERSAVE /* sleep early and long */ };
 extern uint8_t plan_idle_mode; // enum idle_mode; control writes, forwarders read once per poll
 
-// What becomes of IPv4 packets that ask to have route or time recorded (RFC 7126 4.6, 4.7).
+// What becomes of IPv4 packets that ask to have route or time recorded (RFC 7126 4.5, 4.7).
 enum ip4_options { IP4_OPTIONS_DROP, IP4_OPTIONS_IGNORE, IP4_OPTIONS_PROCESS };
 extern uint8_t plan_ip4_options; // enum ip4_options; control writes, forwarders read for packets with options
 

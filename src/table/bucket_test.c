@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bucket_test.c - as many tokens as the rate and the burst allow, also when threads share
+#include "table/bucket.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#define INTERVAL 1000u
+
+static const struct bucket_rate five = {.interval = INTERVAL, .tolerance = 4 * INTERVAL}; // five at once
+
+static unsigned take_all(uint64_t *bucket, const struct bucket_rate *r, uint64_t now)
+{
+    unsigned n = 0;
+
+    while (n < 1000 && bucket_take(bucket, r, now))
+        n++;
+    return n;
+}
+
+static void a_full_bucket_has_its_burst(void **state)
+{
+    uint64_t bucket = 0;
+
+    assert_int_equal(take_all(&bucket, &five, 1000000), 5);
+    assert_int_equal(take_all(&bucket, &five, 1000000), 0);
+}
+
+static void it_fills_by_a_token_in_each_interval_up_to_the_burst(void **state)
+{
+    uint64_t bucket = 0, now = 1000000;
+
+    assert_int_equal(take_all(&bucket, &five, now), 5);
+    assert_int_equal(take_all(&bucket, &five, now + INTERVAL - 1), 0);
+    assert_int_equal(take_all(&bucket, &five, now + INTERVAL), 1);
+    assert_int_equal(take_all(&bucket, &five, now + 3 * INTERVAL), 2);
+    assert_int_equal(take_all(&bucket, &five, now + 1000 * INTERVAL), 5);
+}
+
+static void any_times_give_no_more_than_burst_and_rate(void **state)
+{
+    uint64_t bucket = 0, now = 5000;
+    unsigned n = 0;
+
+    srandom(4);
+    for (unsigned i = 0; i < 100000; i++) {
+        now += (uint64_t)random() % 600;
+        n += bucket_take(&bucket, &five, now);
+    }
+    assert_true(n <= 5 + (now - 5000) / INTERVAL);
+    assert_true(n >= (now - 5000) / INTERVAL * 99 / 100); // asked for more often than it fills, it gives all it has
+}
+
+static void a_rate_or_burst_of_zero_gives_none(void **state)
+{
+    struct bucket_rate r;
+    uint64_t bucket = 0;
+
+    bucket_rate_set(&r, 0, 100);
+    assert_int_equal(take_all(&bucket, &r, ~0ull / 2), 0);
+    bucket_rate_set(&r, 100, 0);
+    assert_int_equal(take_all(&bucket, &r, ~0ull / 2), 0);
+}
+
+static void bucket_fill_makes_it_full(void **state)
+{
+    uint64_t bucket = 0;
+
+    assert_int_equal(take_all(&bucket, &five, 9000), 5);
+    bucket_fill(&bucket);
+    assert_int_equal(take_all(&bucket, &five, 9000), 5);
+}
+
+static uint64_t shared;
+static const struct bucket_rate thousand = {.interval = INTERVAL, .tolerance = 999 * INTERVAL};
+
+static void *taker(void *arg)
+{
+    unsigned *n = arg;
+
+    for (unsigned i = 0; i < 100000; i++)
+        *n += bucket_take(&shared, &thousand, 7000000);
+    return NULL;
+}
+
+static void threads_that_share_a_bucket_get_its_tokens_and_no_more(void **state)
+{
+    pthread_t thread[4];
+    unsigned n[4] = {0};
+
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, taker, &n[i]), 0);
+    for (unsigned i = 0; i < 4; i++)
+        pthread_join(thread[i], NULL);
+    assert_int_equal(n[0] + n[1] + n[2] + n[3], 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_bucket_has_its_burst),
+        cmocka_unit_test(it_fills_by_a_token_in_each_interval_up_to_the_burst),
+        cmocka_unit_test(any_times_give_no_more_than_burst_and_rate),
+        cmocka_unit_test(a_rate_or_burst_of_zero_gives_none),
+        cmocka_unit_test(bucket_fill_makes_it_full),
+        cmocka_unit_test(threads_that_share_a_bucket_get_its_tokens_and_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
