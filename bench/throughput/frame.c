@@ -37,6 +37,16 @@ static uint64_t word32(const void *p)
     return w;
 }
 
+// A datagram's sum by 32-bit words: half the time of checksum_add for a large frame.
+static uint64_t sum_words(const uint8_t *p, size_t n)
+{
+    uint64_t sum = 0;
+
+    for (; n >= 4; n -= 4, p += 4)
+        sum += word32(p);
+    return sum + checksum_add(0, p, n);
+}
+
 static uint64_t sum_address6(const uint8_t *a)
 {
     return word32(a) + word32(a + 4) + word32(a + 8) + word32(a + 12);
@@ -220,7 +230,7 @@ static bool udp_is_right(uint64_t addresses, const uint8_t *udp, size_t bytes)
     memcpy(&length, udp + 4, 2);
     if (ntohs(length) != bytes)
         return false;
-    return checksum_finish(checksum_add(checksum_add(fold(addresses + length), protocol, 2), udp, bytes)) == 0;
+    return checksum_finish(fold(addresses + length + checksum_add(0, protocol, 2) + sum_words(udp, bytes))) == 0;
 }
 
 static bool ip4_is_right(const uint8_t *ip, size_t bytes)
