@@ -15,6 +15,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
 
 from commands import paper as command                                       # noqa: E402
 from measure import plot                                                    # noqa: E402
+from measure.context import Unavailable                                     # noqa: E402
 from measure.factorial import analyse, t_quantile                           # noqa: E402
 from paper import diversified, kamuee_2018, packetshader, path, pc_router_80g   # noqa: E402
 
@@ -169,6 +170,15 @@ def test_the_papers_numbers_stand_beside_ours_as_printed(module, tmp_path, monke
     monkeypatch.setattr(module, "cores", lambda: 2)
     rows = module.run(FakeContext(tmp_path, quick=True)).rows
     assert PRINTED[module] <= {row.paper for row in rows}
+
+
+def test_a_level_that_does_not_build_costs_no_other_result(tmp_path, monkeypatch):
+    def broken(ctx, level):
+        raise Unavailable(f"{level} does not build: x.c: error")
+    monkeypatch.setattr(kamuee_2018, "built", broken)
+    *rows, last = kamuee_2018.run(FakeContext(tmp_path, quick=False)).rows
+    assert last.figure == "figure 6" and "-O0 does not build" in last.note and not last.ours
+    assert any(row.figure == "table 3" and row.ours for row in rows)
 
 
 def test_callgrind_counts_a_packet_and_each_function_without_what_it_calls(tmp_path):
