@@ -71,8 +71,11 @@ void config_fini(void)
 
 struct model *config_model_of(struct lyd_node **candidate, struct errors *e)
 {
+    struct model *m;
+
     config_check(candidate, e);
-    struct model *m = model_new(*candidate, e);
+    m = model_new(*candidate, e);
+    model_check(m, e);
     if (!e->n)
         config_validate(candidate, e);
     return m;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/text.h"
+#include "mgmt/http_page.h"
 
 struct event_base;
 struct http;
@@ -19,7 +20,6 @@ struct http;
 #define HTTP_BODY_MAX (16u << 20)   // bytes
 #define HTTP_HEADER_MAX (64u << 10) // request line and headers
 #define HTTP_PATH_MAX 4096
-#define HTTP_JSON "application/yang-data+json"
 
 // Listens on `path` (0660, group kamuee where it exists). 0 or -errno with a sentence.
 int http_start(struct event_base *loop, const char *path, void (*handler)(struct http *h),
@@ -55,8 +55,5 @@ void http_stream_begin(struct http *h, const char *type, void (*room)(void *ctx)
                        void (*gone)(void *ctx), void *ctx);
 bool http_stream_write(struct http *h, struct text *t); // empties t; false: enough for now
 void http_stream_end(struct http *h);
-
-// JSON error page for an HTTP status that evhttp itself answers with.
-void http_error_body(int code, struct text *t);
 
 #endif

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "mgmt/http.h"
+#include "mgmt/restconf_body.h"
 
 static struct event *look;              // looks at the answers begun in this turn of the loop
 static VEC(struct bufferevent *) begun; // each with a reference of ours
@@ -58,7 +58,7 @@ static void replace(struct evbuffer *b, int status)
 {
     struct text body = {0};
 
-    http_error_body(status, &body);
+    restconf_http_error(status, &body);
     evbuffer_unfreeze(b, 1); // a bufferevent keeps the front of its output from everyone else
     evbuffer_drain(b, evbuffer_get_length(b));
     evbuffer_add_printf(b,

@@ -3,6 +3,8 @@
 #ifndef MGMT_HTTP_PAGE_H
 #define MGMT_HTTP_PAGE_H
 
+#define HTTP_JSON "application/yang-data+json"
+
 struct event_base;
 struct evhttp;
 

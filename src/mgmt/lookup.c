@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "core/rcu.h"
 #include "manager/rib_manager.h"
-#include "mgmt/operation.h"
+#include "mgmt/operation_priv.h"
 #include "mgmt/restconf_priv.h"
 #include "table/nexthop.h"
 #include "table/vr.h"

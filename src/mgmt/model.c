@@ -296,7 +296,6 @@ struct model *model_new(const struct lyd_node *tree, struct errors *e)
     read_list(m, tree, "punt", read_punt);
     bind_interfaces(m);
     inherit_mtu(m);
-    model_check(m, e);
     return m;
 }
 

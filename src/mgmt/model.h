@@ -80,6 +80,6 @@ struct model_vr *model_find_vr(const struct model *m, const char *name);
 struct model_port *model_find_port(const struct model *m, const char *name);
 struct model_vport *model_find_vport(const struct model *m, const char *name);
 
-void model_check(const struct model *m, struct errors *e); // model_check.c; model_new has called it
+void model_check(const struct model *m, struct errors *e); // model_check.c: rules that the schema cannot say
 
 #endif

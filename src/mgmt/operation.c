@@ -3,7 +3,7 @@
 //
 // The input is checked against the schema by libyang, so that a handler finds
 // what it needs.
-#include "mgmt/operation.h"
+#include "mgmt/operation_priv.h"
 
 #include <errno.h>
 #include <libyang/libyang.h>
@@ -17,35 +17,10 @@
 #include "manager/rib_manager.h"
 #include "mgmt/complete.h"
 #include "mgmt/config.h"
-#include "mgmt/config_tree.h"
 #include "mgmt/jwrite.h"
 #include "mgmt/restconf_priv.h"
 #include "mgmt/yang.h"
 #include "table/vr.h"
-
-const char *operation_input(const struct lyd_node *op, const char *leaf)
-{
-    const char *v = config_value(lyd_child(op), leaf);
-
-    return v ? v : "";
-}
-
-// --- answers ------------------------------------------------------------------------------------
-
-void output_begin(struct jwrite *j, struct text *t)
-{
-    *j = (struct jwrite){.t = t};
-    jwrite_begin(j, NULL, '{');
-    jwrite_begin(j, "kamuee:output", '{');
-}
-
-void output_send(struct http *h, struct jwrite *j)
-{
-    jwrite_end(j, '}');
-    jwrite_end(j, '}');
-    text_printf(j->t, "\n");
-    http_reply(h, 200, HTTP_JSON, j->t);
-}
 
 // --- audit and shutdown -------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@
 #include "mgmt/complete.h"
 #include "mgmt/config.h"
 #include "mgmt/config_tree.h"
-#include "mgmt/operation.h"
+#include "mgmt/operation_priv.h"
 #include "mgmt/restconf_priv.h"
 
 static void refuse(struct http *h, int r, struct errors *e)

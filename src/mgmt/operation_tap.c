@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "manager/tap_test.h"
-#include "mgmt/operation.h"
+#include "mgmt/operation_priv.h"
 #include "mgmt/restconf_priv.h"
 
 static struct http *asker; // one test at a time

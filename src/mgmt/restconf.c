@@ -11,9 +11,6 @@
 #include "mgmt/restconf.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -21,131 +18,6 @@
 #include "core/thread.h"
 #include "mgmt/restconf_priv.h"
 #include "mgmt/yang.h"
-
-// --- answers ------------------------------------------------------------------------------------
-
-static json_t *error_item(const char *tag, const char *message)
-{
-    bool protocol = !strcmp(tag, "malformed-message") || !strcmp(tag, "too-big") ||
-                    !strcmp(tag, "operation-not-supported");
-    json_t *m = json_string(message);
-
-    return json_pack("{s:s, s:s, s:o}", "error-type", protocol ? "protocol" : "application",
-                     "error-tag", tag, "error-message", m ? m : json_string("not UTF-8"));
-}
-
-static void dump_into(json_t *body, struct text *t)
-{
-    char *s = json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY);
-
-    bug_on(!s);
-    text_printf(t, "%s\n", s);
-    free(s);
-}
-
-static void error_text(json_t *items, struct text *t)
-{
-    json_t *body = json_pack("{s:{s:o}}", "ietf-restconf:errors", "error", items);
-
-    dump_into(body, t);
-    json_decref(body);
-}
-
-void http_error_body(int code, struct text *t)
-{
-    static const struct {
-        int code;
-        const char *tag, *message;
-    } known[] = {
-        {400, "malformed-message", "the request is not well-formed HTTP"},
-        {413, "too-big", "the request's body is larger than 16 MB"},
-        {417, "operation-not-supported", "the request expects something other than 100-continue"},
-        {501, "operation-not-supported",
-         "the request's method is unknown; expected GET, HEAD, OPTIONS, POST, PUT, PATCH or "
-         "DELETE"},
-    };
-    const char *tag = "malformed-message", *message = "the request was refused";
-
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].code == code)
-            tag = known[i].tag, message = known[i].message;
-    error_text(json_pack("[o]", error_item(tag, message)), t);
-}
-
-void restconf_error(struct http *h, int code, const char *tag, const char *fmt, ...)
-{
-    struct text t = {0};
-    char *message;
-    va_list ap;
-
-    va_start(ap, fmt);
-    bug_on(vasprintf(&message, fmt, ap) < 0);
-    va_end(ap);
-    error_text(json_pack("[o]", error_item(tag, message)), &t);
-    free(message);
-    http_reply(h, code, HTTP_JSON, &t);
-}
-
-void restconf_errors(struct http *h, int code, const char *tag, const struct errors *e)
-{
-    json_t *items = json_array();
-    struct text t = {0};
-
-    for (unsigned i = 0; i < e->n; i++) {
-        text_clear(&t);
-        errors_one(&e->item[i], NULL, &t);
-        json_array_append_new(items, error_item(tag, text_str(&t)));
-    }
-    text_clear(&t);
-    error_text(items, &t);
-    http_reply(h, code, HTTP_JSON, &t);
-}
-
-void restconf_not_allowed(struct http *h, const char *allow)
-{
-    http_set_header(h, "Allow", allow);
-    restconf_error(h, 405, "operation-not-supported", "%s is not for this resource; expected %s",
-                   http_method(h), allow);
-}
-
-// Empties what lies deeper than `depth` levels of containers and list entries (RFC 8040, 4.8.2).
-static void prune(json_t *v, unsigned depth)
-{
-    const char *key;
-    json_t *inner;
-    size_t i;
-
-    if (json_is_array(v)) {
-        json_array_foreach(v, i, inner) prune(inner, depth);
-    } else if (json_is_object(v) && !depth) {
-        json_object_clear(v);
-    } else if (json_is_object(v)) {
-        json_object_foreach(v, key, inner) prune(inner, depth - 1);
-    }
-}
-
-// A whole positive number, or 0 for "unbounded", absent or wrong (`*ok` tells).
-static unsigned depth_of(const struct http *h, bool *ok)
-{
-    const char *v = http_query(h, "depth");
-    uint64_t n;
-
-    *ok = !v || !strcmp(v, "unbounded") || !text_parse_u64(v, 1, 65535, &n);
-    return *ok && v && strcmp(v, "unbounded") ? (unsigned)n : 0;
-}
-
-void restconf_json(struct http *h, int code, json_t *body)
-{
-    struct text t = {0};
-    bool ok;
-    unsigned depth = depth_of(h, &ok);
-
-    if (depth) // the body's only member is the target itself: level 1
-        prune(body, depth);
-    dump_into(body, &t);
-    json_decref(body);
-    http_reply(h, code, HTTP_JSON, &t);
-}
 
 // --- which resource -----------------------------------------------------------------------------
 
@@ -176,7 +48,7 @@ static bool read_content(struct http *h, struct content *c)
     c->config = !v || !strcmp(v, "all") || !strcmp(v, "config");
     c->state = !v || !strcmp(v, "all") || !strcmp(v, "nonconfig");
     c->defaults = http_query(h, "with-defaults");
-    c->depth = depth_of(h, &ok);
+    c->depth = restconf_depth(h, &ok);
     http_each_query(h, known_parameter, &unknown);
     if (unknown)
         restconf_error(h, 400, "invalid-value", "unknown query parameter '%s'", unknown);

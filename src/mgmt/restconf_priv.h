@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restconf_priv.h - what the files of the RESTCONF server share
 //
-//     restconf.c          which resource is meant, methods, error bodies
+//     restconf.c          which resource is meant, methods
+//     restconf_reply.c    answers; restconf_body.c: their text
 //     restconf_path.c     "kamuee:port=p0/mtu" to schema nodes and keys
 //     restconf_config.c   reading the configuration
 //     restconf_edit.c     editing it
@@ -54,6 +55,8 @@ void restconf_error(struct http *h, int code, const char *tag, const char *fmt, 
 void restconf_errors(struct http *h, int code, const char *tag, const struct errors *e);
 void restconf_json(struct http *h, int code, json_t *body); // takes over the body; obeys ?depth=
 void restconf_not_allowed(struct http *h, const char *allow);
+// A whole positive number, or 0 for "unbounded", absent or wrong (*ok tells).
+unsigned restconf_depth(const struct http *h, bool *ok);
 
 // --- resources ---
 struct content {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// operation.h - what operations share: their output, and lookup; control role
-#ifndef MGMT_OPERATION_H
-#define MGMT_OPERATION_H
+// operation_priv.h - what operations share: their input and output; control role
+#ifndef MGMT_OPERATION_PRIV_H
+#define MGMT_OPERATION_PRIV_H
 
 #include <stdint.h>
 

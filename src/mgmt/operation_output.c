@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// operation_output.c - what an operation was given, and how it answers
+#include <libyang/libyang.h>
+
+#include "mgmt/config_tree.h"
+#include "mgmt/operation_priv.h"
+
+const char *operation_input(const struct lyd_node *op, const char *leaf)
+{
+    const char *v = config_value(lyd_child(op), leaf);
+
+    return v ? v : "";
+}
+
+void output_begin(struct jwrite *j, struct text *t)
+{
+    *j = (struct jwrite){.t = t};
+    jwrite_begin(j, NULL, '{');
+    jwrite_begin(j, "kamuee:output", '{');
+}
+
+void output_send(struct http *h, struct jwrite *j)
+{
+    jwrite_end(j, '}');
+    jwrite_end(j, '}');
+    text_printf(j->t, "\n");
+    http_reply(h, 200, HTTP_JSON, j->t);
+}
