@@ -38,8 +38,8 @@ struct forwarder {
     uint64_t now;                    // TSC at the start of the poll
     bool last_poll_busy;
     uint32_t tx_queued;              // packets in all of tx_pkt[][]
-    uint64_t lap;                    // TSC when the stage before this one was done; 0: this burst is not timed
-    uint32_t until_timed;            // bursts until the next timed one
+    uint64_t lap;                    // of a timed burst: TSC when the stage before this one was done
+    uint32_t until_timed;            // bursts before the next timed one
     uint32_t handed;                 // bit g: forwarder g was handed packets in this poll, and may sleep
     bool punted;                     // this poll has put packets into the punt rings
     uint16_t icmp_id;                // IPv4 identification of the next error

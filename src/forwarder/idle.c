@@ -3,8 +3,8 @@
 //
 //     mode         spins for    then sleeps until woken, or, when a queue has to be polled, for
 //     performance  ever         -
-//     balanced     300 us       20, 40, 80, 100, 100 … us; after a second of silence as long as keeps the CPU
-//                               2 % busy, 100 … 1000 us
+//     balanced     300 us       20, 40, 80, 100, 100 … us; then up to a thousandth of the silence so far, and no
+//                               longer than keeps the CPU 2 % busy: 100 … 1000 us
 //     powersave    50 us        50, 100, 200 … 1000 us
 //
 // A packet ends the pause: the next one starts with spinning again.
@@ -17,10 +17,10 @@
 // kernel's wake-up, some 10 us, and those behind it for that long in the ring.
 //
 // Polled: a queue without such a file (memif, net_ring, null) has to bridge the longest
-// sleep. 100 us at 10 Mpps are 1,000 packets, less than the 1,024 descriptors a queue has by default. After a
-// second of silence sleeps get longer, because each costs 3 us of CPU on one machine and 30 us on another
+// sleep. 100 us at 10 Mpps are 1,000 packets, less than the 1,024 descriptors a queue has by default. In a long
+// silence sleeps get longer, because each costs 3 us of CPU on one machine and 30 us on another
 // (a virtual one, where timers and idling are the hypervisor's): 1 ms bridges 1 Mpps. What begins
-// at more than that, out of silence, needs `performance` or more descriptors.
+// at more than that, out of a silence of a second, needs `performance` or more descriptors.
 //
 // A file that is readable when its queue has nothing (a device with an error, a driver out of
 // buffers) would make sleeping a busy loop: after two sleeps in vain files are not looked at until
@@ -42,7 +42,7 @@
 #include "core/rcu.h"
 #include "table/exchange.h"
 
-#define SILENCE_US 1000000u
+#define SILENCE_SHARE 1000u // the silence so far is at least as many times as long as a sleep
 #define SILENT_MAX_US 1000u
 #define CPU_SHARE 50u // a sleep is as many times as long as what it costs
 #define COST_SLEEPS 64u
@@ -67,9 +67,9 @@ void idle_init(struct idle *idle, unsigned forwarder)
                           .last_packet = rte_rdtsc()};
 }
 
-static uint32_t within(uint32_t us, uint32_t least, uint32_t most)
+static uint32_t within(uint64_t us, uint32_t least, uint32_t most)
 {
-    return us < least ? least : us < most ? us : most;
+    return us < least ? least : us < most ? (uint32_t)us : most;
 }
 
 uint32_t idle_sleep_us(uint8_t mode, uint64_t idle_us, uint32_t last_us, uint32_t cost_ns)
@@ -79,8 +79,10 @@ uint32_t idle_sleep_us(uint8_t mode, uint64_t idle_us, uint32_t last_us, uint32_
 
     if (mode == IDLE_PERFORMANCE || idle_us < s->spin_us)
         return 0;
-    if (idle_us >= SILENCE_US)
-        max_us = within(cost_ns * CPU_SHARE / 1000, s->max_us, SILENT_MAX_US);
+    if (mode == IDLE_BALANCED) {
+        uint64_t cheap_us = cost_ns * (uint64_t)CPU_SHARE / 1000, bold_us = idle_us / SILENCE_SHARE;
+        max_us = within(cheap_us < bold_us ? cheap_us : bold_us, s->max_us, SILENT_MAX_US);
+    }
     return within(last_us * 2, s->first_us, max_us);
 }
 

@@ -20,9 +20,9 @@
 //
 // Cost. One burst of TIMED_EVERY is timed: after each stage the cycles since the
 // one before are added to its counter (`show thread stages`). That is up to ten times 30 cycles for the TSC
-// and a counter, of one burst in 61: 5 cycles a burst, which is 1 % of what a burst of two packets takes. All
-// others pay a load and a branch, never taken, for each stage. 61 is a prime, so that a
-// pattern in the traffic or the order of the queues is not always met at the same place.
+// and a counter, of one burst in 61: 5 cycles a burst. All others pay for looking whether it is their turn: the
+// stages' order stands here once, and the compiler makes of it one path with the laps and one without. 61 is a
+// prime, so that a pattern in the traffic or the order of the queues is not always met at the same place.
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
@@ -31,6 +31,7 @@
 #include "forwarder/forbidden.h"
 
 #define TIMED_EVERY 61u
+#define PATH_INLINE static inline __attribute__((always_inline))
 
 // `n` packets have passed a stage of a timed burst.
 static __attribute__((noinline, cold)) void lap_count(struct forwarder *f, enum stage stage, unsigned n)
@@ -44,54 +45,54 @@ static __attribute__((noinline, cold)) void lap_count(struct forwarder *f, enum 
     f->lap = now;
 }
 
-static inline void lap(struct forwarder *f, enum stage stage, unsigned n)
+PATH_INLINE void lap(struct forwarder *f, bool timed, enum stage stage, unsigned n)
 {
-    if (unlikely(f->lap))
+    if (timed)
         lap_count(f, stage, n);
 }
 
 // From the lookup to the port.
-static void path_fwd4(struct forwarder *f, struct burst *b)
+PATH_INLINE void path_fwd4(struct forwarder *f, struct burst *b, bool timed)
 {
     unsigned n = b->n;
 
     ip4_fwd(f, b);
-    lap(f, STAGE_IP4_FWD, n);
+    lap(f, timed, STAGE_IP4_FWD, n);
     if ((n = b->n)) {
         ether_out(f, b);
-        lap(f, STAGE_ETHER_OUT, n);
+        lap(f, timed, STAGE_ETHER_OUT, n);
     }
 }
 
-static void path_fwd6(struct forwarder *f, struct burst *b)
+PATH_INLINE void path_fwd6(struct forwarder *f, struct burst *b, bool timed)
 {
     unsigned n = b->n;
 
     ip6_fwd(f, b);
-    lap(f, STAGE_IP6_FWD, n);
+    lap(f, timed, STAGE_IP6_FWD, n);
     if ((n = b->n)) {
         ether_out(f, b);
-        lap(f, STAGE_ETHER_OUT, n);
+        lap(f, timed, STAGE_ETHER_OUT, n);
     }
 }
 
 // Packets that ether_in has not found plain.
-static void path_odd(struct forwarder *f)
+PATH_INLINE void path_odd(struct forwarder *f, bool timed)
 {
     unsigned n;
 
     if ((n = f->odd4.n)) {
         ip4_in(f, &f->odd4);
-        lap(f, STAGE_IP4_IN, n);
+        lap(f, timed, STAGE_IP4_IN, n);
         if (f->odd4.n)
-            path_fwd4(f, &f->odd4);
+            path_fwd4(f, &f->odd4, timed);
         burst_reset(&f->odd4);
     }
     if ((n = f->odd6.n)) {
         ip6_in(f, &f->odd6);
-        lap(f, STAGE_IP6_IN, n);
+        lap(f, timed, STAGE_IP6_IN, n);
         if (f->odd6.n)
-            path_fwd6(f, &f->odd6);
+            path_fwd6(f, &f->odd6, timed);
         burst_reset(&f->odd6);
     }
 }
@@ -126,7 +127,7 @@ static void path_origin(struct forwarder *f)
     }
 }
 
-static void path_apart(struct forwarder *f)
+PATH_INLINE void path_apart(struct forwarder *f, bool timed)
 {
     unsigned n = f->local4.n + f->local6.n + f->origin4.n + f->origin6.n;
 
@@ -134,17 +135,17 @@ static void path_apart(struct forwarder *f)
         return;
     path_local(f);
     path_origin(f);
-    lap(f, STAGE_OTHER, n);
+    lap(f, timed, STAGE_OTHER, n);
 }
 
 // What the burst left in our arrays goes out.
-static void path_flush(struct forwarder *f)
+PATH_INLINE void path_flush(struct forwarder *f, bool timed)
 {
     unsigned n = f->tx_queued;
 
     if (n) {
         tx_flush(f);
-        lap(f, STAGE_TX, n);
+        lap(f, timed, STAGE_TX, n);
     }
     n = f->punt_n + f->hold.n + f->dead.n;
     if (likely(!n))
@@ -155,45 +156,55 @@ static void path_flush(struct forwarder *f)
         hold_flush(f);
     if (f->dead.n)
         dead_flush(f);
-    lap(f, STAGE_OTHER, n);
+    lap(f, timed, STAGE_OTHER, n);
 }
 
-// A timed burst has been received. How many packets waited: these and those that still do.
-static __attribute__((noinline, cold)) void path_timed(struct forwarder *f, const struct plan_rx *q,
-                                                       struct plan_rx_stats *stats, unsigned n)
-{
-    lap_count(f, STAGE_RX, n);
-    int rest = rte_eth_rx_queue_count(q->port, q->queue); // negative: the driver can not tell
-    if (rest >= 0) {
-        stats->depth = n + (unsigned)rest;
-        stats->depth_max = RTE_MAX(stats->depth_max, stats->depth);
-        stats->depth_samples++;
-    }
-    f->until_timed = TIMED_EVERY;
-    f->lap = rte_rdtsc();
-}
-
-static void path_burst(struct forwarder *f, const struct plan_rx *q, unsigned n)
+PATH_INLINE void path_stages(struct forwarder *f, const struct plan_rx *q, unsigned n, bool timed)
 {
     struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[q->port][q->queue];
 
-    if (unlikely(f->lap))
-        path_timed(f, q, stats, n);
-    f->until_timed--;
     f->counter->burst_size[31 - __builtin_clz(n)]++;
     stats->packets += n;
     burst_reset(&f->in4);
     burst_reset(&f->in6);
     stats->bytes += ether_in(f, q->port);
-    lap(f, STAGE_ETHER_IN, n);
+    lap(f, timed, STAGE_ETHER_IN, n);
     if (likely(f->in4.n))
-        path_fwd4(f, &f->in4);
+        path_fwd4(f, &f->in4, timed);
     if (f->in6.n)
-        path_fwd6(f, &f->in6);
+        path_fwd6(f, &f->in6, timed);
     if (unlikely(f->odd4.n | f->odd6.n))
-        path_odd(f);
-    path_apart(f);
-    path_flush(f);
+        path_odd(f, timed);
+    path_apart(f, timed);
+    path_flush(f, timed);
+}
+
+// How many packets waited in the queue: those of the burst and those that still do.
+static void depth_sample(struct forwarder *f, const struct plan_rx *q, unsigned n)
+{
+    struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[q->port][q->queue];
+    int rest = rte_eth_rx_queue_count(q->port, q->queue); // negative: the driver can not tell
+
+    if (rest < 0)
+        return;
+    stats->depth = n + (unsigned)rest;
+    stats->depth_max = RTE_MAX(stats->depth_max, stats->depth);
+    stats->depth_samples++;
+}
+
+static __attribute__((noinline, cold)) void path_burst_timed(struct forwarder *f, const struct plan_rx *q, unsigned n)
+{
+    lap_count(f, STAGE_RX, n);
+    depth_sample(f, q, n);
+    f->lap = rte_rdtsc();
+    path_stages(f, q, n, true);
+    f->until_timed = TIMED_EVERY - 1;
+}
+
+static void path_burst(struct forwarder *f, const struct plan_rx *q, unsigned n)
+{
+    f->until_timed--;
+    path_stages(f, q, n, false);
 }
 
 // The time since the last poll began belongs to what that poll found.
@@ -218,17 +229,20 @@ unsigned forwarder_poll(struct forwarder *f)
     f->plan = rcu_load(&forwarder_slot[f->index].plan);
     for (unsigned i = 0; f->plan && i < f->plan->n_rx; i++) {
         const struct plan_rx *q = &f->plan->rx[i];
-        f->lap = unlikely(!f->until_timed) ? rte_rdtsc() : 0;
+        bool timed = !f->until_timed;
+        if (unlikely(timed))
+            f->lap = rte_rdtsc();
         unsigned n = rx(f, q->port, q->queue);
-        if (n)
+        if (n && unlikely(timed))
+            path_burst_timed(f, q, n);
+        else if (n)
             path_burst(f, q, n);
         taken += n;
     }
-    f->lap = 0; // what is injected is not timed
     unsigned injected = inject(f);
     if (injected) {
         path_origin(f);
-        path_flush(f);
+        path_flush(f, false); // what is injected is not timed
     }
     taken += injected;
     f->last_poll_busy = taken > 0;

@@ -306,7 +306,9 @@ static void idle_sleep_grows_within_the_bounds_of_the_mode(void **state)
         last = next;
     }
     assert_int_equal(last, 100);
-    assert_int_equal(idle_sleep_us(IDLE_BALANCED, 999999, last, 30000), 100);
+    assert_int_equal(idle_sleep_us(IDLE_BALANCED, 100000, last, 30000), 100);
+    assert_int_equal(idle_sleep_us(IDLE_BALANCED, 150000, last, 30000), 150);
+    assert_int_equal(idle_sleep_us(IDLE_BALANCED, 700000, 600, 30000), 700);
     last = 0;
     for (unsigned i = 0; i < 10; i++) {
         last = idle_sleep_us(IDLE_POWERSAVE, 60, last, 0);
@@ -317,11 +319,11 @@ static void idle_sleep_grows_within_the_bounds_of_the_mode(void **state)
 }
 
 // Sleeps of 3 us of CPU each stay at 150 us, dearer ones get longer: 2 % of a core, never more than 1 ms.
-static void idle_sleep_after_long_silence_follows_its_cost(void **state)
+static void idle_sleep_in_a_long_silence_follows_its_cost(void **state)
 {
     static const struct {
         uint32_t cost_ns, us;
-    } want[] = {{0, 100}, {1000, 100}, {3000, 150}, {3900, 195}, {10000, 500}, {30000, 1000}, {500000, 1000}};
+    } want[] = {{0, 100}, {1000, 100}, {3000, 150}, {3900, 195}, {10000, 500}, {30000, 1000}, {500000, 1000}, {UINT32_MAX, 1000}};
 
     for (unsigned k = 0; k < sizeof want / sizeof *want; k++) {
         uint32_t last = 100;
@@ -346,7 +348,7 @@ int main(void)
         path_test(no_cache_line_is_written_by_two_forwarders),
         path_test(idle_performance_never_sleeps),
         path_test(idle_sleep_grows_within_the_bounds_of_the_mode),
-        path_test(idle_sleep_after_long_silence_follows_its_cost),
+        path_test(idle_sleep_in_a_long_silence_follows_its_cost),
     };
     return path_run(tests);
 }
