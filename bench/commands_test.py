@@ -13,7 +13,8 @@ from kamuee import bench        # noqa: E402
 from measure import plot        # noqa: E402
 
 ROWS = [{"engine": engine, "kernel": "avx512", "family": family, "pattern": pattern, "next_hops": 64, "routes": 1000,
-         "mlps": mlps, "ratio": mlps / 100, "bytes": 2_800_000, "build_ms": 70.4, "updates_per_s": updates}
+         "mlps": mlps, "ratio": mlps / 100, "bytes": 2_800_000, "build_ms": 70.4, "updates_per_s": updates,
+         "update_p99_us": 1.66, "update_worst_us": 80.0, "update_worst_cpu_us": 45.2}
         for family in (4, 6) for engine, mlps, updates in (("poptrie", 371.3, 1_000_000), ("rte_fib", 100.0, 0))
         for pattern in ("uniform", "zipf", "sequential")]
 
@@ -50,7 +51,7 @@ def test_without_a_build_it_says_what_to_build(capsys, monkeypatch, tmp_path):
 
 
 def test_rows_of_the_table_show_what_was_measured():
-    assert fib.cells(ROWS[0]) == ["poptrie", "avx512", "4", "uniform", "64", "371.3", "3.71", "2.8", "70", "1,000,000"]
+    assert fib.cells(ROWS[0]) == ["poptrie", "avx512", "4", "uniform", "64", "371.3", "3.71", None, "2.8", "70", "1,000,000", "1.7", "80.0", "45.2"]
     assert fib.cells(ROWS[3])[-1] is None, "no updates were measured"
 
 

@@ -6,6 +6,7 @@ The program fib_bench measures; this module asks for the cases, prints the table
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -21,9 +22,12 @@ from measure import plot
 IDEA = "longest-prefix match: ours and DPDK's engines on one table, updates, memory (no root)"
 ROOT = Path(__file__).resolve().parents[2]
 PLOT = "fib-bench.svg"
-SCALES = (1_000, 10_000, 100_000, 300_000, 1_000_000, 2_000_000, 4_000_000)
+SCALES = (4_000_000, 2_000_000, 1_000_000, 300_000, 100_000, 10_000, 1_000)  # the largest first: the others are part of it
 TABLE = (Column("Engine"), Column("Kernel"), Column("IP"), Column("Pattern"), right("Next hops"), right("Mlookups/s"),
-         right("Ratio"), right("MB"), right("Build ms"), right("Updates/s"))
+         right("Ratio"), right("Single"), right("MB"), right("Build ms"), right("Updates/s"), right("p99 µs"), right("Worst µs"),
+         right("of it CPU"))
+LEGEND = ("Ratio: to rte_fib (rte_fib6) with AVX-512, the median of the rounds' own ratios. Single: one address a call, to rte_fib's.",
+          "Updates: withdraw and announce, with a reader. Worst: by the clock on the wall; of it CPU: by the writer's own time.")
 
 
 class BenchError(Exception):
@@ -32,11 +36,12 @@ class BenchError(Exception):
 
 def parser() -> argparse.ArgumentParser:
     given = argparse.ArgumentParser(prog="kamuee bench fib", description=__doc__.splitlines()[0])
-    given.add_argument("--quick", action="store_true", help="few rounds: ends within 50 s")
+    given.add_argument("--quick", action="store_true",
+                       help="few rounds, IPv4 with 64, 500, 5,000 and 60,000 next hops, IPv6 with 64: ends within 50 s")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--prefixes", metavar="FILE", help="table, one prefix a line (.gz too)")
     given.add_argument("--plot", metavar="FILE", help=f"where the picture goes (PNG, SVG; {PLOT}, none with --json)")
-    given.add_argument("--scaling", action="store_true", help="synthetic tables of 1,000 to 4,000,000 routes (many minutes)")
+    given.add_argument("--scaling", action="store_true", help="synthetic tables of 1,000 to 4,000,000 routes (two minutes)")
     return given
 
 
@@ -60,14 +65,14 @@ def run(given: argparse.Namespace) -> int:
     if not os.access(program, os.X_OK):
         raise BenchError(f"no {program}: build it (make build), or name the daemon of another build in KAMUEED")
     if given.scaling:
-        rows = [row for size in SCALES for row in of_size(program, given, size)]
+        rows = [row for family in (4, 6) for row in scaled(program, given, family)]
     else:
         rows = measured(program, given)
     if given.json:
         print(json.dumps({"rows": rows}, indent=1))
     else:
         print(*render.table(TABLE, map(cells, rows), terminal_width()), sep="\n")
-        print("Ratio: to rte_fib (rte_fib6) with AVX-512, the median of the rounds' own ratios. Updates: with a reader.")
+        print(*LEGEND, sep="\n")
     picture = given.plot or (None if given.json else PLOT)
     if picture:
         plot.save(picture, scaling_charts(rows) if given.scaling else charts(rows))
@@ -76,27 +81,35 @@ def run(given: argparse.Namespace) -> int:
 
 
 def measured(program: Path, given: argparse.Namespace, *more: str) -> list[dict]:
-    argv = [str(program), "--json", *more] + (["--quick"] if given.quick else [])
+    argv = [str(program), "--json"] + (["--quick"] if given.quick or given.scaling else [])
     argv += ["--prefixes", given.prefixes] if given.prefixes and not given.scaling else []
+    argv += more
     done = subprocess.run(argv, stdout=subprocess.PIPE)
     if done.returncode:
         raise BenchError(f"{program.name} ended with code {done.returncode}; what it said is above")
     return json.loads(done.stdout)["rows"]
 
 
-def of_size(program: Path, given: argparse.Namespace, size: int) -> list[dict]:
-    """A synthetic table. DPDK's take minutes to fill, or refuse, where there are millions of routes; rte_fib6 before."""
-    print(f"kamuee bench fib: {count(size)} routes", file=sys.stderr)
-    common = ("--table", str(size), "--next-hops", "64")
-    engines = {"4": "poptrie,rte_fib" if size <= 1_000_000 else "poptrie", "6": "poptrie"}
-    return [row for family in engines
-            for row in measured(program, given, *common, "--family", family, "--engines", engines[family])]
+def scaled(program: Path, given: argparse.Namespace, family: int) -> list[dict]:
+    """Synthetic tables, one process. rte_fib6 is not among them: it wants gigabytes, and refuses tables it should take."""
+    print(f"kamuee bench fib: IPv{family}, {count(min(SCALES))} to {count(max(SCALES))} routes", file=sys.stderr)
+    engines = {4: "poptrie,rte_fib", 6: "poptrie"}
+    return measured(program, given, "--table", ",".join(map(str, SCALES)), "--next-hops", "64", "--family", str(family),
+                    "--engines", engines[family], "--patterns", "uniform,prefix")
 
 
 def cells(row: dict) -> list[str | None]:
     return [row["engine"], row["kernel"], str(row["family"]), row["pattern"], count(row["next_hops"]),
-            f"{row['mlps']:.1f}", f"{row['ratio']:.2f}" if row["ratio"] else None, f"{row['bytes'] / 1e6:.1f}",
-            f"{row['build_ms']:.0f}", count(round(row["updates_per_s"])) if row["updates_per_s"] else None]
+            f"{row['mlps']:.1f}", f"{row['ratio']:.2f}" if row["ratio"] else None,
+            f"{row['ratio_single']:.2f}" if row.get("ratio_single") else None, f"{row['bytes'] / 1e6:.1f}",
+            f"{row['build_ms']:.0f}", *changes(row)]
+
+
+def changes(row: dict) -> list[str | None]:
+    if not row["updates_per_s"]:
+        return [None] * 4
+    return [count(round(row["updates_per_s"]))] + [f"{row[name]:.1f}" for name in
+                                                   ("update_p99_us", "update_worst_us", "update_worst_cpu_us")]
 
 
 def label(row: dict) -> str:
@@ -119,14 +132,19 @@ def bars(title: str, rows: Sequence[dict]) -> plot.Bars:
                      {name: [value.get((name, group)) for group in groups] for name in dict.fromkeys(map(label, rows))})
 
 
+PATTERNS = {"uniform": "uniform", "prefix": "in prefixes"}
+
+
 def scaling_charts(rows: Iterable[dict]) -> list[plot.Lines]:
-    """Nanoseconds a lookup against the number of routes, uniform traffic, the vector kernels."""
-    fastest = [row for row in rows if row["pattern"] == "uniform" and row["kernel"] not in ("single", "scalar")]
+    """Nanoseconds a lookup against the number of routes, the vector kernels."""
+    fastest = [row for row in rows if row["kernel"] not in ("single", "scalar")]
     found = []
-    for family in (4, 6):
+    for family, pattern in itertools.product((4, 6), PATTERNS):
         series: dict[str, list[tuple[float, float]]] = {}
         for row in fastest:
-            if row["family"] == family:
+            if (row["family"], row["pattern"]) == (family, pattern):
                 series.setdefault(label(row), []).append((row["routes"], 1e3 / row["mlps"]))
-        found.append(plot.Lines(f"IPv{family}, uniform", "routes", "ns a lookup", series, log_x=True))
+        if series:
+            found.append(plot.Lines(f"IPv{family}, {PATTERNS[pattern]}", "routes", "ns a lookup",
+                                    {name: sorted(points) for name, points in series.items()}, log_x=True))
     return found

@@ -19,7 +19,7 @@
 #include <rte_lpm6.h>
 #include <rte_malloc.h>
 
-#define HEAP_BYTES (3ull << 30)
+#define HEAP_BYTES (6ull << 30) // of address space
 #define TBL8_4 24000u
 
 unsigned burst = 64;

@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#define FEW 4u // fewer are looked up one by one: a vector's gathers cost the same for one lane
+
 static void boot_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
                        unsigned n);
 static void boot_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
@@ -93,11 +95,19 @@ static void boot_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32
 void poptrie_find4_bulk(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
                         unsigned n)
 {
-    kernel_now()->find4(t, dst_be, value, n);
+    if (n >= FEW)
+        kernel_now()->find4(t, dst_be, value, n);
+    else
+        for (unsigned i = 0; i < n; i++)
+            value[i] = poptrie_find4(t, dst_be[i]);
 }
 
 void poptrie_find6_bulk(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                         unsigned n)
 {
-    kernel_now()->find6(t, dst, value, n);
+    if (n >= FEW)
+        kernel_now()->find6(t, dst, value, n);
+    else
+        for (unsigned i = 0; i < n; i++)
+            value[i] = poptrie_find6(t, dst[i]);
 }

@@ -17,7 +17,6 @@
 #define FULL4 901899u
 #define FULL6 160147u
 #define ADDRESSES 20000u
-#define NEXT_HOPS 500u
 
 static size_t read_routes(const char *path, struct poptrie_route *r, size_t max, unsigned family)
 {
@@ -99,7 +98,7 @@ static void kernels_must_agree(const struct poptrie *t, unsigned bits, const uin
     free(dst);
 }
 
-static void full_table(unsigned family, size_t max)
+static void full_table(unsigned family, size_t max, unsigned next_hops)
 {
     unsigned bits = family == 4 ? 32 : 128;
     struct poptrie *t = poptrie_new(&(struct poptrie_config){.key_bits = bits});
@@ -112,7 +111,7 @@ static void full_table(unsigned family, size_t max)
 
     assert_true(n > max / 2);
     for (size_t i = 0; i < n; i++)
-        r[i].value = 1 + model_random(&seed) % NEXT_HOPS;
+        r[i].value = 1 + model_random(&seed) % next_hops;
     assert_int_equal(poptrie_load(t, r, n), 0);
     if (poptrie_check(t, why, sizeof(why)) != 0)
         fail_msg("%s", why);
@@ -136,19 +135,31 @@ static void full_table(unsigned family, size_t max)
 
 static void full_ip4_table_answers_as_its_routes_say(void **state)
 {
-    full_table(4, FULL4);
+    full_table(4, FULL4, 500);
+}
+
+static void full_ip4_table_holds_60000_next_hops(void **state)
+{
+    full_table(4, FULL4, 60000);
 }
 
 static void full_ip6_table_answers_as_its_routes_say(void **state)
 {
-    full_table(6, FULL6);
+    full_table(6, FULL6, 500);
+}
+
+static void full_ip6_table_holds_60000_next_hops(void **state)
+{
+    full_table(6, FULL6, 60000);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(full_ip4_table_answers_as_its_routes_say),
+        cmocka_unit_test(full_ip4_table_holds_60000_next_hops),
         cmocka_unit_test(full_ip6_table_answers_as_its_routes_say),
+        cmocka_unit_test(full_ip6_table_holds_60000_next_hops),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,39 @@ static void default_route_answers_what_no_other_route_does(void **state)
     poptrie_free(t);
 }
 
+static void routes_of_up_to_6_bits_build_nothing(void **state)
+{
+    for (unsigned bits = 32; bits <= 128; bits += 96) {
+        struct poptrie *t = table_new(bits);
+        uint8_t key[16] = {0x20}, probe[16] = {0x20, 9}, far[16] = {0xdf};
+        uint64_t rebuilt;
+
+        for (unsigned i = 0; i < 200; i++) { // blocks with holes, into which the short routes show
+            key[1] = i;
+            assert_int_equal(poptrie_add(t, key, 20, 1 + i), 0);
+        }
+        probe[2] = 0xff; // in the second half of a /16
+        rebuilt = t->rebuilt;
+        key[1] = 0;
+        for (unsigned len = 0; len <= 6; len++) {
+            key[0] = len >= 3 ? 0x20 : 0;
+            assert_int_equal(poptrie_add(t, key, len, 1000 + len), 0);
+            assert_int_equal(find(t, probe), 1000 + len);
+            assert_int_equal(find(t, far), 1000);
+            must_be_sound(t);
+        }
+        for (unsigned len = 6; len > 0; len--) {
+            key[0] = len >= 3 ? 0x20 : 0;
+            assert_int_equal(poptrie_del(t, key, len), 0);
+            assert_int_equal(find(t, probe), 1000 + len - 1);
+            must_be_sound(t);
+        }
+        if (bits == 32) // IPv6 has the root in a block
+            assert_int_equal(t->rebuilt, rebuilt);
+        poptrie_free(t);
+    }
+}
+
 static void a_block_grows_from_1_to_16_bit_leaves(void **state)
 {
     struct poptrie *t = table_new(32);
@@ -138,6 +171,7 @@ int main(void)
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(every_length_of_one_address_nests),
         cmocka_unit_test(default_route_answers_what_no_other_route_does),
+        cmocka_unit_test(routes_of_up_to_6_bits_build_nothing),
         cmocka_unit_test(a_block_grows_from_1_to_16_bit_leaves),
         cmocka_unit_test(all_65535_values_are_kept_apart),
         cmocka_unit_test(bulk_lookups_of_any_count_agree),
