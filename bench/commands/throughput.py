@@ -36,6 +36,7 @@ IDEA = "RFC 2544 of a router in a process of its own: throughput, latency, loss,
 ROOT = Path(__file__).resolve().parents[2]
 QUICK_SECONDS = 0.2
 QUICK_SIZES = "64,imix"
+TESTER_NICE = -10       # where managers share its core they get about a fifth of it, and do not interrupt it at every packet
 TABLE = (Column("Test"), Column("Size"), Column("Load"), right("Mpps"), right("Gb/s"), Column("Result"))
 
 
@@ -193,7 +194,7 @@ def connected(given: argparse.Namespace, setting: device.Setting, sizes: list[fr
         under_test.start()
         device.keep_off(setting)
         tester = Tester(setting.build / "bench/tester", under_test.devargs, setting.cores[0], setting.work / "tester.log",
-                        setting.mtu + 18, under_test.enter)
+                        setting.mtu + 18, under_test.enter, TESTER_NICE)
         for side in device.SIDES if setting.both else (0,):
             file = setting.work / f"destinations-{side}.txt"
             file.write_text("\n".join(under_test.destinations(side)) + "\n")

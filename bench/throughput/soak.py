@@ -138,4 +138,4 @@ def row_of(bench: Bench, frames: Frames, given: argparse.Namespace, rate: float,
                      latency_us=in_us(worst["latency_ns"]), jitter_us=in_us(worst["jitter_ns"]), changes_per_s=changes.get("per_second"),
                      changes_failed=changes.get("failed"), answers=asking.answers if asking else 0, commands=asking.commands if asking else 0,
                      answers_failed=asking.failures if asking else 0, slowest_answer_s=round(asking.slowest_s, 3) if asking else None,
-                     reordered=r["reordered"], duplicated=r["duplicated"], corrupted=r["corrupted"])
+                     unseen=r["unseen"], reordered=r["reordered"], duplicated=r["duplicated"], corrupted=r["corrupted"])

@@ -23,7 +23,7 @@ class TesterError(Exception):
 
 class Tester:
     def __init__(self, program: Path, devargs: Sequence[str], core: int, log: Path, frame_max: int = 1518,
-                 enter: Sequence[str] = ()):
+                 enter: Sequence[str] = (), nice: int = 0):
         """`devargs`: of the two ports, a PCI address or a virtual device; `enter`: words before the command (a namespace)."""
         global _serial
         _serial += 1
@@ -32,7 +32,7 @@ class Tester:
         ports = [word for d in devargs for word in (("-a", d) if d in pci else ("--vdev", d))]
         memory = ["-m", str(MEMORY_MB if frame_max <= 2048 else MEMORY_JUMBO_MB)]
         self.proc = subprocess.Popen(
-            [*enter, *DIE_WITH_US, str(program), *(EAL_PCI if pci else EAL + memory), "--file-prefix",
+            [*enter, *DIE_WITH_US, "nice", "-n", str(nice), str(program), *(EAL_PCI if pci else EAL + memory), "--file-prefix",
              f"kb-tester-{os.getpid()}-{_serial}", "-l", str(core), *ports, "--", "--frame-max", str(max(1518, frame_max))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log.open("wb"), text=True)
         self.ready = self._answer()

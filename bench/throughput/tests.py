@@ -71,7 +71,7 @@ class Bench:
 
     def summed(self, result: dict, before: dict[str, float], patience_ms: float = 0.0) -> dict:
         each = result["directions"]
-        for name in ("sent", "received", "refused", "skipped", "duplicated", "reordered", "corrupted", "foreign"):
+        for name in ("sent", "received", "refused", "skipped", "unseen", "duplicated", "reordered", "corrupted", "foreign"):
             result[name] = sum(d[name] for d in each)
         for d in each:
             d["turned_away"] = d["refused"] if self.device.refused_is_lost else 0
@@ -188,7 +188,7 @@ def latency_at(bench: Bench, frames: Frames, load: int, rate: float) -> dict:
     worst = max(r["directions"], key=lambda d: d["latency_ns"].get("p99.9", 0))
     delay, jitter = worst["latency_ns"], worst["jitter_ns"]
     row = bench.row("latency", frames, load=load, mpps=sum(d["offered_pps"] for d in r["directions"]) / 1e6, lost=r["lost"], ratio=r["ratio"],
-                    seconds=bench.plan.seconds, latency_us=in_us(delay), jitter_us=in_us(jitter),
+                    unseen=r["unseen"], seconds=bench.plan.seconds, latency_us=in_us(delay), jitter_us=in_us(jitter),
                     pdv_us=round((delay["p99.9"] - delay["min"]) / 1000, 3) if delay["n"] else None,
                     disturbed=r["disturbed"], steps=thinned(delay.get("steps", [])))
     if delay["n"]:

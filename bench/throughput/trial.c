@@ -16,6 +16,7 @@
 #define CLOCK_BITS 16 // of a cycle's fraction: 2^48 cycles are more than a day
 #define FLOOD_BURST 32
 #define NUMBERS 0x8000u
+#define AWAY_US 50
 
 static double ns_of(uint64_t cycles)
 {
@@ -39,7 +40,7 @@ static void begin_direction(struct trial *t, unsigned from, const struct trial_s
     memset(s->lost, 0, s->cap * sizeof(*s->lost));
     s->n = s->at = 0;
     d->sent = d->refused = d->skipped = 0;
-    d->received_bytes = d->corrupted = d->foreign = 0;
+    d->received_bytes = d->corrupted = d->foreign = d->unseen = 0;
     d->quiet = d->came_at = 0;
     d->latency_before = 0;
     d->number_before = UINT64_MAX - 1; // nobody's predecessor
@@ -131,7 +132,7 @@ static void note_latency(struct direction *d, uint64_t number, uint64_t latency)
 }
 
 // Is it a test frame of this trial?
-static bool take(struct direction *d, const struct rte_mbuf *m, uint64_t now)
+static bool take(const struct trial *t, struct direction *d, const struct rte_mbuf *m, uint64_t now)
 {
     struct mark mark;
     enum frame_is is = frame_read(rte_pktmbuf_mtod(m, const uint8_t *), rte_pktmbuf_data_len(m), &mark);
@@ -149,7 +150,10 @@ static bool take(struct direction *d, const struct rte_mbuf *m, uint64_t now)
     if (!arrival_note(&d->arrival, number))
         return true;
     d->received_bytes += m->pkt_len + FRAME_FCS;
-    note_latency(d, number, now - mark.tsc);
+    if (mark.tsc < t->back_at)
+        d->unseen++;
+    else
+        note_latency(d, number, now - mark.tsc);
     return true;
 }
 
@@ -167,6 +171,18 @@ static void answer_burst(struct trial *t, unsigned p, struct rte_mbuf **m, uint1
     }
 }
 
+// After each burst received and each round of the loop.
+static void note_away(struct trial *t, uint64_t now)
+{
+    uint64_t away = now - t->polled_at;
+
+    if (away > t->away)
+        t->away = away;
+    if (away > rte_get_tsc_hz() / 1000000 * AWAY_US)
+        t->back_at = now;
+    t->polled_at = now;
+}
+
 static void receive_burst(struct trial *t, unsigned from)
 {
     struct direction *d = &t->direction[from];
@@ -177,13 +193,14 @@ static void receive_burst(struct trial *t, unsigned from)
     if (!n)
         return;
     now = rte_rdtsc();
+    note_away(t, now);
     if (d->came_at && now - d->came_at > d->quiet)
         d->quiet = now - d->came_at;
     d->came_at = now;
     for (uint16_t i = 0; i < n; i++) {
         if (i + 4 < n)
             rte_prefetch0(rte_pktmbuf_mtod(m[i + 4], void *));
-        if (!take(d, m[i], now))
+        if (!take(t, d, m[i], now))
             answer_burst(t, !from, &m[i], 1);
     }
     rte_pktmbuf_free_bulk(m, n);
@@ -205,6 +222,7 @@ static void drain(struct trial *t, unsigned wait_ms)
     do {
         uint64_t received = 0;
 
+        note_away(t, rte_rdtsc());
         for (unsigned from = 0; from < DIRECTIONS; from++) {
             receive_burst(t, from);
             received += t->direction[from].arrival.received;
@@ -294,9 +312,9 @@ static void print_direction(const struct trial *t, unsigned from, const struct t
            ", \"lost\": %" PRIu64 ", \"duplicated\": %" PRIu64 ", \"reordered\": %" PRIu64 ", \"late\": %" PRIu64,
            from, (double)d->sent / seconds, (double)a->received / seconds, d->sent, a->received, a->lost, a->duplicated,
            a->reordered, a->late);
-    printf(", \"corrupted\": %" PRIu64 ", \"foreign\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"skipped\": %" PRIu64
+    printf(", \"unseen\": %" PRIu64 ", \"corrupted\": %" PRIu64 ", \"foreign\": %" PRIu64 ", \"refused\": %" PRIu64 ", \"skipped\": %" PRIu64
            ", \"received_bytes\": %" PRIu64 ", \"quiet_ms\": %.3f, \"last_at\": %.3f",
-           d->corrupted, d->foreign, d->refused, d->skipped, d->received_bytes, ns_of(d->quiet) / 1e6,
+           d->unseen, d->corrupted, d->foreign, d->refused, d->skipped, d->received_bytes, ns_of(d->quiet) / 1e6,
            d->came_at ? ns_of(d->came_at - t->begun) / 1e9 : 0.0);
     print_lost_at(&d->slices, spec->slice_ms);
     print_histogram("latency_ns", &d->latency, spec->histogram);
@@ -354,7 +372,7 @@ static void reconnect(struct trial *t, uint64_t now)
 // Sends for `duration` cycles from `elapsed` on; returns the time then.
 static uint64_t phase(struct trial *t, const struct trial_spec *spec, uint64_t elapsed, uint64_t duration)
 {
-    uint64_t end = elapsed + duration, slice = rte_get_tsc_hz() / 1000 * spec->slice_ms, before = elapsed;
+    uint64_t end = elapsed + duration, slice = rte_get_tsc_hz() / 1000 * spec->slice_ms;
     bool more = true;
 
     while (more && elapsed < end) {
@@ -370,10 +388,8 @@ static uint64_t phase(struct trial *t, const struct trial_spec *spec, uint64_t e
             receive_burst(t, from);
             more |= spec->from[from] && d->sent + d->refused < spec->count;
         }
-        before = elapsed;
         elapsed = rte_rdtsc() - t->begun;
-        if (elapsed - before > t->away)
-            t->away = elapsed - before;
+        note_away(t, t->begun + elapsed);
         reconnect(t, t->begun + elapsed);
         if (spec->live)
             print_live(t, t->begun + elapsed);
@@ -391,6 +407,7 @@ void trial_run(struct trial *t, const struct trial_spec *spec)
     for (unsigned from = 0; from < DIRECTIONS; from++)
         begin_direction(t, from, spec);
     t->begun = rte_rdtsc();
+    t->polled_at = t->back_at = t->begun;
     t->seconds_at = t->link_at = t->begun + rte_get_tsc_hz();
     t->sending = phase(t, spec, 0, (uint64_t)(spec->seconds * hz));
     if (spec->then_seconds > 0) {

@@ -10,7 +10,8 @@
 // not sent again and takes no number.
 //
 // Latency is from just before a burst is written to just after the burst in
-// which it came was read. Jitter is the difference to the packet before it, in absolute value (RFC 3393,
+// which it came was read. Of a packet that was under way while the thread was away for more than 50 us nothing is known,
+// and it is counted as unseen instead: the tester must not measure itself. Jitter is the difference to the packet before it, in absolute value (RFC 3393,
 // for pairs with consecutive numbers).
 #ifndef BENCH_THROUGHPUT_TRIAL_H
 #define BENCH_THROUGHPUT_TRIAL_H
@@ -49,7 +50,7 @@ struct direction { // packets that go into the device at port d and are expected
     uint64_t due_at, interval; // in 2^-16 cycles after the beginning
     uint64_t received_bytes, corrupted, foreign; // bytes with FCS
     uint64_t came_at, quiet; // TSC of the last packet; longest time between two
-    uint64_t latency_before, number_before;
+    uint64_t latency_before, number_before, unseen;
     struct arrival arrival;
     struct slices slices;
     struct histogram latency, jitter;
@@ -63,6 +64,7 @@ struct trial {
     struct direction direction[DIRECTIONS];
     uint64_t begun, seconds_at, link_at; // TSC: of the beginning, the next live line, the next look at the links
     uint64_t sending, away;     // cycles: of sending; longest time between two polls
+    uint64_t polled_at, back_at; // TSC of the last poll, and of the first after an absence
 };
 
 // Runs the trial and prints its result, one line of JSON. Never fails: what goes wrong is in the numbers.
