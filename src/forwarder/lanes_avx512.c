@@ -33,11 +33,12 @@ INLINE __m512i number16(__m512i v, int k)
                                                     (int)0x80808080, (int)(0x80800000 | k << 8 | (k + 1))));
 }
 
-// First octet 1..223 but not 127 (ip4_in.c).
+// First octet 1..223 but neither 127 nor 169, which has the link-local block in it (ip4_in.c).
 INLINE __mmask8 unicast(__mmask8 k, __m512i octet)
 {
     k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(octet, ALL(1)), ALL(223));
-    return _mm512_mask_cmpneq_epu64_mask(k, octet, ALL(127));
+    k = _mm512_mask_cmpneq_epu64_mask(k, octet, ALL(127));
+    return _mm512_mask_cmpneq_epu64_mask(k, octet, ALL(169));
 }
 
 // Sum of the four 16-bit words of each lane.
@@ -142,7 +143,7 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
             p.dst = _mm512_srli_epi64(end, 16);
             k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xffffff)), ALL(LANES_IP4));
             k = _mm512_mask_cmpge_epu64_mask(k, p.len, ALL(20));
-            k = unicast(unicast(k, byte_of(ip6, 6)), byte_of(end, 2));
+            k = unicast(unicast(k, ip6, 6), end, 2);
             __mmask8 summed = _mm512_cmpeq_epu64_mask(_mm512_and_si512(flags, ALL(LANES_CKSUM)), ALL(RTE_MBUF_F_RX_IP_CKSUM_GOOD));
             if ((summed & live) != live) { // the port has not (RFC 1071)
                 __m512i sum = _mm512_add_epi64(halves(_mm512_srli_epi64(type, 16)),
@@ -154,7 +155,7 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
             p.hop = _mm512_or_si512(_mm512_srli_epi64(type, 48), _mm512_slli_epi64(ip6, 16));
             p.dst = end; // not stored: too wide
             k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xf0ffff)), ALL(LANES_IP6));
-            k = _mm512_mask_cmple_epu64_mask(k, p.len, ALL(UINT16_MAX));
+            k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(p.len, ALL(41)), ALL(UINT16_MAX - 40)); // 0: perhaps a jumbo payload
             k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(byte_of(ip6, 2), ALL(1)), ALL(0xfd));
             k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(byte_of(end, 0), ALL(1)), ALL(0xfd));
         }

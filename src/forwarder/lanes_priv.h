@@ -11,6 +11,7 @@
 #define LANES_MAC 0x0000ffffffffffffull
 #define LANES_IP4 (0x0008ull | 0x45ull << 16)     // EtherType, version and header length, as loaded
 #define LANES_IP6 (0xdd86ull | 0x60ull << 16)
+#define LANES_LINK_LOCAL4 0xfea9u                 // 169.254/16 (RFC 3927), as loaded
 #define LANES_WHOLE 128u                          // ether_in.c: HEADERS_MAX
 #define LANES_CKSUM (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_BAD)
 
