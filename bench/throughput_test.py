@@ -70,7 +70,7 @@ def test_a_disturbed_trial_that_lost_is_repeated_and_said_to_be():
 
 def test_when_every_trial_is_disturbed_the_answer_says_so():
     found, _ = found_by(Model(4e6, disturbed=range(1, 1000)), 3.9e6)
-    assert found.rate == 0 and found.unsettled > 0
+    assert found.rate == 0 and found.unsettled > 0 and found.limit == "disturbance"
 
 
 def test_a_device_faster_than_the_tester_is_limited_by_the_tester():

@@ -78,7 +78,7 @@ class Goal:
 @dataclass
 class Found:
     rate: float = 0.0           # packets/s of each direction; 0: none above FLOOR of the top
-    limit: str = "device"       # what ends it: "device" or "tester"
+    limit: str = "device"       # what ends it: "device", "tester", or "disturbance": nothing could be decided
     precision: float = 0.0      # relative; wider than asked when confirmations failed
     trials: int = 0
     confirmed: int = 0
@@ -123,7 +123,7 @@ class Search:
             else:
                 rate = min(top, low * (1 + step)) if low else high * (1 - step)
                 step = min(WIDEST_STEP, 2 * step)
-        found.rate = 0.0
+        found.rate, found.limit = 0.0, "disturbance" if found.unsettled else "device"
         return found
 
     def _confirms(self, rate: float) -> bool:

@@ -159,8 +159,12 @@ def throughput(bench: Bench, frames: Frames) -> list[dict]:
                     disturbed_trials=found.disturbed, disturbed=f"{found.unsettled} decisions" if found.unsettled else "",
                     tester_mpps=top * bench.directions / 1e6, flood_mpps=back * bench.directions / 1e6)
     bench.throughput[frames.name] = {**row, "rate": found.rate, "top": top}
-    bench.say(f"{frames.name} bytes: throughput {total / 1e6:.4g} Mpps, {row['gbps']:.4g} Gb/s, limited by the {found.limit}")
+    bench.say(f"{frames.name} bytes: throughput {total / 1e6:.4g} Mpps, {row['gbps']:.4g} Gb/s, limited by {article(found.limit)}")
     return [row]
+
+
+def article(limit: str) -> str:
+    return "disturbance: nothing could be decided" if limit == "disturbance" else f"the {limit}"
 
 
 def need_throughput(bench: Bench, frames: Frames) -> dict:
