@@ -10,6 +10,8 @@ import json
 import subprocess
 import time
 
+from kamuee.errors import DaemonError, Unreachable
+from kamuee.lab.errors import LabError
 from kamuee.lab.netns import Namespace
 from measure.context import Unavailable
 from measure.daemon import Kamueed
@@ -130,6 +132,9 @@ class RouterProgram(Program):
         router = Router(self.name, site, self.lines)
         try:
             router.run()
+        except (RuntimeError, LabError, DaemonError, Unreachable) as error:
+            router.stop()
+            raise Unavailable(str(error)) from error
         except BaseException:
             router.stop()
             raise

@@ -91,7 +91,7 @@ static int draw(const struct option *o, const struct route_table *t, bool is_ip6
             random_host(&f->prefix[random_below(f->n)], address);
         else if (is_ip6)
             address[0] = (uint8_t)(0x20 | (address[0] & 0x1f));
-        if (may_be_routed(address, is_ip6) && (!f || route_find(f, address, is_ip6 ? 128 : 32) != HOP_NONE))
+        if (may_be_routed(address, is_ip6) && (!f || of_prefixes || route_find(f, address, is_ip6 ? 128 : 32) != HOP_NONE))
             return 0;
     }
     SAY("routes=%s: %u random IPv%u addresses, and no route to any\n", o->routes, TRIES, is_ip6 ? 6 : 4);
