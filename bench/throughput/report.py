@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kamuee.render import count
-from measure import plot, report
+from measure import machine, plot, report
 
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}
 h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}table{border-collapse:collapse;font-size:13px}
@@ -109,7 +109,9 @@ def page(result: dict) -> str:
     device, plan = result["device"], result["plan"]
     lines = ["<!doctype html><html lang=en><meta charset=utf-8><title>kamuee bench throughput</title>", f"<style>{STYLE}</style>",
              f"<h1>RFC 2544: {html.escape(device['peer'])}</h1>", f"<p>Measured {result['started']}. {html.escape(result['cores'])}.</p>"]
-    if result["forced"]:
+    if result.get("failed"):
+        lines.append(f"<p><b>Ended early</b>: {html.escape(result['failed'])}</p>")
+    if result["forced"] and result["busy_percent"] > machine.BUSY_PERCENT:
         lines.append(f"<p><b>Measured on a busy machine</b> (--force): {result['busy_percent']} % of its cores were in use before.</p>")
     lines += ["<h2>Results</h2>"] + table(HEADINGS, map(cells, result["rows"]))
     lines.append(f"<p class=note>Trials of {plan['seconds']:g} s (RFC 2544 wants 60). A packet that the device's receive ring had no room for is "
