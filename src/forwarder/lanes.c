@@ -9,9 +9,13 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-// By its first octet a unicast address that may be forwarded (ip4_in.c). All of 169/8 is looked at one by one,
-// for the link-local block in it. 0 or 1, for use with &.
-static const uint8_t octet_unicast[256] = {[1 ... 126] = 1, [128 ... 168] = 1, [170 ... 223] = 1};
+// First octet 1..223 but not 127, and not of this link (ip4_in.c). 0 or 1, for use with &.
+INLINE unsigned is_unicast(uint32_t addr)
+{
+    uint8_t o = (uint8_t)addr;
+
+    return ((uint8_t)(o - 1) < 223) & (o != 127) & ((uint16_t)addr != LANES_LINK_LOCAL4);
+}
 
 // Sum of a 20-byte header given as its words; 0xffff when the checksum is right (RFC 1071).
 INLINE uint32_t header_sum(uint64_t w0, uint64_t w8, uint32_t w16)
@@ -52,7 +56,7 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         if (family == IP4) {
             uint32_t dst = load32(ip + 16);
             len = rte_bswap16((uint16_t)(w0 >> 16));
-            ok &= (type == LANES_IP4) & (len >= IP4_HDR) & octet_unicast[(uint8_t)(w8 >> 32)] & octet_unicast[(uint8_t)dst];
+            ok &= (type == LANES_IP4) & (len >= IP4_HDR) & is_unicast((uint32_t)(w8 >> 32)) & is_unicast(dst);
             if (unlikely((m->ol_flags & LANES_CKSUM) != RTE_MBUF_F_RX_IP_CKSUM_GOOD))
                 ok &= header_sum(w0, w8, dst) == 0xffff;
             b->hop[at] = (uint32_t)w8;

@@ -33,12 +33,14 @@ INLINE __m512i number16(__m512i v, int k)
                                                     (int)0x80808080, (int)(0x80800000 | k << 8 | (k + 1))));
 }
 
-// First octet 1..223 but neither 127 nor 169, which has the link-local block in it (ip4_in.c).
-INLINE __mmask8 unicast(__mmask8 k, __m512i octet)
+// The address that begins at byte `at` of each lane: as is_unicast in lanes.c.
+INLINE __mmask8 unicast(__mmask8 k, __m512i v, int at)
 {
+    __m512i octet = byte_of(v, at), two = _mm512_and_si512(_mm512_srli_epi64(v, (unsigned)at * 8), ALL(0xffff));
+
+    k = _mm512_mask_cmpneq_epu64_mask(k, two, ALL(LANES_LINK_LOCAL4));
     k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(octet, ALL(1)), ALL(223));
-    k = _mm512_mask_cmpneq_epu64_mask(k, octet, ALL(127));
-    return _mm512_mask_cmpneq_epu64_mask(k, octet, ALL(169));
+    return _mm512_mask_cmpneq_epu64_mask(k, octet, ALL(127));
 }
 
 // Sum of the four 16-bit words of each lane.
