@@ -344,7 +344,7 @@ def test_a_disturbed_case_is_measured_once_more_and_then_given_up(monkeypatch):
 def test_a_case_that_quick_has_no_time_for_is_left_out():
     say = forward.Voice()
     say.begun -= 40
-    say.longest = 20
+    say.longest["full"] = 20
     given = forward.parser().parse_args(["--quick"])
     assert forward.measured(Given(), CASES["mix"], given, say, failed := []) == [] and failed == []
 

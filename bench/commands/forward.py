@@ -28,8 +28,8 @@ IDEA = "packets/s of one core, full table and others, verified, against testpmd,
 TABLE = (Column("Case"), Column("Program"),
          *map(right, ("Mpps", "Min", "Max", "Cycles", "Net", "Floor", "Ratio", "Bad")))
 QUICK = ("ipv4-full", "ipv4-default4", "ipv6-full", "ipv4-flow")
-QUICK_S = 45.0               # after so much time --quick begins no case that would not be over by then
-TRIES = 2                    # of a case that was disturbed
+QUICK_S, EXPECTED_S = 45.0, 8.0      # --quick begins no case that would not be over by then; so much for one of a new kind
+TRIES = 2                            # of a case that was disturbed
 PAUSE_S = 3.0
 
 
@@ -91,7 +91,7 @@ def main(argv: list[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("kamuee bench forward: stopped by SIGTERM"))
     try:
         return run(given)
-    except (Unavailable, Disturbed, LabError, plot.NoPlot) as error:
+    except (Unavailable, Disturbed, LabError, RuntimeError, plot.NoPlot) as error:
         more = "\nwait, or measure anyway with --force" if isinstance(error, Disturbed) else ""
         print(f"kamuee bench forward: {error}{more}", file=sys.stderr)
         return 1
@@ -121,7 +121,7 @@ class Voice:
 
     def __init__(self):
         self.begun = time.monotonic()
-        self.longest = 0.0      # seconds of a case so far
+        self.longest: dict[str, float] = {}      # seconds of a case so far, by its table
 
     def passed(self) -> float:
         return time.monotonic() - self.begun
@@ -142,7 +142,7 @@ def wanted(given: argparse.Namespace) -> Iterable[Case]:
 def measured(bench: Bench, case: Case, given: argparse.Namespace, say: Voice, failed: list[str]) -> list[Rate]:
     """The case's rates; none, and a sentence in `failed`, where it could not be measured."""
     begun = say.passed()
-    if given.quick and begun + say.longest > QUICK_S:
+    if given.quick and begun + say.longest.get(case.table, EXPECTED_S) > QUICK_S:
         say(f"{title(case)}: left out, --quick would take too long")
         return []
     programs = [kamueed(*(f"set {line}" for line in given.lines))]
@@ -158,7 +158,7 @@ def measured(bench: Bench, case: Case, given: argparse.Namespace, say: Voice, fa
         failed.append(f"{title(case)}: {error}")
         return []
     finally:
-        say.longest = max(say.longest, say.passed() - begun)
+        say.longest[case.table] = max(say.longest.get(case.table, 0.0), say.passed() - begun)
 
 
 def attempts(bench: Bench, programs: Sequence[Program], case: Case, seconds: float, given: argparse.Namespace,
