@@ -339,10 +339,19 @@ class External(Device):
 PEERS = {kind.name: kind for kind in (KamueedDevice, TestpmdDevice, LinuxDevice, Cable, External)}
 
 
+def siblings(core: int) -> set[int]:
+    """The hardware threads of the core that this one is a thread of."""
+    text = machine.read(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list", str(core))
+    ends = [part.split("-") for part in text.split(",")]
+    return {cpu for end in ends for cpu in range(int(end[0]), int(end[-1]) + 1)}
+
+
 def cores() -> tuple[int, int]:
-    """(tester's, device's): the device has the last one, farthest from interrupts, the tester the one before."""
-    allowed = sorted(os.sched_getaffinity(0))
-    return (allowed[-2] if len(allowed) > 1 else allowed[0]), machine.last_core()
+    """(tester's, device's): the device has the last one, farthest from interrupts, the tester the last that is another core."""
+    last = machine.last_core()
+    allowed = sorted(os.sched_getaffinity(0) - {last})
+    others = [core for core in allowed if core not in siblings(last)] or allowed or [last]
+    return others[-1], last
 
 
 def keep_off(setting: Setting) -> None:
@@ -358,7 +367,8 @@ def describe(setting: Setting) -> str:
     allowed = sorted(setting.allowed)
     if tester == device:
         return f"one core: tester and device share core {device}; the numbers say little"
+    one = " (two threads of one core: they slow each other down)" if tester in siblings(device) else ""
     rest = [core for core in allowed if core not in (tester, device)]
     managers = f"managers and everything else on core {', '.join(map(str, rest))}" if rest else \
         f"managers and everything else share the tester's core {tester}, because there are only two"
-    return f"tester on core {tester}, device on core {device}, {managers}"
+    return f"tester on core {tester}, device on core {device}{one}, {managers}"
