@@ -52,6 +52,7 @@ DEVARGS_MAX = 255                             # characters
 ROUTE_BYTES = 800                             # of a route in the kernel, the RIB and the FIB together: measured, rounded up
 MEMORY_SHARE = 0.7
 START_TRIES, NO_MEMORY = 3, "Cannot init memory"
+SCHEDSTAT = Path("/proc/self/schedstat")      # not in every kernel
 HUGE = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 
 
@@ -212,7 +213,7 @@ class Run:
 
     def must_be_there(self) -> None:
         """What is measured has to be what runs on the measured core."""
-        if self.busy < BUSY_SHARE:
+        if self.busy < BUSY_SHARE and SCHEDSTAT.exists():
             core = self.live.site.cores[0]
             raise Unavailable(f"{self.live.name}: no thread of it is pinned to core {core}, where it is measured, and polls; a "
                               "program that forwards on its main lcore takes {eal-main} instead of {eal}")
@@ -252,7 +253,7 @@ class Run:
             after = pages.drain()
             pages.order(verify=False)
         gone = {name: after[name] - before[name] for name in after}
-        faults = {name: gone[name] for name in FAULTS} | {"lost": gone["rx"] - gone["tx"] + gone["foreign"]}
+        faults = {name: gone[name] for name in FAULTS} | {"lost": max(0, gone["rx"] - gone["tx"] + gone["foreign"])}
         return Verdict(gone["verified"], {name: n for name, n in faults.items() if n})
 
     def stop(self) -> None:
