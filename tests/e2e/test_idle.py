@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Idle forwarders: they sleep until a packet wakes them, and nothing is lost when many come at once."""
+import os
+import subprocess
+import sys
 import time
 
 import pytest
 
 from kamuee.lab import measure
-from support import assert_no_loss, assert_reaches, eventually, received, receiver, send
+from support import STREAM, assert_no_loss, assert_reaches, eventually, received, receiver, send
 
 LINE = """
 nodes:
@@ -44,15 +47,18 @@ def sleeping(lab, request):
     measure.client(lab["r"]).call("configure", line=["delete forwarding idle"])
 
 
-def polls(lab) -> list[int]:
-    threads = measure.client(lab["r"]).entries("thread")
-    return [thread["statistics"]["polls"] for thread in threads if thread["role"] == "forwarder"]
+def look(lab) -> list[tuple[bool, int]]:
+    """Of each forwarder: whether it slept until woken for the time of a look, and how many packets it received."""
+    def counters() -> list[dict]:
+        return [thread["statistics"] for thread in measure.client(lab["r"]).entries("thread") if thread["role"] == "forwarder"]
+    before = counters()
+    time.sleep(LOOK_S)
+    return [(now["polls"] - was["polls"] <= POLLS_ASLEEP, now["rx-packets"] - was["rx-packets"])
+            for was, now in zip(before, counters(), strict=True)]
 
 
 def are_asleep(lab) -> bool:
-    before = polls(lab)
-    time.sleep(LOOK_S)
-    return all(after - was <= POLLS_ASLEEP for was, after in zip(before, polls(lab), strict=True))
+    return all(asleep for asleep, _ in look(lab))
 
 
 def until_asleep(lab) -> None:
@@ -84,3 +90,33 @@ def test_in_performance_mode_nobody_sleeps(lab):
     measure.client(lab["r"]).call("configure", line=["set forwarding idle performance"])
     eventually(lambda: not are_asleep(lab), 60, "forwarders poll")
     measure.client(lab["r"]).call("configure", line=["delete forwarding idle"])
+
+
+@pytest.fixture
+def two_forwarders(lab):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("two forwarders need two cores")
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    threads = [f"set thread {core} forwarder port {port} rx-queue {queue}"
+               for queue, core in enumerate(cores) for port in ("p0", "p1")]
+    queues = [f"set port {port} {kind}-queues 2" for port in ("p0", "p1") for kind in ("rx", "tx")]
+    measure.client(lab["r"]).call("configure", line=queues + threads)
+    assert_reaches(lab["h1"], "10.2.0.2")
+    yield lab
+    measure.client(lab["r"]).call("configure", line=[f"delete thread {core}" for core in cores]
+                                  + [line.replace("set", "delete").removesuffix(" 2") for line in queues])
+
+
+def test_a_queue_wakes_its_own_forwarder_and_no_other(two_forwarders):
+    until_asleep(two_forwarders)
+    receiving = receiver(two_forwarders["h2"])         # or the answers "port unreachable" would wake the other one
+    stream = two_forwarders["h1"].popen([sys.executable, str(STREAM), "send", "7000", "3000", "1", "50", "64", "10.2.0.2"],
+                                        stdout=subprocess.DEVNULL)
+
+    def one_works_and_one_sleeps() -> bool:
+        found = look(two_forwarders)
+        return sorted(asleep for asleep, _ in found) == [False, True] and all((n > 0) != asleep for asleep, n in found)
+    eventually(one_works_and_one_sleeps, 50, "the flow wakes one forwarder, and the other sleeps on")
+    stream.kill()
+    stream.wait()
+    received(receiving, 1)
