@@ -54,11 +54,11 @@ static void *sleep_and_take(void *arg)
 {
     bool *lost = arg;
 
-    while (taken < HANDED && !*lost) {
+    while (taken < HANDED && !__atomic_load_n(lost, __ATOMIC_RELAXED)) {
         struct pollfd p = {.fd = waker.fd, .events = POLLIN};
         waker_prepare(&waker);
         if (__atomic_load_n(&given, __ATOMIC_RELAXED) == taken)
-            *lost = poll(&p, 1, LOST_MS) == 0;
+            __atomic_store_n(lost, poll(&p, 1, LOST_MS) == 0, __ATOMIC_RELAXED);
         waker_done(&waker);
         __atomic_store_n(&taken, __atomic_load_n(&given, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
     }

@@ -23,6 +23,7 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "manager/netns.h"
+#include "manager/rib_iface.h"
 #include "manager/rib_manager.h"
 #include "manager/tap.h"
 #include "manager/tap_going.h"
@@ -68,9 +69,12 @@ static void taps_remember(void)
     vec_free(&list);
 }
 
+static void kernel_event(const struct iface_kernel_event *e);
+
 int iface_manager_init(const char *path)
 {
     thread_must_be(ROLE_CONTROL);
+    rib_iface_set_event(kernel_event);
     own = calloc(IFACE_MAX, sizeof *own);
     state_path = path ? strdup(path) : NULL;
     if (!own || (path && !state_path))
@@ -428,7 +432,7 @@ static void make_again(struct iface *i)
         rib_manager_iface_add(i->id);
 }
 
-void iface_manager_kernel_event(const struct iface_kernel_event *e)
+static void kernel_event(const struct iface_kernel_event *e)
 {
     struct iface *i = iface_find_ifindex(e->vr, e->ifindex);
 

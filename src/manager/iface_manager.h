@@ -22,14 +22,6 @@ void iface_manager_port_link(uint16_t port, bool up);     // carrier of the port
 void iface_manager_port_mac(uint16_t port, const uint8_t mac[6]);
 void iface_manager_port_moved(uint16_t from, uint16_t to); // the device has another id now; it is in no plan
 
-// From rib_manager by mailbox: what the operator did to the TAP with iproute2.
-struct iface_kernel_event {
-    uint16_t vr;
-    int ifindex;
-    bool admin_up, gone;
-    uint32_t mtu;
-};
-void iface_manager_kernel_event(const struct iface_kernel_event *e);
 
 // `state_path`: file in which the TAPs are remembered over the end of the process, or NULL.
 int iface_manager_init(const char *state_path);

@@ -140,7 +140,7 @@ static int removal_interrupt(uint16_t id, enum rte_eth_event_type type, void *ar
 
 // --- starting and stopping ---
 
-static int start(struct managed_port *p, char *err, size_t err_size)
+static int start_device(struct managed_port *p, char *err, size_t err_size)
 {
     if (!p->open) {
         snprintf(err, err_size, "port %s has lost its device: configure it again", p->wish.name);
@@ -175,7 +175,7 @@ int port_manager_start(const char *name, char *err, size_t err_size)
 
     if (!p)
         return -ENOENT;
-    int r = p->started ? 0 : start(p, err, err_size);
+    int r = p->started ? 0 : start_device(p, err, err_size);
     if (!r)
         p->wish.enabled = p->device.config.enabled = true;
     return r;
@@ -265,7 +265,7 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
              cfg->name, p->device.id, p->device.driver, p->device.config.mtu, p->device.rss_hf,
              p->device.rx_offloads, p->device.tx_offloads);
     if (cfg->enabled)
-        r = start(p, err, err_size);
+        r = start_device(p, err, err_size);
     if (!r)
         return 0;
     ports.n--;
@@ -336,7 +336,7 @@ static int reopen(struct managed_port *p, const struct port_config *cfg, char *e
     if (memcmp(mac, p->device.config.mac, sizeof mac))
         iface_manager_port_mac(p->device.id, p->device.config.mac);
     if (was_started) {
-        int s = start(p, again, sizeof again);
+        int s = start_device(p, again, sizeof again);
         if (s && !r)
             snprintf(err, err_size, "%s", again);
         r = r ? r : s;
@@ -491,14 +491,6 @@ unsigned port_manager_list(char (*name)[16], unsigned max)
     return n;
 }
 
-int port_manager_rx_fd(uint16_t id, uint16_t queue)
-{
-    vec_foreach(&ports, p)
-        if ((*p)->open && (*p)->device.id == id)
-            return netdev_rx_fd(&(*p)->device.netdev, queue);
-    return -1;
-}
-
 int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value), void *ctx)
 {
     struct managed_port *p = find(name);
@@ -521,9 +513,18 @@ int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat
 
 // --- life ---
 
+static int rx_fd(uint16_t id, uint16_t queue)
+{
+    vec_foreach(&ports, p)
+        if ((*p)->open && (*p)->device.id == id)
+            return netdev_rx_fd(&(*p)->device.netdev, queue);
+    return -1;
+}
+
 int port_manager_init(void)
 {
     thread_must_be(ROLE_CONTROL);
+    thread_manager_set_rx_fd(rx_fd);
     atomic_store(&poll_running, true);
     return rte_eal_alarm_set(LINK_POLL_US, link_alarm, NULL);
 }

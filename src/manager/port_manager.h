@@ -48,8 +48,6 @@ struct port_state {
 };
 int port_manager_state(const char *name, struct port_state *s); // 0 or -ENOENT
 unsigned port_manager_list(char (*name)[16], unsigned max);     // attached ports in order of attachment
-// What becomes readable when the receive queue of device `id` has a packet: -1 where only polling tells.
-int port_manager_rx_fd(uint16_t id, uint16_t queue);
 // Names and values of the device's extended statistics.
 int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value), void *ctx);
 

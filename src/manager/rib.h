@@ -11,9 +11,9 @@
 // a prefix. A path is shared by all routes that lead the same way and lists
 // them, so "everything through this interface or next-hop object" is a list
 // and not a search. All of it belongs to rib_manager's thread; the files are
-// rib.c (lists), rib_path.c (paths), rib_fib.c (best route into the FIB),
+// rib_index.c (numbers), rib_list.c (lists), rib_path.c (paths), rib_fib.c (best route into the FIB),
 // rib_event.c (what an event means), rib_link.c (what the kernel does silently),
-// rib_sync.c (dumps).
+// rib_want.c and rib_sync.c (dumps).
 #ifndef MANAGER_RIB_H
 #define MANAGER_RIB_H
 
@@ -183,7 +183,14 @@ static inline struct fib *rib_fib(const struct rib_vr *v, uint8_t family)
     return family == IP4 ? vr_get(v->id)->fib4 : vr_get(v->id)->fib6;
 }
 
-// --- rib.c: lists of candidates ---
+// --- rib_index.c: by number ---
+struct rib_vr *rib_vr_find(uint16_t id);
+void rib_vr_set(uint16_t id, struct rib_vr *v); // NULL: it is gone
+struct rib_link *rib_link_find(const struct rib_vr *v, int ifindex);
+struct rib_link *rib_link_get(struct rib_vr *v, int ifindex); // found or made (unknown yet)
+void rib_link_free_unused(struct rib_vr *v, bool all); // those the kernel no longer has; at the end, all
+
+// --- rib_list.c: lists of candidates ---
 void rib_init(struct rib *r, uint8_t family);
 void rib_fini(struct rib *r);
 // Makes a route behind `prev` (0 = first) of the node's list; it is not looked at yet.
@@ -211,6 +218,7 @@ uint32_t rib_path_nexthop(const struct rib_path *p);   // for the FIB; 0 = nothi
 bool rib_path_is_connected(const struct rib_path *p, int ifindex); // leads onto that link without a gateway
 void rib_path_dirty(struct rib_vr *v, struct rib_path *p);   // its next hop or usability changed
 void rib_path_condemn(struct rib_vr *v, struct rib_path *p); // the kernel has deleted its routes
+void rib_link_rehop(struct rib_vr *v, int ifindex); // what leads through it is resolved again; 0 = everything
 bool rib_path_work(struct rib_vr *v, unsigned budget);       // looks at up to `budget` prefixes; true = more to do
 void rib_path_fini(struct rib_vr *v);
 
@@ -232,16 +240,12 @@ void rib_row_route(struct rib_vr *v, const struct netlink_route *m); // a row of
 bool rib_wants(struct rib_vr *v, const struct netlink_route *m);     // ours to keep
 
 // --- rib_link.c: links, addresses, next-hop objects; the kernel's silent deletes ---
-struct rib_link *rib_link_find(const struct rib_vr *v, int ifindex);
-struct rib_link *rib_link_get(struct rib_vr *v, int ifindex); // found or made (unknown yet)
-void rib_link_free_unused(struct rib_vr *v, bool all); // those the kernel no longer has; at the end, all
 void rib_event_link(struct rib_vr *v, const struct netlink_event *e);
 void rib_event_addr(struct rib_vr *v, const struct netlink_event *e);
 void rib_event_netconf(struct rib_vr *v, const struct netlink_netconf *m);
 void rib_event_rule(struct rib_vr *v, const struct netlink_event *e);
 void rib_event_nexthop(struct rib_vr *v, const struct netlink_event *e);
 void rib_link_gone(struct rib_vr *v, struct rib_link *l);
-void rib_link_rehop(struct rib_vr *v, int ifindex); // what leads through it is resolved again; 0 = everything
 void rib_link_sweep_addr(struct rib_vr *v);         // end of an address dump
 
 // --- rib_iface.c: our interfaces among the links ---
@@ -250,23 +254,24 @@ void rib_iface_unbind(struct rib_vr *v, uint16_t iface);
 void rib_iface_addresses(struct rib_vr *v, const struct rib_link *l); // writes the addresses of ICMP errors
 void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone); // to control
 
-// --- rib_sync.c: dumps ---
+// --- rib_want.c: what the next dump is to show ---
 void rib_sync_want(struct rib_vr *v, uint32_t stages, uint64_t delay_ns);
+void rib_sync_touch(struct rib_vr *v, const struct prefix *p);   // an event changed it
+void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how); // a dump says something else than we had
+bool rib_sync_is_touched(const struct rib_vr *v, const struct prefix *p);
+
+// --- rib_sync.c: dumps ---
 void rib_sync_step(struct rib_vr *v, bool drained); // between batches: begins, sweeps, ends
 void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h);
 void rib_sync_overrun(struct rib_vr *v);
 bool rib_sync_is_due(const struct rib_vr *v, uint64_t now_ns); // rib_sync_step has something to begin or end
 void rib_sync_watch(struct rib_vr *v, uint64_t now_ns); // every few ms: asks again for a dump that has fallen silent
-void rib_sync_touch(struct rib_vr *v, const struct prefix *p);   // an event changed it
-void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how); // a dump says something else than we had
-bool rib_sync_is_touched(const struct rib_vr *v, const struct prefix *p);
 static inline bool rib_sync_running(const struct rib_vr *v)
 {
     return v->sync.stage >= 0;
 }
 
 // --- rib_vr.c: life ---
-struct rib_vr *rib_vr_find(uint16_t id);
 struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table); // NULL with errno
 void rib_vr_free(struct rib_vr *v);
 // One turn: reads events, at most some milliseconds' worth, does what waits, commits. True = call again soon.

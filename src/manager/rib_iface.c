@@ -6,11 +6,12 @@
 // resolved again each time. The other direction: what the operator does to the
 // TAP with iproute2 (up, down, MTU, deletion) is reported to control, and the
 // primary addresses are written to table/iface.h for ICMP errors.
+#include "manager/rib_iface.h"
+
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
 #include "core/mailbox.h"
-#include "manager/iface_manager.h"
 #include "manager/neigh_manager.h"
 #include "manager/rib.h"
 #include "table/iface.h"
@@ -120,9 +121,17 @@ void rib_iface_addresses(struct rib_vr *v, const struct rib_link *l)
     write_addr6(i->addr6_ll, primary(l, IP6, RT_SCOPE_LINK));
 }
 
+static void (*on_event)(const struct iface_kernel_event *e);
+
+void rib_iface_set_event(void (*fn)(const struct iface_kernel_event *e))
+{
+    on_event = fn;
+}
+
 static void report(void *arg)
 {
-    iface_manager_kernel_event(arg);
+    if (on_event)
+        on_event(arg);
     free(arg);
 }
 

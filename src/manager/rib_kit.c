@@ -29,7 +29,7 @@
 #include "core/mailbox.h"
 #include "core/rcu.h"
 #include "core/thread.h"
-#include "manager/iface_manager.h"
+#include "manager/rib_iface.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
@@ -44,7 +44,7 @@ static struct vr *vr; // asked about
 static sem_t stalled, stall_end; // rib_manager stands still; it may go on
 
 // Control's end of what rib_manager reports: in the daemon, iface_manager.c.
-void iface_manager_kernel_event(const struct iface_kernel_event *e)
+static void count_event(const struct iface_kernel_event *e)
 {
     kit_reports++;
     kit_gone += e->gone;
@@ -87,6 +87,7 @@ void kit_init(void)
     bug_on(counter_init() || iface_table_init() || nexthop_table_init() || vr_table_init() || plan_init());
     sem_init(&stalled, 0, 0);
     sem_init(&stall_end, 0, 0);
+    rib_iface_set_event(count_event);
     loop = event_base_new();
     bug_on(!loop || mailbox_open(loop));
 }

@@ -23,41 +23,6 @@
 
 #define VERIFY_DELAY_NS (100 * NS_PER_MS)
 
-struct rib_link *rib_link_find(const struct rib_vr *v, int ifindex)
-{
-    return ifindex > 0 ? map_find(&v->link, (uint32_t)ifindex) : NULL;
-}
-
-struct rib_link *rib_link_get(struct rib_vr *v, int ifindex)
-{
-    struct rib_link *l = rib_link_find(v, ifindex);
-
-    if (l || ifindex <= 0)
-        return l;
-    l = calloc(1, sizeof *l);
-    bug_on(!l);
-    l->ifindex = ifindex;
-    LIST_INIT(&l->neighs);
-    map_set(&v->link, (uint32_t)ifindex, l);
-    return l;
-}
-
-void rib_link_free_unused(struct rib_vr *v, bool all)
-{
-    VEC(struct rib_link *) unused = {0};
-    struct rib_link *l;
-
-    map_each(&v->link, l)
-        if (all || (!l->known && !l->iface && LIST_EMPTY(&l->neighs)))
-            *vec_push(&unused) = l;
-    vec_foreach(&unused, u) {
-        map_del(&v->link, (uint32_t)(*u)->ifindex);
-        vec_free(&(*u)->addr);
-        free(*u);
-    }
-    vec_free(&unused);
-}
-
 enum loss { LOSS_DOWN, LOSS_ADDRESS, LOSS_GONE };
 
 // Not hop_is_dead(): a leg without carrier may be left out, but does not count as dead here.
@@ -110,17 +75,6 @@ static void set_lost(struct rib_vr *v, int ifindex, bool lost)
                 any = true;
             }
         if (any && hop_set_resolve(v, &p->own))
-            rib_path_dirty(v, p);
-    }
-}
-
-void rib_link_rehop(struct rib_vr *v, int ifindex)
-{
-    nexthop_object_resolve(v, ifindex);
-    for (uint32_t id = 1; id < v->path.n; id++) {
-        struct rib_path *p = rib_path_at(v, id);
-
-        if (p && (!ifindex || hop_set_uses(&p->own, ifindex)) && hop_set_resolve(v, &p->own))
             rib_path_dirty(v, p);
     }
 }

@@ -269,6 +269,17 @@ bool rib_path_work(struct rib_vr *v, unsigned budget)
     return v->dirty.n > 0;
 }
 
+void rib_link_rehop(struct rib_vr *v, int ifindex)
+{
+    nexthop_object_resolve(v, ifindex);
+    for (uint32_t id = 1; id < v->path.n; id++) {
+        struct rib_path *p = rib_path_at(v, id);
+
+        if (p && (!ifindex || hop_set_uses(&p->own, ifindex)) && hop_set_resolve(v, &p->own))
+            rib_path_dirty(v, p);
+    }
+}
+
 void rib_path_fini(struct rib_vr *v)
 {
     for (uint32_t id = 1; id < v->path.n; id++) {

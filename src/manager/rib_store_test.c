@@ -15,7 +15,6 @@
 
 #include "core/rcu.h"
 #include "core/thread.h"
-#include "manager/iface_manager.h"
 #include "manager/neigh_manager.h"
 #include "manager/rib.h"
 #include "table/counter.h"
@@ -40,10 +39,6 @@ static struct {
 static struct rib_vr *v;
 static struct vr *vr;
 static unsigned seed;
-
-void iface_manager_kernel_event(const struct iface_kernel_event *e)
-{
-}
 
 static unsigned pick(unsigned n)
 {

@@ -28,7 +28,6 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "manager/neigh_manager.h"
 #include "manager/rib.h"
 #include "table/fib.h"
@@ -53,54 +52,6 @@ static const struct {
     [RIB_STAGE_ROUTE4] = {RTM_GETROUTE, AF_INET},
     [RIB_STAGE_ROUTE6] = {RTM_GETROUTE, AF_INET6},
 };
-
-static uint32_t key_of(const struct prefix *p)
-{
-    return (uint32_t)hash_bytes(p->b, 16, (uint64_t)p->family << 8 | p->len) | 1;
-}
-
-static bool is_listening(const struct rib_vr *v)
-{
-    return v->sync.stage >= 0 || v->sync.ending;
-}
-
-void rib_sync_touch(struct rib_vr *v, const struct prefix *p)
-{
-    if (!is_listening(v))
-        return;
-    if (v->sync.stage == RIB_STAGE_ROUTE6 && p->family == IP6)
-        v->sync.stirred = true;
-    map_del(&v->sync.diverged, key_of(p));
-    map_set(&v->sync.touched, key_of(p), v);
-}
-
-bool rib_sync_is_touched(const struct rib_vr *v, const struct prefix *p)
-{
-    return v->sync.touched.n && map_find(&v->sync.touched, key_of(p));
-}
-
-void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how)
-{
-    char text[PREFIX_TEXT_MAX];
-
-    if (!v->synced)
-        return;
-    map_set(&v->sync.diverged, key_of(p), v);
-    if (log_get_level() >= LOG_LEVEL_DEBUG)
-        log_debug("rib: dump differs: vr=%u prefix=%s route=%s", v->id, prefix_format(p, text), how);
-}
-
-void rib_sync_want(struct rib_vr *v, uint32_t stages, uint64_t delay_ns)
-{
-    struct rib_sync *s = &v->sync;
-    uint64_t at = clock_now_ns() + delay_ns, rest = s->begin_ns + s->took_ns * 11;
-
-    if (delay_ns && at < rest)
-        at = rest;
-    if (!s->want || at < s->want_at_ns)
-        s->want_at_ns = at;
-    s->want |= stages;
-}
 
 void rib_sync_overrun(struct rib_vr *v)
 {

@@ -16,13 +16,7 @@
 #define TURN_NS (4 * NS_PER_MS)
 #define TURN_PREFIXES 4096 // second looks per turn
 
-static struct rib_vr *list[VR_MAX];
 size_t rib_receive_bytes = NETLINK_RECEIVE_DEFAULT;
-
-struct rib_vr *rib_vr_find(uint16_t id)
-{
-    return id < VR_MAX ? list[id] : NULL;
-}
 
 struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
 {
@@ -44,7 +38,7 @@ struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
         goto fail_events;
     rib_init(&v->rib[0], IP4);
     rib_init(&v->rib[1], IP6);
-    list[id] = v;
+    rib_vr_set(id, v);
     rib_sync_want(v, RIB_STAGES_ALL, 0);
     return v;
 fail_events:
@@ -68,7 +62,7 @@ void rib_vr_free(struct rib_vr *v)
 {
     struct rib_link *l;
 
-    list[v->id] = NULL;
+    rib_vr_set(v->id, NULL);
     netlink_close(&v->events);
     netlink_close(&v->requests);
     v->rib[0].deferred = v->rib[1].deferred = true; // nothing more goes to the FIB

@@ -24,7 +24,6 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "manager/plan_compute.h"
-#include "manager/port_manager.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/port.h"
@@ -106,12 +105,19 @@ static void plan_free(struct rcu_retired *r)
     free(r); // `retired` is the first member
 }
 
+static int (*rx_fd)(uint16_t port, uint16_t queue);
+
+void thread_manager_set_rx_fd(int (*fn)(uint16_t port, uint16_t queue))
+{
+    rx_fd = fn;
+}
+
 // What a forwarder can sleep on instead of polling, for as many of its queues as have it.
 static void find_wait_fds(struct plan *plan)
 {
     plan->n_wait = 0;
     for (unsigned i = 0; i < plan->n_rx; i++) {
-        int fd = port_manager_rx_fd(plan->rx[i].port, plan->rx[i].queue);
+        int fd = rx_fd ? rx_fd(plan->rx[i].port, plan->rx[i].queue) : -1;
         if (fd >= 0)
             plan->wait_fd[plan->n_wait++] = fd;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib.c - lists of candidate routes under their prefixes
+// rib_list.c - lists of candidate routes under their prefixes
 //
 // A node's list is in the kernel's order: the local table's routes, then by
 // metric, equal metrics as the kernel appended, prepended or replaced them;
