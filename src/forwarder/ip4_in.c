@@ -3,8 +3,9 @@
 //
 //   in     IPv4 packets that ether_in did not find plain, headers in the first segment
 //   out    survivors in the same order; len[], dst4[] set; destination is unicast, source can be one
-//   exits  PUNT (limited broadcast, link-local and control multicast), IP4_TRUNCATED, IP4_VERSION, IP4_CHECKSUM,
-//          IP4_MARTIAN_SRC, IP4_MARTIAN_DST, IP4_MULTICAST
+//          packets from or to link-local addresses move to f->local4: delivered here or dropped
+//   exits  PUNT (limited broadcast, link-local and control multicast, router alert), IP4_TRUNCATED, IP4_VERSION,
+//          IP4_CHECKSUM, IP4_MARTIAN_SRC, IP4_MARTIAN_DST, IP4_MULTICAST, those of ip4_options.c
 //
 // RFC 1812 5.2.2 asks for five checks (length of the frame, version, header
 // length, total length, checksum), 5.3.7 for the martians. Packet by packet: these are the
@@ -18,6 +19,12 @@
 static bool octet_is_unicast(uint8_t o)
 {
     return (uint8_t)(o - 1) < 223 && o != 127;
+}
+
+// 169.254/16 (RFC 3927).
+static bool is_link_local(const uint8_t *a)
+{
+    return a[0] == 169 && a[1] == 254;
 }
 
 // Where a packet to a group goes: up when it concerns this link or the routing protocols.
@@ -71,11 +78,22 @@ static bool look(struct forwarder *f, struct burst *b, unsigned i)
 
     if (why == DROP_NONE)
         why = check_addresses(ip, &up);
-    if (why != DROP_NONE)
+    if (why == DROP_NONE && (ip[0] & 15) > 5)
+        why = ip4_options(f, b, i, &up);
+    if (why != DROP_NONE) {
         packet_drop(f, b->pkt[i], b->iface[i], why);
-    else if (up)
+        return false;
+    }
+    if (up) {
         punt_ip4(f, b->pkt[i], ip, b->iface[i]);
-    return why == DROP_NONE && !up;
+        return false;
+    }
+    if (!(is_link_local(ip + 12) || is_link_local(ip + 16)) || b->kind == BURST_LOCAL)
+        return true;
+    unsigned k = burst_add(&f->local4, b->pkt[i], b->ip[i], b->iface[i]);
+    f->local4.len[k] = b->len[i];
+    f->local4.why[k] = DROP_IP4_LINK_LOCAL;
+    return false;
 }
 
 void ip4_in(struct forwarder *f, struct burst *b)

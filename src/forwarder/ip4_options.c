@@ -125,5 +125,6 @@ enum drop_reason ip4_options(struct forwarder *f, struct burst *b, unsigned i, b
     }
     store16(ip + 10, 0);
     store16(ip + 10, checksum(ip, hlen));
+    b->hop[i] = load32(ip + 8);
     return DROP_NONE;
 }

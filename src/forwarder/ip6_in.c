@@ -5,7 +5,7 @@
 //   out    survivors in the same order; len[], dst6[] set; destination is unicast beyond this link
 //          packets from link-local sources move to f->local6: delivered here or dropped
 //   exits  PUNT (link-local destination, multicast of node and link scope), IP6_TRUNCATED, IP6_VERSION,
-//          IP6_MARTIAN_SRC, IP6_MARTIAN_DST, IP6_MULTICAST
+//          IP6_MARTIAN_SRC, IP6_MARTIAN_DST, IP6_MULTICAST, IP6_JUMBO
 //
 // RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (who can be a source
 // or destination). Addresses whose first octet is 0x01..0xfd - all that is
@@ -44,6 +44,8 @@ static enum drop_reason check_header(const struct rte_mbuf *m, const uint8_t *ip
     uint32_t len = IP6_HDR + load16_host(ip + 4);
     if (len > m->pkt_len - packet_l2_len(m, ip) || len > UINT16_MAX)
         return DROP_IP6_TRUNCATED;
+    if (len == IP6_HDR && ip[6] == PROTO_HOPOPTS) // RFC 2675; no link of ours carries that much
+        return DROP_IP6_JUMBO;
     return DROP_NONE;
 }
 

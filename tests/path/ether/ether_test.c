@@ -21,6 +21,8 @@ static struct frame packet(void)
     return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"});
 }
 
+// rfc: 1812 5.3.1 MUST
+// rfc: 1624 3 MUST
 static void a_packet_leaves_with_new_macs_lower_ttl_and_right_checksum(void **state)
 {
     two_interfaces();
@@ -87,6 +89,7 @@ static void frames_shorter_than_their_header_are_dropped(void **state)
     assert_only_drop(DROP_ETHER_TRUNCATED, 13 + 4);
 }
 
+// rfc: 1812 5.3.4 MUST
 static void a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded(void **state)
 {
     two_interfaces();
@@ -99,6 +102,7 @@ static void a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded(void 
     assert_only_drop(DROP_ETHER_BROADCAST, 2);
 }
 
+// rfc: 1812 5.3.4 MUST
 static void a_broadcast_frame_with_a_packet_for_us_is_delivered(void **state)
 {
     two_interfaces();

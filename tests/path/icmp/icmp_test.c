@@ -78,6 +78,9 @@ static void assert_error6(const struct frame *f, const struct frame *e, uint8_t 
     assert_memory_equal(icmp + 8, f->b + 14, quote);
 }
 
+// rfc: 1812 5.3.1 MUST
+// rfc: 4443 3.3 MUST
+// rfc: 1812 4.3.2.5 SHOULD
 static void a_ttl_that_runs_out_is_told_to_the_sender(void **state)
 {
     struct ip_spec s4 = plain4, s6 = plain6;
@@ -98,6 +101,8 @@ static void a_ttl_that_runs_out_is_told_to_the_sender(void **state)
     assert_int_equal(l.drops, 2);
 }
 
+// rfc: 1812 5.2.7.1 MUST
+// rfc: 4443 3.1 SHOULD
 static void each_kind_of_dead_end_has_its_own_code(void **state)
 {
     static const struct {
@@ -127,6 +132,7 @@ static void each_kind_of_dead_end_has_its_own_code(void **state)
     assert_error4(&f, &e, 3, 0, 0);
 }
 
+// rfc: 5635 3 MAY
 static void a_blackhole_says_nothing(void **state)
 {
     struct frame f, e;
@@ -138,6 +144,8 @@ static void a_blackhole_says_nothing(void **state)
     assert_only_drop(DROP_BLACKHOLE, 2);
 }
 
+// rfc: 1191 4 MUST
+// rfc: 4443 3.2 MUST
 static void a_packet_too_big_is_told_with_the_mtu_of_the_way_out(void **state)
 {
     struct ip_spec s4 = plain4, s6 = plain6;
@@ -154,6 +162,7 @@ static void a_packet_too_big_is_told_with_the_mtu_of_the_way_out(void **state)
     assert_error6(&f, &e, 2, 0, 1400);
 }
 
+// rfc: 1812 4.3.2.3 SHOULD
 static void the_quote_ends_where_the_packet_does_not_the_padding(void **state)
 {
     struct ip_spec s = plain4;
@@ -166,6 +175,7 @@ static void the_quote_ends_where_the_packet_does_not_the_padding(void **state)
     assert_int_equal(e.n, 14 + 20 + 8 + 28);
 }
 
+// rfc: 1812 4.3.2.3 SHOULD
 static void a_quote_is_gathered_from_all_segments(void **state)
 {
     struct ip_spec s = plain4;
@@ -181,6 +191,8 @@ static void a_quote_is_gathered_from_all_segments(void **state)
 }
 
 // Rows: a packet whose TTL runs out, and whether its sender may be told (RFC 1812 4.3.2.7, RFC 4443 2.4).
+// rfc: 1812 4.3.2.7 MUST
+// rfc: 4443 2.4e MUST
 static void the_rules_say_about_what_an_error_may_be_sent(void **state)
 {
     static const uint8_t type[256][8] = {[3] = {3}, [5] = {5}, [11] = {11}, [12] = {12}, [4] = {4}, [8] = {8}, [0] = {0},
@@ -237,6 +249,7 @@ static void the_rules_say_about_what_an_error_may_be_sent(void **state)
     }
 }
 
+// rfc: 1812 4.3.2.7 MUST
 static void broadcast_frames_cause_no_error(void **state)
 {
     struct ip_spec s = plain4;
@@ -280,6 +293,8 @@ static void a_router_without_an_address_sends_no_error(void **state)
     assert_int_equal(counter_sum_icmp().forbidden, 2);
 }
 
+// rfc: 1812 4.3.2.7 MUST
+// rfc: 4443 2.4e MUST
 static void an_error_about_an_error_of_ours_is_not_made(void **state)
 {
     struct ip_spec s = plain4;
@@ -321,6 +336,8 @@ static void an_error_waits_for_a_neighbour_like_any_packet(void **state)
     rig_release(m);
 }
 
+// rfc: 1812 4.3.2.8 SHOULD
+// rfc: 4443 2.4f MUST
 static void errors_are_limited_for_each_interface_by_its_own_bucket(void **state)
 {
     two_interfaces();
@@ -350,6 +367,7 @@ static void errors_are_limited_for_each_interface_by_its_own_bucket(void **state
     assert_int_equal(counter_sum_icmp().forbidden, 0);
 }
 
+// rfc: 4443 2.4f MUST
 static void errors_of_all_interfaces_together_are_limited_by_the_routers_bucket(void **state)
 {
     two_interfaces();
@@ -373,6 +391,7 @@ static void errors_of_all_interfaces_together_are_limited_by_the_routers_bucket(
     assert_int_equal(counter_sum_icmp().limited, 33);
 }
 
+// rfc: 4443 2.4f MUST
 static void two_forwarders_share_the_bucket_of_an_interface(void **state)
 {
     two_interfaces();
@@ -389,6 +408,7 @@ static void two_forwarders_share_the_bucket_of_an_interface(void **state)
     assert_only_drop(DROP_IP4_TTL, 20);
 }
 
+// rfc: 4443 2.4f MUST
 static void the_bucket_fills_again_at_its_rate(void **state)
 {
     struct ip_spec s = plain4;

@@ -4,6 +4,8 @@
 
 #include <rte_mbuf.h>
 
+#include "table/plan.h"
+
 static uint16_t in, out;
 
 static void two_interfaces(void)
@@ -24,6 +26,7 @@ static struct frame between(const char *src, const char *dst)
     return frame_ip(&(struct ip_spec){.src = src, .dst = dst});
 }
 
+// rfc: 1812 5.2.2 MUST
 static void wrong_version_or_header_length_is_dropped(void **state)
 {
     uint8_t wrong[] = {0x55, 0x65, 0x05, 0x44, 0x40};
@@ -38,6 +41,7 @@ static void wrong_version_or_header_length_is_dropped(void **state)
     assert_only_drop(DROP_IP4_VERSION, sizeof wrong);
 }
 
+// rfc: 1812 5.2.2 MUST
 static void a_total_length_beyond_the_frame_is_dropped(void **state)
 {
     two_interfaces();
@@ -52,6 +56,7 @@ static void a_total_length_beyond_the_frame_is_dropped(void **state)
     assert_only_drop(DROP_IP4_TRUNCATED, 2);
 }
 
+// rfc: 1812 5.2.2 MUST
 static void a_total_length_shorter_than_the_header_is_dropped(void **state)
 {
     two_interfaces();
@@ -67,6 +72,7 @@ static void a_total_length_shorter_than_the_header_is_dropped(void **state)
     assert_only_drop(DROP_IP4_TRUNCATED, 2);
 }
 
+// rfc: 1812 5.2.2 MUST
 static void a_frame_that_ends_inside_the_header_is_dropped(void **state)
 {
     two_interfaces();
@@ -80,6 +86,7 @@ static void a_frame_that_ends_inside_the_header_is_dropped(void **state)
     assert_only_drop(DROP_IP4_TRUNCATED, 20 + 40);
 }
 
+// rfc: 1812 4.2.2.1 MUST
 static void a_packet_with_options_is_forwarded_with_them(void **state)
 {
     two_interfaces();
@@ -93,6 +100,7 @@ static void a_packet_with_options_is_forwarded_with_them(void **state)
     assert_memory_equal(g.b + 34, f.b + 34, f.n - 34);
 }
 
+// rfc: 1812 5.2.2 MUST
 static void a_wrong_checksum_is_dropped_with_options_or_without(void **state)
 {
     two_interfaces();
@@ -125,6 +133,8 @@ static void a_checksum_the_port_found_good_is_believed_one_it_found_bad_is_compu
     assert_int_equal(rig_drops_all(), 0);
 }
 
+// rfc: 1812 4.2.2.5 MUST
+// rfc: 1624 3 MUST
 static void the_checksum_stays_right_for_every_value(void **state)
 {
     two_interfaces();
@@ -145,6 +155,7 @@ static void the_checksum_stays_right_for_every_value(void **state)
     }
 }
 
+// rfc: 1812 5.3.7 SHOULD NOT
 static void sources_that_can_not_be_are_dropped(void **state)
 {
     static const char *const src[] = {"0.0.0.0",   "0.1.2.3",   "127.0.0.1",      "127.255.255.255", "224.0.0.1",
@@ -158,6 +169,7 @@ static void sources_that_can_not_be_are_dropped(void **state)
     assert_only_drop(DROP_IP4_MARTIAN_SRC, sizeof src / sizeof *src);
 }
 
+// rfc: 1812 5.3.7 MUST NOT
 static void destinations_that_must_not_be_forwarded_are_dropped(void **state)
 {
     static const char *const dst[] = {"0.0.0.0", "0.1.2.3", "127.0.0.1", "127.1.1.1", "240.0.0.1", "255.255.255.254"};
@@ -170,6 +182,7 @@ static void destinations_that_must_not_be_forwarded_are_dropped(void **state)
     assert_only_drop(DROP_IP4_MARTIAN_DST, sizeof dst / sizeof *dst);
 }
 
+// rfc: 1812 5.3.5.1 MUST
 static void limited_broadcast_goes_up_even_without_a_source(void **state)
 {
     two_interfaces();
@@ -182,6 +195,7 @@ static void limited_broadcast_goes_up_even_without_a_source(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
+// rfc: 5771 4 MUST
 static void control_multicast_goes_up_and_other_multicast_is_dropped(void **state)
 {
     static const uint8_t group[6] = {0x01, 0, 0x5e, 0, 0, 5};
@@ -210,6 +224,7 @@ static void control_multicast_goes_up_and_other_multicast_is_dropped(void **stat
     assert_only_drop(DROP_IP4_MULTICAST, 1);
 }
 
+// rfc: 1812 5.3.1 MUST
 static void ttl_1_to_router_itself_is_delivered(void **state)
 {
     two_interfaces();
@@ -228,6 +243,7 @@ static void ttl_1_to_router_itself_is_delivered(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
+// rfc: 1812 5.3.1 MUST
 static void ttl_1_and_0_are_not_forwarded_and_2_is(void **state)
 {
     two_interfaces();
@@ -283,6 +299,219 @@ static void good_packets_keep_their_order_around_bad_ones(void **state)
     assert_int_equal(rig_drops_all(), 64 - n);
 }
 
+// --- options ---
+
+static struct frame with_options(const void *options, unsigned n)
+{
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .options = n, .payload = 5});
+
+    memcpy(f.b + 14 + 20, options, n);
+    ip4_fix_checksum(&f);
+    return f;
+}
+
+static void options_are(enum ip4_options mode)
+{
+    plan_ip4_options = (uint8_t)mode;
+}
+
+// rfc: 7126 4.3 SHOULD
+// rfc: 7126 4.4 SHOULD
+static void source_routes_are_refused_whatever_is_configured(void **state)
+{
+    static const uint8_t loose[8] = {1, 131, 7, 4, 10, 0, 0, 1}, strict[8] = {137, 7, 4, 10, 0, 0, 1, 0};
+    two_interfaces();
+    for (unsigned mode = IP4_OPTIONS_DROP; mode <= IP4_OPTIONS_PROCESS; mode++) {
+        options_are(mode);
+        struct frame f = with_options(loose, 8);
+        rig_send(0, &f);
+        f = with_options(strict, 8);
+        rig_send(0, &f);
+    }
+    rig_poll();
+    options_are(IP4_OPTIONS_DROP);
+    assert_only_drop(DROP_IP4_SOURCE_ROUTE, 6);
+}
+
+// rfc: 7126 4.5 SHOULD
+// rfc: 7126 4.7 SHOULD
+static void record_route_and_timestamp_are_dropped_ignored_or_processed(void **state)
+{
+    static const uint8_t route[12] = {7, 11, 4}, stamp[12] = {68, 12, 5, 0};
+    two_interfaces();
+    struct frame g, f = with_options(route, 12), h = with_options(stamp, 12);
+    rig_send(0, &f);
+    rig_send(0, &h);
+    rig_poll();
+    assert_only_drop(DROP_IP4_OPTION, 2);
+    options_are(IP4_OPTIONS_IGNORE);
+    rig_send(0, &f);
+    rig_send(0, &h);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_memory_equal(g.b + 34, route, 12);
+    assert_true(rig_receive(1, &g));
+    assert_memory_equal(g.b + 34, stamp, 12);
+    options_are(IP4_OPTIONS_PROCESS);
+    rig_send(0, &f);
+    rig_send(0, &h);
+    rig_poll();
+    options_are(IP4_OPTIONS_DROP);
+    assert_true(rig_receive(1, &g));
+    assert_true(frame_is_ip4_sound(&g));
+    assert_int_equal(g.b[36], 8); // the pointer moved on
+    assert_memory_equal(g.b + 37, &iface_get(out)->addr4, 4);
+    assert_true(rig_receive(1, &g));
+    assert_true(frame_is_ip4_sound(&g));
+    assert_int_equal(g.b[36], 9);
+    assert_true(g.b[38] & 0x80); // not the time of day, and says so
+    assert_only_drop(DROP_IP4_OPTION, 2);
+}
+
+// rfc: 791 3.1 MUST
+static void a_full_record_passes_and_a_timestamp_counts_that(void **state)
+{
+    static const uint8_t route[8] = {7, 7, 8, 10, 0, 0, 1}, stamp[8] = {68, 8, 9, 0x20, 0, 0, 0, 1};
+    two_interfaces();
+    options_are(IP4_OPTIONS_PROCESS);
+    struct frame g, f = with_options(route, 8);
+    rig_send(0, &f);
+    f = with_options(stamp, 8);
+    rig_send(0, &f);
+    rig_poll();
+    options_are(IP4_OPTIONS_DROP);
+    assert_true(rig_receive(1, &g));
+    assert_memory_equal(g.b + 34, route, 8);
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.b[37], 0x30); // one more that found no room
+    assert_true(frame_is_ip4_sound(&g));
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+// rfc: 791 3.1 MUST
+static void a_timestamp_is_given_where_our_address_is_asked_for(void **state)
+{
+    uint8_t ours[12] = {68, 12, 5, 3, 10, 255, 1, 0}, others[12] = {68, 12, 5, 3, 10, 255, 1, 9}, both[12] = {68, 12, 5, 1};
+    two_interfaces();
+    options_are(IP4_OPTIONS_PROCESS);
+    struct frame g, f = with_options(ours, 12);
+    rig_send(0, &f);
+    f = with_options(others, 12);
+    rig_send(0, &f);
+    f = with_options(both, 12);
+    rig_send(0, &f);
+    rig_poll();
+    options_are(IP4_OPTIONS_DROP);
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.b[36], 13);
+    assert_true(g.b[42] & 0x80);
+    assert_true(rig_receive(1, &g));
+    assert_memory_equal(g.b + 34, others, 12);
+    assert_true(rig_receive(1, &g));
+    assert_memory_equal(g.b + 38, &iface_get(out)->addr4, 4);
+    assert_int_equal(g.b[36], 13);
+}
+
+// rfc: 2113 2 MUST
+static void a_router_alert_goes_up_where_options_are_processed(void **state)
+{
+    static const uint8_t alert[4] = {148, 4, 0, 0};
+    two_interfaces();
+    struct frame g, f = with_options(alert, 4);
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    options_are(IP4_OPTIONS_PROCESS);
+    rig_send(0, &f);
+    rig_poll();
+    options_are(IP4_OPTIONS_DROP);
+    assert_false(rig_receive(1, &g));
+    assert_true(rig_punted(PUNT_OTHER, &g, NULL));
+    assert_memory_equal(g.b, f.b, f.n);
+}
+
+// rfc: 1812 4.2.2.1 MUST
+// rfc: 1812 4.3.3.5 MUST
+static void options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong(void **state)
+{
+    static const struct {
+        uint8_t option[12];
+        uint8_t mode, octet;
+    } row[] = {
+        {{1, 94, 1}, IP4_OPTIONS_DROP, 21},                                // shorter than its own header
+        {{1, 94, 12}, IP4_OPTIONS_DROP, 21},                               // longer than the packet's
+        {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 94}, IP4_OPTIONS_DROP, 31},     // no room for its length
+        {{7, 11, 3}, IP4_OPTIONS_PROCESS, 22},                             // the pointer points at itself
+        {{7, 6, 4}, IP4_OPTIONS_PROCESS, 22},                              // room for part of an address
+        {{68, 12, 4, 0}, IP4_OPTIONS_PROCESS, 22},
+        {{68, 12, 5, 2}, IP4_OPTIONS_PROCESS, 23},                         // a kind nobody knows
+        {{68, 8, 9, 0xf0}, IP4_OPTIONS_PROCESS, 23},                       // the count of those without room runs over
+        {{68, 8, 5, 1}, IP4_OPTIONS_PROCESS, 22},                          // room for the address only
+    };
+    two_interfaces();
+    rig_route(VR_DEFAULT, "192.0.2.0/24", rig_adjacency(in, 3));
+    rig_icmp_rate(1000, 100);
+    for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
+        struct frame e, f = with_options(row[i].option, 12);
+        options_are(row[i].mode);
+        rig_send(0, &f);
+        rig_poll();
+        options_are(IP4_OPTIONS_DROP);
+        assert_true(rig_receive(0, &e));
+        assert_int_equal(e.b[34], 12);
+        assert_int_equal(e.b[35], 0);
+        assert_int_equal(e.b[38], row[i].octet);
+        assert_memory_equal(e.b + 42, f.b + 14, 32);
+    }
+    assert_only_drop(DROP_IP4_OPTION_BAD, sizeof row / sizeof *row);
+}
+
+// --- addresses of a link ---
+
+// rfc: 3927 2.7 MUST NOT
+// rfc: 3927 7 MUST NOT
+static void link_local_addresses_are_not_forwarded(void **state)
+{
+    two_interfaces();
+    struct frame f = between("169.254.1.1", "198.51.100.1");
+    rig_send(0, &f);
+    f = between("192.0.2.1", "169.254.255.255");
+    rig_send(0, &f);
+    rig_poll();
+    assert_only_drop(DROP_IP4_LINK_LOCAL, 2);
+}
+
+static void neighbours_of_the_link_local_block_are_forwarded(void **state)
+{
+    static const char *const address[] = {"169.253.255.255", "169.255.0.0", "168.254.1.1", "170.254.1.1"};
+    two_interfaces();
+    for (unsigned i = 0; i < 4; i++) {
+        struct frame f = between(address[i], "198.51.100.1");
+        rig_send(0, &f);
+        f = between("192.0.2.1", address[i]);
+        rig_send(0, &f);
+    }
+    rig_poll();
+    assert_int_equal(rig_discard(1), 8);
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void a_link_local_neighbour_reaches_us(void **state)
+{
+    two_interfaces();
+    rig_route(VR_DEFAULT, "169.254.7.7/32", rig_nexthop(NEXTHOP_LOCAL, in));
+    struct frame g, f = between("169.254.1.1", "169.254.7.7");
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_punted(PUNT_OTHER, &g, NULL));
+    assert_memory_equal(g.b, f.b, f.n);
+    f = between("169.254.1.1", "192.0.2.254");
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_punted(PUNT_OTHER, &g, NULL));
+    assert_int_equal(rig_drops_all(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +531,15 @@ int main(void)
         path_test(ttl_1_and_0_are_not_forwarded_and_2_is),
         path_test(without_a_route_a_packet_is_dropped),
         path_test(good_packets_keep_their_order_around_bad_ones),
+        path_test(source_routes_are_refused_whatever_is_configured),
+        path_test(record_route_and_timestamp_are_dropped_ignored_or_processed),
+        path_test(a_full_record_passes_and_a_timestamp_counts_that),
+        path_test(a_timestamp_is_given_where_our_address_is_asked_for),
+        path_test(a_router_alert_goes_up_where_options_are_processed),
+        path_test(options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong),
+        path_test(link_local_addresses_are_not_forwarded),
+        path_test(neighbours_of_the_link_local_block_are_forwarded),
+        path_test(a_link_local_neighbour_reaches_us),
     };
     return path_run(tests);
 }

@@ -26,6 +26,7 @@ static void send_all_between(const char *const (*pair)[2], unsigned n)
     rig_poll();
 }
 
+// rfc: 8200 3 MUST
 static void a_wrong_version_is_dropped(void **state)
 {
     two_interfaces();
@@ -38,6 +39,7 @@ static void a_wrong_version_is_dropped(void **state)
     assert_only_drop(DROP_IP6_VERSION, 2);
 }
 
+// rfc: 8200 3 MUST
 static void a_payload_length_beyond_the_frame_is_dropped(void **state)
 {
     two_interfaces();
@@ -50,6 +52,7 @@ static void a_payload_length_beyond_the_frame_is_dropped(void **state)
     assert_only_drop(DROP_IP6_TRUNCATED, 2);
 }
 
+// rfc: 8200 3 MUST
 static void a_frame_that_ends_inside_the_header_is_dropped(void **state)
 {
     two_interfaces();
@@ -72,6 +75,9 @@ static void a_header_without_payload_is_forwarded(void **state)
     assert_int_equal(g.n, 54);
 }
 
+// rfc: 4291 2.7 MUST
+// rfc: 4291 2.5.3 MUST
+// rfc: 4291 2.5.2 MUST
 static void sources_that_can_not_be_are_dropped(void **state)
 {
     static const char *const pair[][2] = {
@@ -83,6 +89,8 @@ static void sources_that_can_not_be_are_dropped(void **state)
     assert_only_drop(DROP_IP6_MARTIAN_SRC, 6);
 }
 
+// rfc: 4291 2.5.3 MUST
+// rfc: 4291 2.5.2 MUST
 static void destinations_that_must_not_be_forwarded_are_dropped(void **state)
 {
     static const char *const pair[][2] = {
@@ -103,6 +111,7 @@ static void unusual_but_global_addresses_are_forwarded(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
+// rfc: 4291 2.5.6 MUST
 static void link_local_and_link_scope_destinations_go_up(void **state)
 {
     static const char *const dst[] = {"fe80::1", "febf::1", "ff02::5", "ff01::1", "ff12::1"};
@@ -123,6 +132,7 @@ static void link_local_and_link_scope_destinations_go_up(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
+// rfc: 4291 2.7 MUST
 static void wider_multicast_is_dropped(void **state)
 {
     static const char *const pair[][2] = {
@@ -132,6 +142,7 @@ static void wider_multicast_is_dropped(void **state)
     assert_only_drop(DROP_IP6_MULTICAST, 3);
 }
 
+// rfc: 4291 2.5.6 MUST
 static void a_link_local_source_reaches_us_but_no_other_link(void **state)
 {
     two_interfaces();
@@ -148,6 +159,7 @@ static void a_link_local_source_reaches_us_but_no_other_link(void **state)
     assert_only_drop(DROP_IP6_LINK_LOCAL, 1);
 }
 
+// rfc: 8200 3 MUST
 static void hop_limit_1_is_delivered_to_us_and_not_forwarded(void **state)
 {
     two_interfaces();
@@ -162,6 +174,7 @@ static void hop_limit_1_is_delivered_to_us_and_not_forwarded(void **state)
     assert_only_drop(DROP_IP6_HOP_LIMIT, 1);
 }
 
+// rfc: 8200 4.3 SHOULD
 static void hop_by_hop_options_for_elsewhere_are_forwarded_unread(void **state)
 {
     static const uint8_t hbh[16] = {17, 0, 5, 2, 0, 0, 1, 0}; // router alert
@@ -173,6 +186,19 @@ static void hop_by_hop_options_for_elsewhere_are_forwarded_unread(void **state)
     rig_poll();
     assert_true(rig_receive(1, &g));
     assert_memory_equal(g.b + 54, f.b + 54, 16);
+}
+
+// rfc: 2675 3 SHOULD
+static void a_jumbo_payload_is_refused(void **state)
+{
+    static const uint8_t jumbo[16] = {17, 0, 0xc2, 4, 0, 1, 0, 0};
+    two_interfaces();
+    struct frame f = frame_ip(&(struct ip_spec){
+                        .src = "2001:db8::1", .dst = "2001:db8:1::1", .l4 = jumbo, .l4_len = 16});
+    f.b[14 + 4] = f.b[14 + 5] = f.b[14 + 6] = 0; // no payload length, hop-by-hop
+    rig_send(0, &f);
+    rig_poll();
+    assert_only_drop(DROP_IP6_JUMBO, 1);
 }
 
 static void without_a_route_a_packet_is_dropped(void **state)
@@ -216,6 +242,7 @@ int main(void)
         path_test(a_link_local_source_reaches_us_but_no_other_link),
         path_test(hop_limit_1_is_delivered_to_us_and_not_forwarded),
         path_test(hop_by_hop_options_for_elsewhere_are_forwarded_unread),
+        path_test(a_jumbo_payload_is_refused),
         path_test(without_a_route_a_packet_is_dropped),
         path_test(both_families_in_one_burst_find_their_ways),
     };

@@ -60,11 +60,11 @@ uint32_t random_next(struct random *r)
 
 static const char *pick(struct random *r, bool is4, char *text)
 {
-    static const char *const odd4[] = {"127.0.0.1", "224.0.0.5", "255.255.255.255", "0.0.0.0", "240.1.1.1", "239.9.9.9"};
+    static const char *const odd4[] = {"127.0.0.1", "224.0.0.5", "255.255.255.255", "0.0.0.0", "240.1.1.1", "239.9.9.9", "169.254.3.4"};
     static const char *const odd6[] = {"::1", "ff02::5", "fe80::1", "::", "::ffff:10.0.0.1", "ff0e::1"};
 
     if (random_below(r, 12) == 0)
-        return is4 ? odd4[random_below(r, 6)] : odd6[random_below(r, 6)];
+        return is4 ? odd4[random_below(r, 7)] : odd6[random_below(r, 6)];
     if (is4)
         snprintf(text, IP_TEXT_MAX, "10.%u.%u.%u", random_below(r, 13), random_below(r, 4), random_below(r, 256));
     else
@@ -93,6 +93,14 @@ unsigned random_frame(struct random *r, struct frame *f)
         .pad_to = random_below(r, 2) ? 60 : 0,
     };
     *f = frame_ip(&s);
+    if (is4 && s.options) { // one that routers know
+        static const uint8_t option[] = {7, 68, 131, 137, 148, 94};
+        uint8_t *at = frame_l3(f) + 20;
+        at[0] = option[random_below(r, sizeof option)];
+        at[1] = (uint8_t)random_below(r, s.options + 2);
+    }
+    if (!is4 && random_below(r, 30) == 0)
+        memset(frame_l3(f) + 4, 0, 3); // no payload length, hop-by-hop options
     for (unsigned n = random_below(r, 4) ? 0 : 1 + random_below(r, 4); n; n--) // a few wrong bytes near the front
         f->b[random_below(r, f->n < 70 ? f->n : 70)] = (uint8_t)random_next(r);
     if (is4 && random_below(r, 2))

@@ -57,6 +57,7 @@ static void blackhole_unreachable_prohibit_and_failed_drop_with_their_own_reason
     }
 }
 
+// rfc: 1122 2.3.2.2 SHOULD
 static void an_unresolved_neighbour_gets_the_packet_held_with_all_its_manager_needs(void **state)
 {
     uint16_t vr = rig_vr("blue");
@@ -227,6 +228,7 @@ static void fragments_of_a_packet_stay_together(void **state)
     }
 }
 
+// rfc: 6438 3 SHOULD
 static void the_flow_label_chooses_among_members(void **state)
 {
     uint32_t member[3];
@@ -316,6 +318,7 @@ static void every_packet_of_a_burst_may_belong_to_another_virtual_router(void **
     }
 }
 
+// rfc: 791 3.2 MUST
 static void a_packet_too_big_for_the_way_out_is_fragmented_and_the_pieces_fit(void **state)
 {
     two_interfaces();
@@ -361,6 +364,8 @@ static void a_jumbo_chain_is_fragmented_too(void **state)
     assert_int_equal(got, 8008);
 }
 
+// rfc: 791 3.1 MUST
+// rfc: 8200 5 MUST
 static void a_packet_with_df_or_ipv6_that_is_too_big_is_dropped(void **state)
 {
     two_interfaces();

@@ -41,6 +41,7 @@ static void a_jumbo_frame_for_us_goes_up_whole(void **state)
     assert_memory_equal(g.b, f.b, f.n);
 }
 
+// rfc: 6192 3 MAY
 static void classes_are_given_for_what_a_packet_is(void **state)
 {
     static const uint8_t icmp6[256][8] = {[128] = {128}, [133] = {133}, [134] = {134}, [135] = {135},
@@ -131,6 +132,7 @@ static void send_many(const struct ip_spec *s, unsigned n)
     rig_poll();
 }
 
+// rfc: 6192 3 MAY
 static void a_full_queue_of_one_class_does_not_stop_another(void **state)
 {
     const uint32_t queue = punt_limit_default[PUNT_OTHER].queue;
