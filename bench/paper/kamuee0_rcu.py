@@ -23,8 +23,9 @@ SYNCHRONISE = ("SIGNAL", "global mutex", "per-thread mutex", "QSBR", "MB")
 PAPERS_TABLE = {"table": "linx", "pattern": "random"}   # 518,231 routes, as L3BGPFULL
 TABLES = {"L3NONE": {"mode": "io"}, "L3DEFAULTS": {"table": "default4", "pattern": "random"}, "L3BGPFULL": PAPERS_TABLE,
           "L3BGPFULL, today's table": {"table": "full", "pattern": "random"}}
+PATHS = {"BACK": {"mode": "io"}, "STRAIGHT": {"table": "linx", "pattern": "straight"}, "CROSS": {"table": "linx", "pattern": "cross"}}
 QUEUES = (1, 2, 3, 4, 5, 6)
-DELAYS = {"least": 0, "average": 1, "longest": 2}
+DELAYS = ("least delay", "average delay", "longest delay", "largest jitter")
 HALF = 50
 
 
@@ -75,8 +76,7 @@ def tables(ctx, result: Result) -> None:
 
 def paths_and_queues(ctx, result: Result) -> float:
     """Mpps of one core with two ports and the paper's table: the whole of which figures 5 to 7 offer a part."""
-    paths = {"BACK, no lookup": case(mode="io"), "STRAIGHT": case(table="linx", pattern="straight"),
-             "CROSS": case(table="linx", pattern="cross")}
+    paths = {name: case(**keys) for name, keys in PATHS.items()}
     queues = {n: case(**PAPERS_TABLE, queues=n) for n in QUEUES}
     spread = {n: case(**PAPERS_TABLE, queues=n, threads=n) for n in range(1, cores() + 1)}
     found = measure(ctx, [*paths.values(), *queues.values(), *spread.values()])
@@ -95,7 +95,7 @@ def paths_and_queues(ctx, result: Result) -> float:
 # --- figure 7: loss against load ---
 
 def offered(peak: float, percent: float, **keys) -> str:
-    return case(**PAPERS_TABLE, **keys, mpps=f"{peak / 2 * percent / 100:.4f}")     # to each of two ports
+    return case(**keys, mpps=f"{peak / 2 * percent / 100:.4f}")     # to each of two ports
 
 
 def lost_percent(found: Measured, name: str) -> list[float]:
@@ -104,7 +104,7 @@ def lost_percent(found: Measured, name: str) -> list[float]:
 
 def loss(ctx, result: Result, peak: float) -> None:
     step = 10 if ctx.quick else 2
-    loads = {percent: offered(peak, percent) for percent in range(step, 101, step)}
+    loads = {percent: offered(peak, percent, **PAPERS_TABLE) for percent in range(step, 101, step)}
     found = measure(ctx, loads.values())
     lost = {percent: lost_percent(found, text) for percent, text in loads.items()}
     lowest = [min([percent for percent in lost if lost[percent][n] > 0], default=100) for n in range(len(lost[step]))]
@@ -120,18 +120,26 @@ def loss(ctx, result: Result, peak: float) -> None:
 
 # --- figures 5 and 6: delay ---
 
+def delays(trial: dict) -> dict[str, float]:
+    least, average, longest = trial["delay_us"]
+    return dict(zip(DELAYS, (least, average, longest, longest - least)))
+
+
 def delay(ctx, result: Result, peak: float) -> None:
-    loads = {n: offered(peak, HALF, queues=n) for n in QUEUES}
-    found = measure(ctx, loads.values())
-    of = {(n, word): [trial["delay_us"][at] for trial in found.trials[text]] for n, text in loads.items() for word, at in DELAYS.items()}
-    for (n, word), values in of.items():
-        known = word == "longest" and n > 1
-        result.rows.append(Row("figure 6" if n > 1 else "figure 5", f"Q{n}, half of the peak, 64 B: {word} delay", "µs",
-                               1000.0 if known else None, values, "theirs: almost always more than this" if known else ""))
-    result.charts.append(plot.Lines("Figures 5, 6: delay inside the router at half of the peak, 64 B", "queues a port", "µs", {
-        word: [(n, median(of[n, word])) for n in loads] for word in DELAYS}, log_y=True))
+    paths = {f"Q1, {name}": offered(peak, HALF, **keys) for name, keys in PATHS.items()}
+    queues = {f"Q{n}": offered(peak, HALF, **PAPERS_TABLE, queues=n) for n in QUEUES}
+    found = measure(ctx, [*paths.values(), *queues.values()])
+    of = {name: [delays(trial) for trial in found.trials[text]] for name, text in (paths | queues).items()}
+    for name, trials in of.items():
+        figure = "figure 5" if name in paths else "figure 6"
+        for word in DELAYS:
+            known = figure == "figure 6" and word in ("longest delay", "largest jitter")
+            result.rows.append(Row(figure, f"{name}, half of the peak, 64 B: {word}", "µs", 1000.0 if known else None,
+                                   [trial[word] for trial in trials], "theirs: almost always more than this" if known else ""))
+    result.charts.append(plot.Lines("Figure 6: inside the router at half of the peak, 64 B", "queues a port", "µs", {
+        word: [(n, median([trial[word] for trial in of[f"Q{n}"]])) for n in QUEUES] for word in DELAYS[:3]}, log_y=True))
     result.notes.append("Delay: from the arrival in a receive queue (1,024 packets deep) to the transmit queue; a NIC, its bus and the wire "
-                        "come on top. Jitter is the longest less the least; `kamuee bench throughput` measures both through real ports.")
+                        "come on top. Largest jitter: the longest less the least. `kamuee bench throughput` measures both through real ports.")
 
 
 # --- figure 8: publication ---
