@@ -105,7 +105,9 @@ static void table_generate(struct table *t, size_t n)
     if (t->family != family_made || n > n_made) {
         free(made);
         made = calloc(n, sizeof(*made));
-        n_made = table_gen(made, n, 1, t->family);
+        n_made = 0;
+        for (unsigned seed = 1; seed <= 4 && n_made < n; seed++) // one crowds only so many together
+            n_made += table_gen(made + n_made, n - n_made, seed, t->family);
         family_made = t->family;
     }
     for (size_t i = 0; i < n && i < n_made; i++)
