@@ -72,12 +72,13 @@ class Goal:
     seconds: float = 1.0        # of a trial
     precision: float = 0.01     # relative width at which the search ends
     confirmations: int = 2      # further trials that the found rate has to pass
-    keeps_up: float = 0.98      # share of the intended load that must have been offered
+    keeps_up: float = 0.95      # share of the intended load that must have been offered
 
 
 @dataclass
 class Found:
-    rate: float = 0.0           # packets/s of each direction; 0: none above FLOOR of the top
+    rate: float = 0.0           # packets/s of each direction, intended; 0: none above FLOOR of the top
+    offered: float = 0.0        # what of it was really offered, in the trial that offered least
     limit: str = "device"       # what ends it: "device", "tester", or "disturbance": nothing could be decided
     precision: float = 0.0      # relative; wider than asked when confirmations failed
     trials: int = 0
@@ -100,6 +101,7 @@ class Search:
     def __init__(self, run: Callable[[float, float], Outcome], goal: Goal, say: Callable[[str], None] = lambda text: None):
         self.run, self.goal, self.say = run, goal, say
         self.found = Found(precision=goal.precision)
+        self.offered: dict[float, float] = {}       # by rate that passed
 
     def ndr(self, top: float, guess: float) -> Found:
         """`top`: packets/s beyond which nothing is tried (what the tester can make); `guess`: where the answer may be."""
@@ -114,6 +116,7 @@ class Search:
             if low and (found.limit == "tester" or high - low <= found.precision * high):
                 if self._confirms(low):
                     found.rate, found.limit = low, found.limit if failed_above else "tester"
+                    found.offered = self.offered.get(low, low)
                     return found
                 high, low, failed_above = low, 0.0, True
                 found.limit, found.precision = "device", min(WIDEST_STEP, max(FIRST_STEP, 2 * found.precision))
@@ -149,6 +152,7 @@ class Search:
 
     def _passed(self, trial: Outcome, rate: float, why: str) -> float:
         if trial.offered_pps >= self.goal.keeps_up * rate:
+            self.offered[rate] = min(trial.offered_pps, self.offered.get(rate, trial.offered_pps))
             self._explain(trial, rate, why, "passes")
             return rate
         self.found.limit = "tester"

@@ -19,9 +19,12 @@ from throughput.frames import WIRE_OVERHEAD, Frames
 from throughput.tester import Tester
 
 LATENCY_LOADS = (100, 90, 50, 10)       # percent of the throughput found
+SLICE_MS = 10                           # in which losses are counted together
+FEW, MUCH = 0.1, 0.05                   # share of slices with losses that is not load; share of a trial that is too much to be away
 LATENCY_PATIENCE = 0.0005               # share of a trial for which a core may be away: less than would show in p99.9
 LOSS_STEP = 10                          # percent of the highest rate (RFC 2544, 26.3: steps of at most 10)
 OVERLOAD = 1.1                          # RFC 2544, 26.5
+RESET_SECONDS = 10.0
 SLOW_TICKS_MS = 1000 // os.sysconf("SC_CLK_TCK")
 POINTS = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
 
@@ -62,14 +65,14 @@ class Bench:
         return 2 if self.plan.both else 1
 
     def trial(self, frames: Frames, rate: float, seconds: float, patience_ms: float = 0.0, **words) -> dict:
-        """One trial; its result with the sums of all directions and, where something else had the cores, `disturbed`: for longer
-        than `patience_ms`, or than the device's ring takes to run over."""
+        """One trial; its result with the sums of all directions and, where something else had the cores, `disturbed` (disturbance())."""
         before = self.waited()
-        result = self.tester.trial(rate=f"{rate:.3f}", seconds=seconds, sizes=",".join(map(str, frames.sizes)), wait_ms=self.plan.wait_ms,
-                                   percent6=self.plan.percent6, **{"from": "both" if self.plan.both else 0}, **words)
-        return self.summed(result, before, patience_ms)
+        result = self.tester.trial(**{"rate": f"{rate:.3f}", "seconds": seconds, "sizes": ",".join(map(str, frames.sizes)),
+                                      "wait_ms": self.plan.wait_ms, "percent6": self.plan.percent6, "slice_ms": SLICE_MS,
+                                      "from": "both" if self.plan.both else 0, **words})
+        return self.summed(result, before, patience_ms, words.get("slice_ms", SLICE_MS))
 
-    def summed(self, result: dict, before: dict[str, float], patience_ms: float = 0.0) -> dict:
+    def summed(self, result: dict, before: dict[str, float], patience_ms: float = 0.0, slice_ms: float = 1000) -> dict:
         each = result["directions"]
         for name in ("sent", "received", "refused", "skipped", "unseen", "duplicated", "reordered", "corrupted", "foreign"):
             result[name] = sum(d[name] for d in each)
@@ -79,8 +82,11 @@ class Bench:
         result["lost"] = sum(d["lost"] + d["turned_away"] for d in each)
         result["attempted"] = sum(d["attempted"] for d in each)
         result["ratio"] = max((d["lost"] + d["turned_away"]) / max(1, d["attempted"]) for d in each)
-        fills_ms = 1000 * (1 << self.device.setting.ring) * result["seconds"] / max(1, result["attempted"])
-        result["disturbed"] = disturbance(before, self.waited(), result["away_us"], patience_ms or fills_ms)
+        lossy = max(len([at for at, inside, refused in d["lost_at"] if inside or (refused and self.device.refused_is_lost)]) for d in each)
+        result["lossy_share"] = lossy / max(1.0, 1000 * result["seconds"] / slice_ms)
+        after = self.waited()
+        result["disturbed"] = disturbance(result, {whose: after[whose] - before.get(whose, 0.0) for whose in after},
+                                          1 << self.device.setting.ring, patience_ms)
         return result
 
     def outcome(self, frames: Frames, rate: float, seconds: float) -> Outcome:
@@ -130,12 +136,25 @@ def spinning_threads(pid: int, core: int) -> list[int]:
     return [tid for tid in tids if os.sched_getaffinity(tid) == {core}] or tids
 
 
-def disturbance(before: dict[str, float], after: dict[str, float], away_us: float, patience_ms: float) -> str:
-    """A sentence when somebody was kept from its core for longer than this; else nothing."""
-    found = [f"the {whose} was kept from its core for {after[whose] - before.get(whose, 0):.1f} ms" for whose in after
-             if after[whose] - before.get(whose, 0) > patience_ms]
-    if not found and away_us / 1000 > patience_ms:
-        found.append(f"the tester was away for {away_us / 1000:.1f} ms")
+def disturbance(result: dict, waited_ms: dict[str, float], ring: int, patience_ms: float = 0.0) -> str:
+    """What else had the cores during a trial, in a sentence, when it can have mattered; else nothing.
+
+    Too much load loses packets in every slice of a trial; a device kept from its core loses them in the few slices in which its ring
+    runs over. A tester kept from its core loses nothing and offers less. With `patience_ms`, every longer absence of the device counts."""
+    ms = 1000 * result["seconds"]
+    fills_ms = ms * ring / max(1, result["attempted"])
+    few = result["lost"] and result["lossy_share"] <= FEW
+    short = result["attempted"] < Goal.keeps_up * result["intended_pps"] * result["seconds"] * len(result["directions"])
+    found = []
+    for whose, waited in waited_ms.items():
+        if whose.startswith("device"):
+            matters = waited > fills_ms and (few or (result["lost"] and waited > MUCH * ms)) or (patience_ms and waited > patience_ms)
+        else:
+            matters = short and waited > (1 - Goal.keeps_up) * ms / 2
+        if matters:
+            found.append(f"the {whose} was kept from its core for {waited:.1f} ms")
+    if few and not found and result["away_us"] / 1000 > fills_ms:
+        found.append(f"the tester was away for {result['away_us'] / 1000:.1f} ms")
     return "; ".join(found)
 
 
@@ -153,8 +172,9 @@ def throughput(bench: Bench, frames: Frames) -> list[dict]:
     bench.say(f"{frames.name} bytes: the tester makes {top / 1e6:.4g} Mpps a direction, {back / 1e6:.4g} come back; searching from there")
     goal = Goal(plan.loss_ratio, plan.seconds, plan.precision, plan.confirmations)
     found = Search(lambda rate, seconds: bench.outcome(frames, rate, seconds), goal, bench.say).ndr(top, max(1.0, back))
-    total, mean = found.rate * bench.directions, frames.mean(plan.percent6)
-    row = bench.row("throughput", frames, mpps=total / 1e6, gbps=wire_gbps(total, mean), loss_ratio=plan.loss_ratio, limit=found.limit,
+    total, mean = found.offered * bench.directions, frames.mean(plan.percent6)
+    row = bench.row("throughput", frames, mpps=total / 1e6, gbps=wire_gbps(total, mean),
+                    intended_mpps=found.rate * bench.directions / 1e6, loss_ratio=plan.loss_ratio, limit=found.limit,
                     precision=found.precision, seconds=plan.seconds, trials=found.trials, confirmed=found.confirmed,
                     disturbed_trials=found.disturbed, disturbed=f"{found.unsettled} decisions" if found.unsettled else "",
                     tester_mpps=top * bench.directions / 1e6, flood_mpps=back * bench.directions / 1e6)
@@ -288,7 +308,7 @@ def reset(bench: Bench, frames: Frames) -> list[dict]:
     if not hasattr(bench.device, "restart"):
         bench.say(f"{frames.name} bytes: no reset: {bench.device.name} is not restarted by this command")
         return []
-    seconds, before = 10.0, bench.waited()
+    seconds, before = RESET_SECONDS, bench.waited()
     bench.tester.begin(rate=f"{base['rate'] / 2:.3f}", seconds=seconds, sizes=",".join(map(str, frames.sizes)),
                        percent6=bench.plan.percent6, **{"from": "both" if bench.plan.both else 0})
     time.sleep(1.0)
