@@ -324,17 +324,24 @@ class HugePages:
     def number(name: str) -> int:
         return int((HUGE / name).read_text())
 
+    def kept(self) -> int:
+        """What the kernel keeps for good: surplus pages go when their user does."""
+        return self.number("nr_hugepages") - self.number("surplus_hugepages")
+
     def add(self, pages: int) -> None:
-        before = self.number("nr_hugepages")
+        before = self.kept()
         (HUGE / "nr_hugepages").write_text(str(max(0, before + pages)))
-        self.taken += self.number("nr_hugepages") - before
+        self.taken += self.kept() - before
+
+    def free(self) -> int:
+        return self.number("free_hugepages") - self.number("resv_hugepages")    # what is promised counts as free, too
 
     def reserve(self, mib: int) -> bool:
         """Whether so many are free now."""
         pages = (mib + 1) // 2 + 8
-        if self.usable and self.number("free_hugepages") < pages:
-            self.add(pages - self.number("free_hugepages"))
-        return self.usable and self.number("free_hugepages") >= pages
+        if self.usable and self.free() < pages:
+            self.add(pages - self.free())
+        return self.usable and self.free() >= pages
 
     def restore(self) -> None:
         if self.taken > 0:
