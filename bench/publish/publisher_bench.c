@@ -146,7 +146,7 @@ static struct trial (*trials)[N_WAYS][SECTIONS]; // [readers - 1]
 
 // --- a trial ---
 
-static void pin(unsigned core)
+static void pin_to(unsigned core)
 {
     cpu_set_t one;
 
@@ -159,7 +159,7 @@ static void *reader_main(void *arg)
 {
     struct reader *r = arg;
 
-    pin((1 + r->index) % n_cores);
+    pin_to((1 + r->index) % n_cores);
     r->way->read(r);
     return NULL;
 }
@@ -403,7 +403,7 @@ int main(int argc, char **argv)
     options_read(argc, argv);
     packets_make();
     trials_make();
-    pin(0);
+    pin_to(0);
     prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
     for (unsigned r = 0; r < rounds; r++)
         each_trial(r, measure);
