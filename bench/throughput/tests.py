@@ -144,7 +144,7 @@ def disturbance(result: dict, waited_ms: dict[str, float], ring: int, patience_m
     ms = 1000 * result["seconds"]
     fills_ms = ms * ring / max(1, result["attempted"])
     few = result["lost"] and result["lossy_share"] <= FEW
-    short = result["attempted"] < Goal.keeps_up * result["intended_pps"] * result["seconds"] * len(result["directions"])
+    short = result["skipped"] > (1 - Goal.keeps_up) * (result["sent"] + result["refused"] + result["skipped"])
     found = []
     for whose, waited in waited_ms.items():
         if whose.startswith("device"):
