@@ -5,6 +5,7 @@
 // while forwarder_main runs on a thread of its own.
 #include "harness.h"
 
+#include <poll.h>
 #include <rte_mbuf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,6 +251,63 @@ static void a_new_plan_wakes_a_sleeping_forwarder(void **state)
     stop_waiting();
 }
 
+// --- a forwarder wakes who sleeps ---
+
+static bool is_woken(const struct waker *w)
+{
+    struct pollfd p = {.fd = w->fd, .events = POLLIN};
+
+    return poll(&p, 1, 0) == 1;
+}
+
+static void until_woken(const struct waker *w)
+{
+    uint64_t end = now_ns() + DEADLINE_NS;
+
+    while (!is_woken(w)) {
+        rcu_quiescent();
+        if (now_ns() > end)
+            fail_msg("nobody was woken");
+    }
+}
+
+static void the_first_punted_packet_wakes_tap_manager_and_a_forwarded_one_does_not(void **state)
+{
+    start();
+    rig_route(VR_DEFAULT, "203.0.113.1/32", rig_nexthop(NEXTHOP_LOCAL, in));
+    struct frame ours = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "203.0.113.1"});
+    waker_prepare(&exchange_punt_waker);
+    send_chunk();
+    receive_all(CHUNK, NULL);
+    until_polls(polls() + 2); // wakes are after the poll that took the packets
+    assert_false(is_woken(&exchange_punt_waker));
+    rig_send(0, &ours);
+    until_woken(&exchange_punt_waker);
+    assert_int_equal(exchange_punted(), 1);
+    waker_done(&exchange_punt_waker);
+    stop();
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void a_packet_handed_over_wakes_the_forwarder_that_sends_it(void **state)
+{
+    start();
+    struct plan_rx rx[] = {{iface_get(in)->port, 0}};
+    struct plan *p = rig_plan_new(0, rx, 1);
+    p->tx_owner[iface_get(out)->port] = 1;
+    rig_plan_set(1, rig_plan_new(1, NULL, 0));
+    rig_plan_set(0, p);
+    struct frame f = packet();
+    waker_prepare(&forwarder_slot[1].waker);
+    rig_send(0, &f);
+    until_woken(&forwarder_slot[1].waker);
+    waker_done(&forwarder_slot[1].waker);
+    stop();
+    rig_step(1);
+    assert_int_equal(rig_discard(1), 1);
+    assert_int_equal(rig_drops_all(), 0);
+}
+
 static void one_of_two_macs(const struct frame *f)
 {
     if (memcmp(f->b, neighbor_mac(1), 6) && memcmp(f->b, neighbor_mac(0x5aa5), 6))
@@ -297,6 +355,8 @@ int main(void)
         path_test(a_sleeping_forwarder_wakes_for_its_queues_and_takes_all_of_a_burst),
         path_test(a_queue_that_is_always_readable_but_empty_does_not_keep_the_forwarder_busy),
         path_test(a_new_plan_wakes_a_sleeping_forwarder),
+        path_test(the_first_punted_packet_wakes_tap_manager_and_a_forwarded_one_does_not),
+        path_test(a_packet_handed_over_wakes_the_forwarder_that_sends_it),
         path_test(a_neighbour_that_keeps_changing_its_mac_never_gets_a_mixed_one),
         path_test(routes_come_and_go_under_traffic_and_the_stable_ones_lose_nothing),
     };
