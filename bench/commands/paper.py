@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import pkgutil
+import statistics
 import sys
 import tempfile
 import textwrap
@@ -108,7 +109,7 @@ def show(module, result: paper.Result, disturbed: str, quick: bool = False) -> l
     for (figure, case), rows in groupby(result.rows, key=lambda row: (row.figure, row.case)):
         lines.append(f"{figure:{MARGIN}}{case}")
         for row in rows:
-            ours = number(middle(row.ours)) if row.ours else "n/a"
+            ours = number(statistics.median(row.ours)) if row.ours else "n/a"
             there = "-" if row.paper is None else number(row.paper)
             lines += beside(cells(row.unit, there, ours, spread(row.ours)), row.note, width)
     of_all = [text for text in ("With --quick a full table is 100,000 routes of one." if quick else "",
@@ -127,11 +128,6 @@ def beside(line: str, note: str, width: int) -> list[str]:
     if len(line) + 2 + len(note) <= width:
         return [f"{line}  {note}".rstrip()]
     return [line, *textwrap.wrap(note, width, initial_indent=" " * (MARGIN + 2), subsequent_indent=" " * (MARGIN + 2))]
-
-
-def middle(values: list[float]) -> float:
-    ordered = sorted(values)
-    return ordered[len(ordered) // 2]
 
 
 def spread(values: list[float]) -> str:

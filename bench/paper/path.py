@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import statistics
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,9 +28,8 @@ def cores() -> int:
 
 
 def median(values: Sequence[float]) -> float:
-    """The middle one; no value, where a trial found the core taken away, is 0."""
-    ordered = sorted(values)
-    return ordered[len(ordered) // 2] if ordered else 0.0
+    """No value, where a trial found the core taken away, is 0."""
+    return statistics.median(values) if values else 0.0
 
 
 def labels(names: Iterable[str]) -> list[str]:

@@ -2,11 +2,11 @@
 // path_bench.c - the router's path under the conditions of a paper's experiment
 //
 //     path_bench [OPTIONS] CASE...
-//     path_bench --rounds 5 engine=lpm,table=linx,pattern=random engine=poptrie,table=linx,pattern=random
+//     path_bench --rounds 5 --simd 256 engine=lpm,table=linx,pattern=random engine=poptrie,table=linx,pattern=random
 //
 // A case is what differs, as key=value,...:
 //     mode     forward | io (rx to tx unseen) | rx (and free) | tx (headers of our own) | lookup (addresses only)
-//     engine   poptrie poptrie-scalar dir24_8 dir24_8-scalar lpm lpm-nosimd
+//     engine   poptrie dir24_8 lpm
 //     table    linx ntt full (or a part: linx/4) default4 bhole4, or a number of routes  (router.c)
 //     pattern  straight cross random loopback prefix flows ports; flows=N        (traffic.h)
 //     rss      all ip none: what spreads packets over a port's queues
@@ -90,7 +90,7 @@ static struct worker workers[FORWARDER_MAX];
 static struct rte_mempool *pool;
 static struct rte_ring *pipe_ring;
 static unsigned n_cases, rounds = 3, trial_ms = 20, count; // count: packets of a trial, 0 = by time
-static const char *prefixes;
+static const char *prefixes, *simd = "512"; // bits of a vector at most, 64 = none
 static bool small_pages;
 static int core[CPU_SETSIZE], port_id[SOURCE_PORTS];
 static unsigned n_cores;
@@ -462,7 +462,7 @@ static void options_read(int argc, char **argv)
 {
     static const struct option known[] = {{"rounds", 1, NULL, 'r'}, {"ms", 1, NULL, 'm'},
                                           {"prefixes", 1, NULL, 'p'}, {"packets", 1, NULL, 'n'},
-                                          {"small-pages", 0, NULL, 'S'}, {0}};
+                                          {"simd", 1, NULL, 'v'}, {"small-pages", 0, NULL, 'S'}, {0}};
 
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c == 'r')
@@ -473,6 +473,8 @@ static void options_read(int argc, char **argv)
             prefixes = optarg;
         else if (c == 'n')
             count = (unsigned)atoi(optarg);
+        else if (c == 'v')
+            simd = optarg;
         else if (c == 'S')
             small_pages = true;
         else
@@ -502,13 +504,15 @@ static unsigned memory_mib(void)
 
 static void router_start(void)
 {
-    char name[32], err[256];
-    struct eal_config cfg = {.name = name, .memory_mib = memory_mib(), .no_huge = small_pages};
+    char name[32], err[256], width[48];
+    struct eal_config cfg = {.name = name, .memory_mib = memory_mib(), .no_huge = small_pages,
+                             .extra = (const char *[]){width, NULL}};
 
     if (small_pages)
         prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     log_set_level(LOG_LEVEL_WARNING);
     snprintf(name, sizeof name, "path-bench-%d", getpid());
+    snprintf(width, sizeof width, "--force-max-simd-bitwidth=%s", simd);
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     rcu_init();
     rcu_thread_register();

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from measure import plot
 from paper import Result, Row
-from paper.path import SIZES, Measured, Theirs, alternate, case, cores, measure, median, not_here, rows
+from paper.path import SIZES, Measured, Theirs, alternate, case, cores, gbps, measure, median, mpps_of, not_here, rows
 
 NAME = "2015-80g"
 IDEA = "80 Gb/s PC router: one parameter off at a time (RSS, queues, pages, burst), LPM against Poptrie (figures 2-5)."
@@ -19,8 +19,12 @@ PRINTED_LIMIT_MPPS = {64: 119.05, 96: 86.21}        # §5.5: the limit of 80 Gb/
 CORE1_128_GBPS = 59.17                              # §5.5: one (core, queue) pair a port
 POPTRIE_NTT_GBPS = 79.198                           # §5.7, random traffic; the ports' shares are uneven
 LPM_NTT_GBPS = 80.0                                 # §5.7, 128-byte frames
-ENGINES = {"Poptrie": "poptrie", "Poptrie, scalar": "poptrie-scalar", "LPM": "lpm", "LPMnoSSE": "lpm-nosimd",
-           "DIR-24-8 (rte_fib)": "dir24_8"}
+PRINTED_LOOKUP = {"Poptrie": POPTRIE_NTT_GBPS, "Poptrie, no SIMD": POPTRIE_NTT_GBPS, "LPM": LPM_NTT_GBPS}
+LOOKUP_NOTES = {"LPMnoSSE": "the paper: below wire rate at 128 B", "Poptrie, no SIMD": "the paper's Poptrie had none either",
+                "DIR-24-8 (rte_fib)": "the structure of LPM in DPDK's newer library"}
+ENGINES = {"Poptrie": ("poptrie", True), "Poptrie, no SIMD": ("poptrie", False), "LPM": ("lpm", True), "LPMnoSSE": ("lpm", False),
+           "DIR-24-8 (rte_fib)": ("dir24_8", True), "DIR-24-8, no SIMD": ("dir24_8", False)}
+SIMD = {True: (), False: ("--simd", "64")}
 BURSTS = (1, 2, 4, 8, 16, 32, 64)
 QUEUES = (1, 2, 4, 8)
 
@@ -74,18 +78,21 @@ def parameters(ctx, result: Result) -> None:
     result.rows.append(not_here("figure 2", "ExtTagOff, 128 B", "Gb/s", None, "no PCI device between the packets and us; theirs lost "
                                 "6-7 Gb/s. `show port` checks the flag of a NIC"))
     result.rows.append(not_here("§4.5", "Max_Read_Request_Size 4096", "Gb/s", None, "no PCI device; no difference there"))
-    result.charts += charts("Straight traffic on linx", known, named, found, ("figure 2", "figure 3"))
-
-
-def charts(title: str, labels, named: dict, found: Measured, figures: tuple[str, str]) -> list[plot.Lines]:
     sizes = sorted({size for _, size in named})
-    limit = [(size, LIMIT_GBPS) for size in sizes]
-    pps = {label: [(size, median(found.mpps(named[label, size]))) for size in sizes] for label in labels}
-    bps = {label: [(size, median(found.gbps(named[label, size], size))) for size in sizes] for label in labels}
+    result.charts += bps_and_pps("Straight traffic on linx",
+                                 {label: [(size, median(found.mpps(named[label, size]))) for size in sizes] for label in known},
+                                 ("figure 2", "figure 3"))
+
+
+def bps_and_pps(title: str, pps: dict[str, list[tuple[int, float]]], figures: tuple[str, str]) -> list[plot.Lines]:
+    """Both pictures of the paper from Mpps by size, with the limit that its wires set."""
+    sizes = [size for size, _ in next(iter(pps.values()))]
+    bps = {label: [(size, gbps(rate, size)) for size, rate in points] for label, points in pps.items()}
     theirs = "paper: 80 Gb/s limit"
-    return [plot.Lines(f"{title} (bps), as {figures[0]}", "frame, bytes", "Gb/s", {**bps, theirs: limit}, dashed=(theirs,)),
+    return [plot.Lines(f"{title} (bps), as {figures[0]}", "frame, bytes", "Gb/s",
+                       {**bps, theirs: [(size, LIMIT_GBPS) for size in sizes]}, dashed=(theirs,)),
             plot.Lines(f"{title} (pps), as {figures[1]}", "frame, bytes", "Mpps",
-                       {**pps, theirs: [(size, rate * 1e3 / ((size + 20) * 8)) for size, rate in limit]}, dashed=(theirs,))]
+                       {**pps, theirs: [(size, mpps_of(LIMIT_GBPS, size)) for size in sizes]}, dashed=(theirs,))]
 
 
 # --- one parameter at a time that the figures do not have ---
@@ -117,33 +124,37 @@ def pages(ctx, result: Result) -> None:
 # --- figures 4 and 5 ---
 
 def lookups(ctx, result: Result) -> None:
-    """rte_lpm refuses more than 150,000 routes here (it loads them for minutes), so all engines get a quarter of ntt, and those
-    that take it the whole of it too."""
-    sizes = (64, 128) if ctx.quick else SIZES
-    table = "ntt/4"
-    named = {(label, size): case(engine=engine, table=table, pattern="random", bytes=size)
-             for label, engine in ENGINES.items() for size in sizes}
-    whole = {label: case(engine=engine, table="ntt", pattern="random", bytes=128)
-             for label, engine in ENGINES.items() if "lpm" not in engine}
-    linx = {label: case(engine=engine, table="linx/4", pattern="random", bytes=128) for label, engine in ENGINES.items()}
-    alone = {label: case(mode="lookup", engine=engine, table=table, pattern="random") for label, engine in ENGINES.items()}
-    found = measure(ctx, [*named.values(), *whole.values(), *alone.values(), *(() if ctx.quick else linx.values())])
-    printed = {"Poptrie": POPTRIE_NTT_GBPS, "LPM": LPM_NTT_GBPS}
-    notes = {"LPMnoSSE": "the paper: below wire rate at 128 B", "Poptrie, scalar": "the paper's Poptrie had no SIMD either",
-             "DIR-24-8 (rte_fib)": "the same structure as LPM in DPDK's newer library"}
-    for label in ENGINES:
-        result.rows += rows("figure 4", f"{label}, random, a quarter of ntt, 128 B", found, named[label, 128], 128,
-                            FOUR if label in printed else None, printed.get(label), note=notes.get(label, ""))
-        if label in whole:
-            result.rows += rows("figure 4", f"{label}, random, ntt, 128 B", found, whole[label], 128,
-                                FOUR if label in printed else None, printed.get(label))
-        if not ctx.quick:
-            result.rows += rows("§5.7", f"{label}, random, a quarter of linx, 128 B", found, linx[label], 128)
-        result.rows.append(Row("figure 5", f"{label}, lookup alone, random, a quarter of ntt", "cycles/packet", None,
-                               found.cycles(alone[label])))
-        fib = found.fibs[table, ENGINES[label]]
-        result.rows.append(Row("§5.7", f"{label}, loading {fib['routes']:,} routes", "ms", None, [fib["load_ms"]],
-                               "the paper: \"loading of the large routes in LPM is slow\"" if label == "LPM" else ""))
-        result.rows.append(Row("§5.7", f"{label}, memory for {fib['routes']:,} routes", "MB", None, [fib["bytes"] / 1e6],
-                               "the paper: \"prohibitive\"" if label == "LPM" else ""))
-    result.charts += charts("Random traffic on a quarter of ntt", ENGINES, named, found, ("figure 4", "figure 5"))
+    """rte_lpm refuses more than 150,000 routes here (it loads them for minutes), so all engines get a part of ntt, and those
+    that take it the whole of it too. Without SIMD means all of the program, as with l3fwd's build option."""
+    sizes, part = ((64, 128), 8) if ctx.quick else (SIZES, 4)
+    ntt, linx = f"ntt/{part}", f"linx/{part}"
+    kinds = dict.fromkeys(engine for engine, _ in ENGINES.values())
+    named = {(engine, size): case(engine=engine, table=ntt, pattern="random", bytes=size) for engine in kinds for size in sizes}
+    whole = {engine: case(engine=engine, table="ntt", pattern="random", bytes=128) for engine in kinds if engine != "lpm"}
+    other = {engine: case(engine=engine, table=linx, pattern="random", bytes=128) for engine in kinds if not ctx.quick}
+    alone = {engine: case(mode="lookup", engine=engine, table=ntt, pattern="random") for engine in kinds}
+    cases = [*named.values(), *whole.values(), *other.values(), *alone.values()]
+    found = dict(zip(SIMD, alternate(ctx, cases, list(SIMD.values()))))
+    for label, (engine, simd) in ENGINES.items():
+        theirs = PRINTED_LOOKUP.get(label)
+        result.rows += rows("figure 4", f"{label}, random, 1/{part} of ntt, 128 B", found[simd], named[engine, 128], 128,
+                            theirs and FOUR, theirs, note=LOOKUP_NOTES.get(label, ""))
+        if engine in whole:
+            result.rows += rows("figure 4", f"{label}, random, ntt, 128 B", found[simd], whole[engine], 128, theirs and FOUR, theirs)
+        if engine in other:
+            result.rows += rows("§5.7", f"{label}, random, 1/{part} of linx, 128 B", found[simd], other[engine], 128)
+        result.rows.append(Row("figure 5", f"{label}, lookup alone, random, 1/{part} of ntt", "cycles/packet", None,
+                               found[simd].cycles(alone[engine])))
+    for engine in kinds:
+        fib = found[True].fibs[ntt, engine]
+        of = f"{engine}, {fib['routes']:,} routes"
+        quote = {"lpm": ("the paper: \"loading of the large routes in LPM is slow\"", "the paper: \"prohibitive\"")}.get(engine, ("", ""))
+        result.rows += [Row("§5.7", f"loading: {of}", "ms", None, [fib["load_ms"]], quote[0]),
+                        Row("§5.7", f"memory: {of}", "MB", None, [fib["bytes"] / 1e6], quote[1])]
+    result.charts += lookup_charts(part, named, found)
+
+
+def lookup_charts(part: int, named: dict, found: dict[bool, Measured]) -> list[plot.Lines]:
+    sizes = sorted({size for _, size in named})
+    pps = {label: [(size, median(found[simd].mpps(named[engine, size]))) for size in sizes] for label, (engine, simd) in ENGINES.items()}
+    return bps_and_pps(f"Random traffic, 1/{part} of ntt", pps, ("figure 4", "figure 5"))

@@ -17,7 +17,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <rte_cycles.h>
-#include <rte_vect.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,6 @@
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "paper/source.h"
-#include "poptrie/poptrie.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
@@ -47,15 +45,6 @@ static struct {
     char name[16];
     struct table table;
 } tables[ROUTER_FIBS];
-
-// Names of engines: what is looked up, and whether with the CPU's widest kernel.
-static const struct {
-    const char *name;
-    enum fib_engine kind;
-    bool scalar;
-} engines_known[] = {{"poptrie", FIB_POPTRIE, false}, {"poptrie-scalar", FIB_POPTRIE, true},
-                     {"dir24_8", FIB_DIR24_8, false}, {"dir24_8-scalar", FIB_DIR24_8, true},
-                     {"lpm", FIB_LPM, false}, {"lpm-nosimd", FIB_LPM, true}};
 
 void router_prefixes(const char *path)
 {
@@ -99,14 +88,21 @@ static size_t table_routes(const char *name)
     return is_default4(name) ? 8 : strtoul(name, NULL, 10);
 }
 
+static enum fib_engine engine_of(const char *name)
+{
+    enum fib_engine e = 0;
+
+    while (e < FIB_ENGINES && strcmp(fib_engine_name(e), name))
+        e++;
+    return e;
+}
+
 int router_fib_mib(const char *table, const char *engine)
 {
     size_t routes = table_routes(table);
+    enum fib_engine e = engine_of(engine);
 
-    for (unsigned i = 0; i < RTE_DIM(engines_known); i++)
-        if (routes && !strcmp(engines_known[i].name, engine))
-            return (int)fib_engine_mib(engines_known[i].kind, 4, routes);
-    return -1;
+    return routes && e < FIB_ENGINES ? (int)fib_engine_mib(e, IP4, routes) : -1;
 }
 
 // --- tables ---
@@ -234,20 +230,13 @@ static int fib_fill(struct fib *fib, const struct table *t)
     return result;
 }
 
-static void kernel_use(const struct router_fib *f)
-{
-    rte_vect_set_max_simd_bitwidth(f->scalar ? RTE_VECT_SIMD_DISABLED : RTE_VECT_SIMD_512);
-    poptrie_set_kernel(f->scalar ? POPTRIE_KERNEL_SCALAR : POPTRIE_KERNEL_AUTO, 0);
-}
-
 static int fib_make(struct router_fib *f)
 {
     struct fib_stats s;
 
     be(ROLE_CONTROL);
-    kernel_use(f); // DPDK's DIR-24-8 chooses when it is made
     struct vr *vr = vr_new(f->table);
-    struct fib *fib = vr ? fib_new(IP4, f->kind) : NULL;
+    struct fib *fib = vr ? fib_new(IP4, engine_of(f->engine)) : NULL;
     if (!fib)
         return -ENOMEM;
     fib_free(vr->fib4);
@@ -261,21 +250,6 @@ static int fib_make(struct router_fib *f)
     return r;
 }
 
-// Where the kernel is chosen at each lookup, not when the table is made, one table serves both ways of looking up.
-static bool fib_share(struct router_fib *f)
-{
-    for (unsigned i = 0; i < router_n_fibs && f->kind != FIB_DIR24_8; i++) {
-        const struct router_fib *same = &router_fib[i];
-        if (same->kind != f->kind || same->routes != f->routes)
-            continue;
-        f->vr = same->vr;
-        f->load_ms = same->load_ms;
-        f->bytes = same->bytes;
-        return true;
-    }
-    return false;
-}
-
 const struct router_fib *router_fib_get(const char *table, const char *engine)
 {
     for (unsigned i = 0; i < router_n_fibs; i++)
@@ -287,12 +261,7 @@ const struct router_fib *router_fib_get(const char *table, const char *engine)
     snprintf(f->table, sizeof f->table, "%s", table);
     snprintf(f->engine, sizeof f->engine, "%s", engine);
     f->routes = table_get(table);
-    for (unsigned i = 0; i < RTE_DIM(engines_known); i++)
-        if (!strcmp(engines_known[i].name, engine)) {
-            f->kind = engines_known[i].kind;
-            f->scalar = engines_known[i].scalar;
-        }
-    if (!f->routes || (!fib_share(f) && fib_make(f)))
+    if (!f->routes || fib_make(f))
         return NULL;
     router_n_fibs++;
     return f;
@@ -302,7 +271,6 @@ void router_use(const struct router_fib *f)
 {
     for (unsigned p = 0; p < SOURCE_PORTS; p++)
         iface_get(iface_id[p])->vr = f->vr;
-    kernel_use(f);
 }
 
 // --- ports and next hops ---

@@ -7,7 +7,6 @@
 #ifndef BENCH_PAPER_ROUTER_H
 #define BENCH_PAPER_ROUTER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,8 +19,6 @@ struct router_fib {
     char table[16], engine[16];
     const struct table *routes;
     uint16_t vr;
-    enum fib_engine kind;
-    bool scalar;    // looked up without vector instructions
     double load_ms; // of building the table
     uint64_t bytes; // that forwarders read
 };
@@ -30,13 +27,13 @@ extern unsigned router_n_fibs;
 
 // The table "full" is read from this file; made up without one.
 void router_prefixes(const char *path);
-// MiB of DPDK's memory that a FIB of this table and engine needs; -1: there is no such table or engine.
+// MiB of DPDK's memory that a FIB of this table and engine (fib_engine_name) needs; -1: there is no such table or engine.
 int router_fib_mib(const char *table, const char *engine);
 // The tables, ports port_id[0..4) with an interface each (all with MAC 02:00:00:01:00:00); 0 or -errno.
 int router_init(const int *port_id);
 // Found or made; NULL: it does not fit.
 const struct router_fib *router_fib_get(const char *table, const char *engine);
-// From now on all ports belong to this FIB's virtual router and its lookup kernel is used.
+// From now on all ports belong to this FIB's virtual router.
 void router_use(const struct router_fib *f);
 
 #endif

@@ -22,10 +22,11 @@ struct flow { // host order
     uint16_t from_port;
 };
 
+// A router may forward it: not link-local (RFC 3927) either.
 static bool is_unicast(uint32_t dst)
 {
     uint32_t first = dst >> 24;
-    return first >= 1 && first < 224 && first != 127;
+    return first >= 1 && first < 224 && first != 127 && dst >> 16 != 0xa9fe;
 }
 
 static uint32_t address_in(const struct poptrie_route *r, uint32_t random)
