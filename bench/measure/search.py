@@ -7,7 +7,7 @@ confirmed by a trial of three times the length. On cores that are shared with ev
 million may be the scheduler's doing, so the rate with at most 0.1 % loss is searched as well.
 
 `ndr` serves `kamuee bench throughput`: the non-drop rate for a stated loss ratio (RFC 2544, 26.1), where no single trial
-decides. A rate that fails is tried again and is out when it has failed twice; the rate found is confirmed by more trials at
+decides. A rate that loses a little is out only when it has failed three times; the rate found is confirmed by more trials at
 full length, and a trial during which somebody else had the cores is repeated (as the drafts on multiple loss ratio search, MLRsearch,
 ask for). Every trial is explained in a sentence.
 """
@@ -88,7 +88,7 @@ class Found:
     lines: list[str] = field(default_factory=list)
 
 
-FAILURES = 2                    # a rate is out when it has failed so often …
+FAILURES = 3                    # a rate is out when it has failed so often …
 HEAVY = 0.01                    # … or once with so much loss
 REPEATS = 3                     # of a disturbed trial, then it counts
 FIRST_STEP = 0.03               # from the guess, doubled until the answer is between two rates
