@@ -199,7 +199,7 @@ ROWS = [
     {"test": "recovery", "size": "64", "recovery_ms": 2.0, "overloaded": True, "overload_mpps": 4.6, **COMMON},
     {"test": "reset", "size": "64", "reset_ms": None, "mpps": 2.1, **COMMON},
     {"test": "soak", "size": "64", "load": 95, "mpps": 4.0, "lost": 3, "attempted": 1000, "minutes": 10, "ledger_difference": 0,
-     "latency_us": DELAY, "lost_at": [[17.0, 2, 1]], "device_counts": {"drop tx_full": 2}, **COMMON},
+     "latency_us": DELAY, "lost_at": [[17.0, 2, 1, 4.5]], "device_counts": {"drop tx_full": 2}, **COMMON},
 ]
 
 
@@ -213,7 +213,7 @@ def test_the_report_is_one_page_with_its_plots_inside_and_every_row_in_the_csv(t
     report.write(tmp_path, result())
     page = (tmp_path / "report.html").read_text()
     assert page.count('src="data:image/svg+xml;base64,') == 5 and "http" not in page.replace("http-equiv", "")
-    assert "1 &lt; 2 lost" in page and "busy machine" in page and "<td>17.0</td><td>2</td><td>1</td>" in page
+    assert "1 &lt; 2 lost" in page and "busy machine" in page and "<td>17.0</td><td>2</td><td>1</td><td>4.5</td>" in page
     rows = list(csv.DictReader((tmp_path / "rows.csv").open()))
     assert [row["test"] for row in rows] == [row["test"] for row in ROWS]
     assert rows[1]["latency_us.p99.9"] == "5.0"

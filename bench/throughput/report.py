@@ -121,7 +121,8 @@ def page(result: dict) -> str:
         for heading, chart in charts(result["rows"]):
             lines += [f"<h2>{html.escape(heading)}</h2>", image(chart, Path(directory))]
     for row in of(result["rows"], "soak"):
-        lines += ["<h2>Soak: packets lost, by second</h2>"] + table(("Second", "Lost inside", "No room in the ring"), row["lost_at"])
+        lines += ["<h2>Soak: packets lost, by second</h2>"] + table(
+            ("Second", "Lost inside", "No room in the ring", "Device kept from its core, ms"), row["lost_at"])
         lines += [f"<p>The device counts: {html.escape(json.dumps(row['device_counts']))}</p>"]
     lines += ["<h2>Device and machine</h2>"] + table(("", ""), device.items())
     lines += [f"<p>{html.escape(line)}</p>" for line in report.machine_lines(result["machine"])]

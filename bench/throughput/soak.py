@@ -102,34 +102,46 @@ def run(bench: Bench, frames: Frames, given: argparse.Namespace, console: Consol
     if asking:
         asking.start()
     with churn(bench, given.churn, seconds) as changes:
-        r = long_trial(bench, frames, rate, seconds, console)
+        r, kept_ms = long_trial(bench, frames, rate, seconds, console)
     if asking:
         asking.ended.set()
         asking.join()
     r = bench.summed(r, waited)
-    return rows + [row_of(bench, frames, given, rate, r, losses, ledger, asking, changes)]
+    return rows + [row_of(bench, frames, given, rate, r, kept_ms, losses, ledger, asking, changes)]
 
 
-def long_trial(bench: Bench, frames: Frames, rate: float, seconds: float, console: Console) -> dict:
+def long_trial(bench: Bench, frames: Frames, rate: float, seconds: float, console: Console) -> tuple[dict, list[float]]:
+    """The result, and for how many ms of each second the device was kept from its core."""
+    kept_ms, before = [], device_waited(bench)
     columns = (TextColumn("soak"), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, auto_refresh=False, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=seconds, text="")
 
         def live(now: dict) -> None:
+            nonlocal before
+            after = device_waited(bench)
+            kept_ms.append(after - before)
+            before = after
             progress.update(task, completed=now["live"], text=f"{now['received'] / 1e6:,.0f} M packets, {now['lost']:,} lost", refresh=True)
-        return bench.tester.trial(live, rate=f"{rate:.3f}", seconds=seconds, sizes=",".join(map(str, frames.sizes)), wait_ms=2000,
+        result = bench.tester.trial(live, rate=f"{rate:.3f}", seconds=seconds, sizes=",".join(map(str, frames.sizes)), wait_ms=2000,
                                   percent6=bench.plan.percent6, histogram=0, **{"from": "both" if bench.plan.both else 0})
+    return result, kept_ms
 
 
-def row_of(bench: Bench, frames: Frames, given: argparse.Namespace, rate: float, r: dict, losses: dict, ledger: int, asking: Asking | None,
-           changes: dict) -> dict:
-    """Every second in which a packet was lost: [second, lost inside the device, refused by its ring]."""
+def device_waited(bench: Bench) -> float:
+    return sum(ms for whose, ms in bench.waited().items() if whose.startswith("device"))
+
+
+def row_of(bench: Bench, frames: Frames, given: argparse.Namespace, rate: float, r: dict, kept_ms: list[float], losses: dict, ledger: int,
+           asking: Asking | None, changes: dict) -> dict:
+    """Every second in which a packet was lost: [second, lost inside the device, refused by its ring, ms the device was kept from its core]."""
     after = bench.device.losses()
-    lost_at = sorted([at, inside, refused] for d in r["directions"] for at, inside, refused in d["lost_at"])
+    kept = dict(enumerate(kept_ms))
+    lost_at = sorted([at, inside, refused, round(kept.get(int(at), 0.0), 1)] for d in r["directions"] for at, inside, refused in d["lost_at"])
     counted = {where: n - losses.get(where, 0) for where, n in after.items() if n != losses.get(where, 0)}
     worst = max(r["directions"], key=lambda d: d["latency_ns"].get("p99.9", 0))
-    for at, inside, refused in lost_at[:50]:
-        bench.say(f"soak: second {at:.0f}: {inside:,} packets lost, {refused:,} not taken by the device's ring")
+    for at, inside, refused, ms in lost_at[:50]:
+        bench.say(f"soak: second {at:.0f}: {inside:,} packets lost, {refused:,} not taken by the device's ring; it was kept from its core for {ms:g} ms")
     bench.say(f"soak: {r['lost']:,} of {r['attempted']:,} lost, {changes.get('per_second', 0):,.0f} route changes/s")
     return bench.row("soak", frames, minutes=given.soak, load=given.load, mpps=rate * bench.directions / 1e6,
                      offered_mpps=sum(d["offered_pps"] for d in r["directions"]) / 1e6, attempted=r["attempted"], lost=r["lost"],
