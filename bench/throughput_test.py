@@ -179,6 +179,29 @@ def test_for_latency_every_longer_absence_of_the_device_counts():
     assert tests.disturbance(trial(), {"device": 0.5, "tester": 9.0}, 1024, 1.0) == ""
 
 
+class Buffer:
+    """A device that takes bursts of so many frames, and loses one of any longer."""
+
+    def __init__(self, frames: int):
+        self.frames, self.counts = frames, []
+
+    def trial(self, sent, rate, seconds, count=0, **words) -> dict:
+        self.counts.append(count)
+        return {"lost": int(count > self.frames), "disturbed": "", "seconds": count / rate}
+
+
+@pytest.mark.parametrize("frames_kept", [0, 1, 100, 5000, 77777])
+def test_the_longest_burst_is_found_to_a_hundredth(frames_kept):
+    kept = Buffer(frames_kept)
+    count, seconds = tests.longest_burst(kept, frames.of_word("64"), 1e6, 1_000_000)
+    assert frames_kept - max(32, frames_kept / 99) <= count <= frames_kept
+    assert seconds == pytest.approx(count / 1e6) and len(kept.counts) < 25
+
+
+def test_a_device_that_keeps_everything_is_unlimited():
+    assert tests.longest_burst(Buffer(10**9), frames.of_word("64"), 1e6, 1_000_000) == (1_000_000, 1.0)
+
+
 def test_the_curve_of_latencies_keeps_its_ends():
     curve = tests.thinned([[1000 * i, 1] for i in range(1, 10001)])
     assert len(curve) < 250 and curve[0] == [1, 0.0001] and curve[-1] == [10000, 1.0]

@@ -25,6 +25,7 @@ LATENCY_PATIENCE = 0.0005               # share of a trial for which a core may 
 LOSS_STEP = 10                          # percent of the highest rate (RFC 2544, 26.3: steps of at most 10)
 OVERLOAD = 1.1                          # RFC 2544, 26.5
 RESET_SECONDS = 10.0
+BURST_END_S = 600.0                     # a burst ends by its count; this is for a tester that cannot send it
 SLOW_TICKS_MS = 1000 // os.sysconf("SC_CLK_TCK")
 POINTS = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
 
@@ -252,37 +253,41 @@ def loss(bench: Bench, frames: Frames) -> list[dict]:
 
 
 def back_to_back(bench: Bench, frames: Frames) -> list[dict]:
-    """RFC 2544, 26.4, RFC 9004: the longest burst at the tester's highest rate that comes through whole, on average."""
+    """RFC 2544, 26.4, RFC 9004: the longest burst at the tester's highest rate that comes through whole, on average.
+
+    While it comes in, some of it already goes out: what had to be buffered is the burst without its share at the throughput."""
     base = need_throughput(bench, frames)
-    longest = max(1, int(base["top"] * bench.plan.burst_seconds))
-    found = [longest_burst(bench, frames, longest) for _ in range(bench.plan.bursts)]
-    mean = sum(found) / len(found)
-    seconds = mean / base["top"] if base["top"] else 0.0
-    corrected = seconds * (1 - base["rate"] / base["top"]) if base["top"] else 0.0
-    bench.say(f"{frames.name} bytes: back-to-back {mean:,.0f} frames ({min(found):,} to {max(found):,})")
-    return [bench.row("back-to-back", frames, frames=round(mean), frames_min=min(found), frames_max=max(found), tries=len(found),
-                      burst_ms=1000 * seconds, buffer_ms=1000 * corrected, unlimited=min(found) >= longest, mpps=base["top"] / 1e6)]
+    limit = max(1, int(base["top"] * bench.plan.burst_seconds))
+    found = [longest_burst(bench, frames, base["top"], limit) for _ in range(bench.plan.bursts)]
+    counts = [count for count, _ in found]
+    mean, seconds = sum(counts) / len(found), sum(s for _, s in found) / len(found)
+    rate = mean / seconds if seconds else 0.0
+    buffered = seconds * max(0.0, 1 - base["rate"] / rate) if rate else 0.0
+    bench.say(f"{frames.name} bytes: back-to-back {mean:,.0f} frames ({min(counts):,} to {max(counts):,}) at {rate / 1e6:.4g} Mpps")
+    return [bench.row("back-to-back", frames, frames=round(mean), frames_min=min(counts), frames_max=max(counts), tries=len(found),
+                      burst_ms=1000 * seconds, buffer_ms=1000 * buffered, unlimited=min(counts) >= limit, mpps=rate / 1e6)]
 
 
-def longest_burst(bench: Bench, frames: Frames, longest: int) -> int:
-    """By bisection, to 1 % or 32 frames."""
-    def whole(count: int) -> bool:
+def longest_burst(bench: Bench, frames: Frames, rate: float, limit: int) -> tuple[int, float]:
+    """(frames, seconds of sending) by bisection, to 1 % or 32 frames; (0, 0) when even the shortest loses."""
+    def whole(count: int) -> float:
         for _ in range(2):
-            r = bench.trial(frames, base_top, 600, count=count, burst=64)
+            r = bench.trial(frames, rate, BURST_END_S, count=count, burst=64)
             if not r["lost"]:
-                return True
+                return r["seconds"]
             if not r["disturbed"]:
                 break
-        return False
+        return 0.0
 
-    base_top = bench.throughput[frames.name]["top"]
-    if whole(longest):
-        return longest
-    low, high = 0, longest
+    seconds = whole(limit)
+    if seconds:
+        return limit, seconds
+    low, high = 0, limit
     while high - low > max(32, high // 100):
         middle = (low + high) // 2 if low else high // 4
-        low, high = (middle, high) if whole(middle) else (low, middle)
-    return low
+        took = whole(middle)
+        low, high, seconds = (middle, high, took) if took else (low, middle, seconds)
+    return low, seconds
 
 
 def recovery(bench: Bench, frames: Frames) -> list[dict]:
