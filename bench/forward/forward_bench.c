@@ -43,10 +43,11 @@
 #define NEXT_HOPS 64
 #define LINES (1u << 18)
 #define VLAN 7
+#define ROUTERS 16 // VLANs 7 .. 22, each in a virtual router of its own with the full table
 #define POOL_SIZE 8191
 #define ROUNDS_MAX 101
 
-static uint16_t port_id[PORTS], vport[PORTS]; // DPDK's ids; the interface of VLAN 7 on each
+static uint16_t port_id[PORTS], vport[ROUTERS][PORTS]; // DPDK's ids; the interfaces of the VLANs
 static struct forwarder *forwarder;
 static const char *prefixes, *only = ""; // file of routes; text in the names of the cases to run
 static unsigned rounds = 21, round_ms = 10, polls; // polls: 0 = by time
@@ -55,7 +56,8 @@ struct test {
     const char *name;
     int family; // 4, 6, 46 = in turn
     unsigned (*poll)(void);
-    bool skip, one_flow, tagged, computed; // `computed`: checksums not verified by the port
+    bool skip, one_flow, computed; // `computed`: checksums not verified by the port
+    unsigned tagged;               // frames are of so many VLANs in turn
     uint8_t (*line)[REPLAY_LINE];
     double cycles[ROUNDS_MAX];
 };
@@ -71,7 +73,8 @@ static struct test tests[] = {
     {.name = "IPv4 full table, minimal on rte_fib", .family = 4, .poll = peer_poll},
     {.name = "IPv4 full table", .family = 4, .poll = forward_poll},
     {.name = "IPv4 full table, checksums computed", .family = 4, .poll = forward_poll, .computed = true},
-    {.name = "IPv4 full table, VLAN to VLAN", .family = 4, .poll = forward_poll, .tagged = true},
+    {.name = "IPv4 full table, VLAN to VLAN", .family = 4, .poll = forward_poll, .tagged = 1},
+    {.name = "IPv4 full table, 16 virtual routers by VLAN", .family = 4, .poll = forward_poll, .tagged = ROUTERS},
     {.name = "IPv4 one flow", .family = 4, .poll = forward_poll, .one_flow = true},
     {.name = "IPv6 full table", .family = 6, .poll = forward_poll},
     {.name = "IPv4 and IPv6 in turn", .family = 46, .poll = forward_poll},
@@ -134,28 +137,39 @@ static void routes_load(const struct table *t, uint16_t vr, const uint32_t *nh)
 static void router_make(const struct table *t4, const struct table *t6)
 {
     uint32_t plain[NEXT_HOPS], tagged[NEXT_HOPS];
+    char name[16];
 
     be(ROLE_CONTROL);
     check(!counter_init() && !port_table_init() && !iface_table_init() && !nexthop_table_init() && !vr_table_init() &&
               !plan_init() && !exchange_init(2047, RTE_MBUF_DEFAULT_BUF_SIZE), "no memory for the tables");
-    check(vr_new("default") && vr_new("tagged"), "no memory for the virtual routers");
+    check(vr_new("default"), "no memory for the virtual router");
+    for (unsigned v = 0; v < ROUTERS; v++) {
+        snprintf(name, sizeof name, "vr%u", v);
+        check(vr_new(name), "no memory for the virtual routers");
+    }
     uint16_t own[PORTS];
     for (unsigned p = 0; p < PORTS; p++) {
         own[p] = iface_make(p, 0);
-        vport[p] = iface_make(p, VLAN);
-        iface_get(vport[p])->vr = 1;
+        for (unsigned v = 0; v < ROUTERS; v++) {
+            vport[v][p] = iface_make(p, (uint16_t)(VLAN + v));
+            iface_get(vport[v][p])->vr = (uint16_t)(1 + v);
+        }
     }
     be(ROLE_RIB_MANAGER);
     for (unsigned k = 0; k < NEXT_HOPS; k++) {
         const uint8_t mac[6] = {2, 0, 0, 2, 0, (uint8_t)k};
         plain[k] = nexthop_new(NEXTHOP_HOLD, own[k % PORTS]);
         nexthop_set_adjacency(plain[k], own[k % PORTS], mac);
-        tagged[k] = nexthop_new(NEXTHOP_HOLD, vport[k % PORTS]);
-        nexthop_set_adjacency(tagged[k], vport[k % PORTS], mac);
     }
     routes_load(t4, 0, plain);
     routes_load(t6, 0, plain);
-    routes_load(t4, 1, tagged);
+    for (unsigned v = 0; v < ROUTERS; v++) {
+        for (unsigned k = 0; k < NEXT_HOPS; k++) {
+            tagged[k] = nexthop_new(NEXTHOP_HOLD, vport[v][k % PORTS]);
+            nexthop_set_adjacency(tagged[k], vport[v][k % PORTS], (const uint8_t[6]){2, 0, 0, 2, (uint8_t)v, (uint8_t)k});
+        }
+        routes_load(t4, (uint16_t)(1 + v), tagged);
+    }
     static struct plan plan;
     plan.n_rx = 2;
     for (unsigned p = 0; p < PORTS; p++)
@@ -174,7 +188,7 @@ static void line_write(uint8_t *p, const struct test *t, bool is4, const struct 
     memcpy(p, (uint8_t[12]){2, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}, 12);
     p += 12;
     if (t->tagged) {
-        memcpy(p, (uint8_t[4]){0x81, 0, 0, VLAN}, 4);
+        memcpy(p, (uint8_t[4]){0x81, 0, 0, (uint8_t)(VLAN + i % t->tagged)}, 4);
         p += 4;
     }
     if (is4) {
@@ -354,7 +368,8 @@ int main(int argc, char **argv)
     check(!peer_make(&t4, port_id, NEXT_HOPS), "rte_fib does not take the table");
     // Both receiving ports and their sub-interfaces answer to one MAC, so that either may get any line.
     memcpy(iface_get(port_get(port_id[1])->untagged)->mac, iface_get(port_get(port_id[0])->untagged)->mac, 6);
-    memcpy(iface_get(vport[1])->mac, iface_get(vport[0])->mac, 6);
+    for (unsigned v = 0; v < ROUTERS; v++)
+        memcpy(iface_get(vport[v][1])->mac, iface_get(vport[v][0])->mac, 6);
     struct traffic a = traffic_new(&t4, &t6);
     for (unsigned i = 0; i < N_TESTS; i++) {
         tests[i].skip = i && !wanted(tests[i].name);

@@ -8,7 +8,7 @@
 //          header word with the TTL one lower, size[] the length of the frame to send
 //   exits  all of exit.c
 //
-// One bulk lookup per virtual router of the burst; then one pass (lanes.h) reads the next hops' words and decides for
+// One bulk lookup of the burst, each packet in its virtual router's table; then one pass (lanes.h) reads the next hops' words and decides for
 // all packets whether the adjacency takes them. Packets whose next hop is a group choose their member, and are decided again. Packets themselves are not
 // changed: what an exit sees and an ICMP error quotes is what was received.
 //
@@ -31,69 +31,29 @@
 
 #define FWD_INLINE static inline __attribute__((always_inline))
 
-// Lookup of n destinations of one virtual router.
-FWD_INLINE void fwd_find(const struct vr *vr, const void *dst, uint32_t *nh, unsigned n, uint8_t family)
+// A virtual router that is being made or taken apart has no fib: it routes nothing.
+FWD_INLINE const struct fib *fwd_fib(uint16_t vr, uint8_t family)
 {
-    const struct fib *fib = rcu_load(family == IP4 ? &vr->fib4 : &vr->fib6);
-
-    if (unlikely(!fib)) // a virtual router that is being made or taken apart routes nothing
-        memset(nh, 0, n * sizeof *nh);
-    else if (family == IP4)
-        fib_find4_bulk(fib, dst, nh, n);
-    else
-        fib_find6_bulk(fib, dst, nh, n);
-}
-
-// Lookup when several virtual routers have packets in the burst: chain the packets of each, in one pass, then look up
-// chain by chain. Linear in packets plus virtual routers seen.
-FWD_INLINE void fwd_find_mixed(struct burst *b, uint8_t family)
-{
-    uint8_t head_of[VR_MAX], head[BURST_MAX], next[BURST_MAX], tail[BURST_MAX], at[BURST_MAX];
-    uint16_t vr_of[BURST_MAX];
-    uint64_t seen[VR_MAX / 64] = {0};
-    unsigned n_vr = 0;
-    union {
-        ip4_t dst4[BURST_MAX];
-        uint8_t dst6[BURST_MAX][16];
-    } dst;
-    uint32_t nh[BURST_MAX];
-
-    for (unsigned i = 0; i < b->n; i++) {
-        uint16_t vr = iface_get(b->iface[i])->vr % VR_MAX;
-        next[i] = BURST_MAX;
-        if (!(seen[vr / 64] >> vr % 64 & 1)) {
-            seen[vr / 64] |= 1ull << vr % 64;
-            head_of[vr] = (uint8_t)n_vr;
-            vr_of[n_vr] = vr;
-            head[n_vr] = tail[n_vr] = (uint8_t)i;
-            n_vr++;
-        } else {
-            unsigned k = head_of[vr];
-            next[tail[k]] = (uint8_t)i;
-            tail[k] = (uint8_t)i;
-        }
-    }
-    for (unsigned k = 0; k < n_vr; k++) {
-        unsigned n = 0;
-        for (unsigned i = head[k]; i < BURST_MAX; i = next[i], n++) {
-            at[n] = (uint8_t)i;
-            if (family == IP4)
-                dst.dst4[n] = b->dst4[i];
-            else
-                memcpy(dst.dst6[n], b->dst6[i], 16);
-        }
-        fwd_find(vr_get(vr_of[k]), &dst, nh, n, family);
-        for (unsigned i = 0; i < n; i++)
-            b->nh[at[i]] = nh[i];
-    }
+    return rcu_load(family == IP4 ? &vr_get(vr)->fib4 : &vr_get(vr)->fib6);
 }
 
 FWD_INLINE void fwd_lookup(struct burst *b, uint8_t family)
 {
-    if (likely(!b->mixed))
-        fwd_find(vr_get(b->vr), family == IP4 ? (void *)b->dst4 : (void *)b->dst6, b->nh, b->n, family);
+    const struct fib *fib[BURST_MAX];
+
+    if (unlikely(b->mixed)) {
+        for (unsigned i = 0; i < b->n; i++)
+            fib[i] = fwd_fib(iface_get(b->iface[i])->vr, family);
+        family == IP4 ? fib_find4_each(fib, b->dst4, b->nh, b->n) : fib_find6_each(fib, b->dst6, b->nh, b->n);
+        return;
+    }
+    fib[0] = fwd_fib(b->vr, family);
+    if (unlikely(!fib[0]))
+        memset(b->nh, 0, b->n * sizeof *b->nh);
+    else if (family == IP4)
+        fib_find4_bulk(fib[0], b->dst4, b->nh, b->n);
     else
-        fwd_find_mixed(b, family);
+        fib_find6_bulk(fib[0], b->dst6, b->nh, b->n);
 }
 
 // Replaces packet i's group by the member of its flow. An empty group stays: fwd_exit tells it from "no route" by its kind.

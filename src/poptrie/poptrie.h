@@ -103,6 +103,10 @@ void poptrie_find4_bulk(const struct poptrie *t, const uint32_t *dst_be, uint32_
                         unsigned n);
 void poptrie_find6_bulk(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                         unsigned n);
+// Address i in table t[i]: a burst whose packets belong to several routing tables. No vector kernel: one register would
+// have to reach into many tables; the loads of the burst overlap all the same.
+void poptrie_find4_each(const struct poptrie *const *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
+void poptrie_find6_each(const struct poptrie *const *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
 
 // --- kernels: chosen once for the process, before readers start ---
 

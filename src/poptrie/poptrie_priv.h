@@ -134,7 +134,7 @@ static inline uint32_t word_width(uint32_t w) // of the leaves of a leaf or mixe
 // A leaf or mixed block: what the first steps of all kernels can do.
 static inline bool word_is_plain(uint32_t w)
 {
-    return word_is_ref(w) && (CODES_SPECIAL >> word_code(w) & 1) == 0;
+    return w / WORD_REF & ~(CODES_SPECIAL >> word_code(w)) & 1; // no branch: random addresses would mispredict it
 }
 
 static inline uint32_t word_ref(uint32_t w)

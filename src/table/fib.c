@@ -132,6 +132,48 @@ void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nex
         f->ops->find6_bulk(f, dst, nexthop, n);
 }
 
+// The tries of n fibs; false when one has none.
+static bool tries_of(const struct fib *const *fib, const struct poptrie **trie, unsigned n)
+{
+    bool all = true;
+
+    for (unsigned i = 0; i < n; i++) {
+        trie[i] = fib[i] ? fib[i]->trie : NULL;
+        all &= trie[i] != NULL;
+    }
+    return all;
+}
+
+void fib_find4_each(const struct fib *const *fib, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+{
+    const struct poptrie *trie[FIB_EACH_MAX];
+
+    if (tries_of(fib, trie, n)) {
+        poptrie_find4_each(trie, dst, nexthop, n);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        nexthop[i] = 0;
+        if (fib[i])
+            fib_find4_bulk(fib[i], &dst[i], &nexthop[i], 1);
+    }
+}
+
+void fib_find6_each(const struct fib *const *fib, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
+{
+    const struct poptrie *trie[FIB_EACH_MAX];
+
+    if (tries_of(fib, trie, n)) {
+        poptrie_find6_each(trie, dst, nexthop, n);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        nexthop[i] = 0;
+        if (fib[i])
+            fib_find6_bulk(fib[i], &dst[i], &nexthop[i], 1);
+    }
+}
+
 const char *fib_kernel_name(void)
 {
     return poptrie_kernel_name();

@@ -64,5 +64,9 @@ const char *fib_kernel_name(void); // of the lookup code chosen for this CPU: "s
 uint32_t fib_find(const struct fib *f, const struct ip_addr *dst);
 void fib_find4_bulk(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n);
 void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
+// Destination i in fib[i], NULL = no routes; n <= FIB_EACH_MAX.
+#define FIB_EACH_MAX 64
+void fib_find4_each(const struct fib *const *fib, const ip4_t *dst, uint32_t *nexthop, unsigned n);
+void fib_find6_each(const struct fib *const *fib, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
 
 #endif
