@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from kamuee import render
@@ -30,7 +31,7 @@ from measure import machine, plot
 from measure.topology import own_namespaces
 from throughput import device, frames, report, soak
 from throughput.tester import Tester, TesterError
-from throughput.tests import TESTS, Bench, Plan, spinning_threads
+from throughput.tests import TESTS, Bench, Plan
 
 IDEA = "RFC 2544 of a router in a process of its own: throughput, latency, loss, bursts, recovery (root)"
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,7 +84,8 @@ def main(argv: list[str]) -> int:
     console = Console(stderr=True, highlight=False)
     try:
         return run(given, console)
-    except (Refused, frames.BadFrames, device.DeviceError, TesterError, LabError, plot.NoPlot, OSError, RuntimeError) as error:
+    except (Refused, frames.BadFrames, device.DeviceError, TesterError, LabError, DaemonError, Unreachable, plot.NoPlot, OSError,
+            RuntimeError) as error:
         console.print(f"kamuee bench throughput: {error}", markup=False, soft_wrap=True)
         return 1
 
@@ -135,7 +137,7 @@ def must_be_quiet(force: bool, console: Console) -> float:
         text = f"the machine is busy: {busy:.0f} % of its cores; most: {'; '.join(machine.busiest())}"
         if not force:
             raise Refused(f"{text}; wait, or measure anyway with --force")
-        console.print(f"[yellow]warning:[/] {text}", soft_wrap=True)
+        console.print(f"[yellow]warning:[/] {escape(text)}", soft_wrap=True)
     return busy
 
 
@@ -182,7 +184,7 @@ class Voice:
 
     def __call__(self, text: str) -> None:
         self.kept.append(text)
-        self.console.print(f"[dim]{time.monotonic() - self.begun:6.1f} s[/]  {text}", soft_wrap=True)
+        self.console.print(f"[dim]{time.monotonic() - self.begun:6.1f} s[/]  {escape(text)}", soft_wrap=True)
 
 
 @contextmanager
@@ -201,9 +203,7 @@ def connected(given: argparse.Namespace, setting: device.Setting, sizes: list[fr
             tester.port(side, under_test.macs[side], device.ours(side), file)
         under_test.ready()
         bench = Bench(under_test, tester, plan, say)
-        bench.threads = {"tester": [tester.proc.pid]}
-        if under_test.pid():
-            bench.threads["device"] = spinning_threads(under_test.pid(), setting.cores[1])
+        bench.find_threads()
         warm_up(bench, sizes[0])
         yield bench
     finally:

@@ -95,6 +95,12 @@ class Bench:
         offered = min(d["attempted"] / r["seconds"] for d in r["directions"])
         return Outcome(offered, r["attempted"], r["lost"], r["ratio"], r["disturbed"])
 
+    def find_threads(self) -> None:
+        """Whose waiting counts: the tester's one, and of the device those that have its core for themselves."""
+        self.threads = {"tester": [self.tester.proc.pid]}
+        if self.device.pid():
+            self.threads["device"] = spinning_threads(self.device.pid(), self.device.setting.cores[1])
+
     def waited(self) -> dict[str, float]:
         """Milliseconds for which each side's thread could have run and did not, so far, and for which the hypervisor took its core."""
         found = {whose: sum(map(waited_ms, tids)) for whose, tids in self.threads.items()}
@@ -318,6 +324,7 @@ def reset(bench: Bench, frames: Frames) -> list[dict]:
                        percent6=bench.plan.percent6, **{"from": "both" if bench.plan.both else 0})
     time.sleep(1.0)
     bench.device.restart()
+    bench.find_threads()
     r = bench.summed(bench.tester.end(), before)
     quiet = max(d["quiet_ms"] for d in r["directions"])
     back = all(d["last_at"] > seconds - 1.0 for d in r["directions"])
