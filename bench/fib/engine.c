@@ -371,7 +371,7 @@ static int lpm6_announce(const struct engine *e, const struct poptrie_route *r)
 #define POPTRIE(family_, kernel_, variant_)                                                        \
     {                                                                                              \
         "poptrie", kernel_, family_, poptrie_build, poptrie_drop, poptrie_run, poptrie_select,     \
-            poptrie_withdraw, poptrie_announce, .variant = variant_                                                    \
+            poptrie_withdraw, poptrie_announce, .variant = variant_                                \
     }
 
 struct engine engines[] = {

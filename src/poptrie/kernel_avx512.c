@@ -117,12 +117,13 @@ INLINE __m512i popcount32(__m512i v)
 #endif
 }
 
-// For the lanes in m: where in the leaves of `word`'s wide block the address finds its leaf, in bits,
-// and how many of them it has.
+// For the lanes in m: where in the leaves of `word`'s wide block the address finds its leaf, in
+// bits, and how many of them it has.
 INLINE __m512i wide_bit4(const uint8_t *arena, __m512i word, __m512i addr, __m512i *width,
                          __mmask16 m)
 {
-    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512i even =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     __m512i c = _mm512_and_si512(addr, _mm512_set1_epi32(255)), zero = _mm512_setzero_si512();
     __m512i head = _mm512_add_epi32(ref4(word), _mm512_srli_epi32(c, 5)), runs, more, n;
     __m512i lo = _mm512_mask_i32gather_epi64(zero, (__mmask8)m, _mm512_castsi512_si256(head), arena,

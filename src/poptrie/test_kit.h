@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// test_kit.h - for tests: a table and the model beside it, changed at random, compared by every kernel
+// test_kit.h - for tests: a table and the model beside it, changed at random, compared
 #ifndef POPTRIE_TEST_KIT_H
 #define POPTRIE_TEST_KIT_H
 

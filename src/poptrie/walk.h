@@ -118,7 +118,8 @@ static inline uint32_t leaf_answer(const struct poptrie *t, uint32_t leaf, uint3
 }
 
 // From a directory word to the answer.
-static __attribute__((noinline, unused)) uint32_t walk_answer4(const struct poptrie *t, uint32_t w, uint32_t dst)
+static __attribute__((noinline, unused)) uint32_t walk_answer4(const struct poptrie *t, uint32_t w,
+                                                               uint32_t dst)
 {
     uint32_t leaf = walk(t->arena, w, (uint64_t)dst << 32, 0, DIR4_BITS);
 
