@@ -99,7 +99,8 @@ CALLGRIND = "events: Ir Dr Dw D1mr D1mw DLmr DLmw\nfn=(1) rx\n1 300 50 20 1 1 0 
 
 def answer_to(cases):
     """2 GHz, 100 cycles a packet."""
-    trial = {"packets": 100, "cycles": 10_000.0, "seconds": 1e-3, "offered": 100, "lost": 1, "delay_us": [1.0, 2.0, 3.0]}
+    trial = {"packets": 100, "cycles": 10_000.0, "seconds": 1e-3, "offered": 100, "lost": 1, "delay_us": [1.0, 2.0, 3.0],
+             "stages": {"rx": 20.0, "tx": 30.0}}
     threads = [int(match[1]) if (match := re.search(r"threads=(\d+)", name)) else 1 for name in cases]
     tables = {(found(name, "table", "full"), found(name, "engine", "poptrie")) for name in cases}
     return {"tsc_ghz": 2.0, "kernel": "avx512", "huge": False,
@@ -238,6 +239,12 @@ def test_every_packet_comes_out():
     for simd in ("512", "64"):
         for name, trial in path_bench("--simd", simd, *cases).items():
             assert trial["sent"] == trial["received"] > 0 and trial["dropped"] == 0, name
+
+
+def test_stages_are_timed_where_the_forwarder_works_and_nowhere_else():
+    found = path_bench("--ms", "50", "table=default4,pattern=random", "table=default4,mode=io")
+    assert {"rx", "ether_in", "ip4_fwd", "tx"} <= set(found["table=default4,pattern=random"]["stages"])
+    assert not found["table=default4,mode=io"]["stages"]
 
 
 def test_loopback_and_blackholes_are_dropped_and_the_rest_comes_out():

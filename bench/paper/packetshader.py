@@ -73,9 +73,12 @@ def budget(ctx, result: Result) -> None:
     found = measure(ctx, [*named.values(), *bursts.values()])
     total, ports, lookup = (found.cycles(named[key]) for key in ("all", "ports", "lookup"))
     rest = [a - p - k for a, p, k in zip(total, ports, lookup)]
-    stages = {"ports and buffers": ports, "lookup, full table": lookup, "Ethernet, IPv4, rewrite, counters, queues": rest}
-    for what, cycles in stages.items():
+    parts = {"ports and buffers (rx to tx unseen)": ports, "lookup, full table (alone)": lookup, "the rest": rest}
+    for what, cycles in parts.items():
         result.rows.append(Row("§II.A", f"budget: {what}", "cycles/packet", None, cycles))
+    stages = found.stages(named["all"])
+    for stage, cycles in stages.items():
+        result.rows.append(Row("§II.A", f"stage {stage}", "cycles/packet", None, cycles, "as `show thread stages`: of bursts that are timed"))
     result.rows.append(Row("§II.A", "forwarding a packet, full table (PacketShader)", "cycles/packet", PACKETSHADER_CYCLES, total,
                            "theirs: \"under 200\""))
     result.rows.append(Row("§II.A", "forwarding a packet, full table (RouteBricks)", "cycles/packet", ROUTEBRICKS_CYCLES, total))
@@ -89,8 +92,7 @@ def budget(ctx, result: Result) -> None:
     result.charts += [
         plot.Bars("The budget of a packet, 64 B, full table", "cycles/packet",
                   labels([*stages, "all", "paper: PacketShader", "paper: RouteBricks"]),
-                  {"cycles": [*(median(cycles) for cycles in stages.values()), median(total), PACKETSHADER_CYCLES,
-                              ROUTEBRICKS_CYCLES]}),
+                  {"cycles": [*map(median, stages.values()), median(total), PACKETSHADER_CYCLES, ROUTEBRICKS_CYCLES]}),
         plot.Lines("Batching", "packets a burst", "cycles/packet",
                    {"kamuee": [(n, median(found.cycles(name))) for n, name in bursts.items()],
                     "paper: PacketShader": [(n, PACKETSHADER_CYCLES) for n in BURSTS]}, log_x=True, dashed=("paper: PacketShader",))]

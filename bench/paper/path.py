@@ -73,6 +73,14 @@ class Measured:
         """Million packets a second of all threads, each having its core to itself."""
         return [self.threads[name] * self.ghz * 1e3 / cycles for cycles in self.cycles(name)]
 
+    def stages(self, name: str) -> dict[str, list[float]]:
+        """TSC cycles a packet in each stage, as the forwarder itself times some of its bursts (`show thread stages`)."""
+        found: dict[str, list[float]] = {}
+        for trial in self.trials[name]:
+            for stage, cycles in trial["stages"].items():
+                found.setdefault(stage, []).append(cycles)
+        return found
+
     def gbps(self, name: str, size: int) -> list[float]:
         return [gbps(mpps, size) for mpps in self.mpps(name)]
 

@@ -61,6 +61,7 @@ struct trial {
     uint64_t received, sent, dropped; // of the whole trial, warming up included
     uint64_t offered, lost;    // where there is an offered load
     double delay_us[3];        // least, mean, most: from arrival to tx
+    struct counter_stage stage[STAGE_N]; // of the bursts that the forwarders timed
 };
 
 struct path_case {
@@ -346,6 +347,18 @@ static void delays_sum(struct trial *t)
         memcpy(t->delay_us, (double[3]){least * us, sum / n * us, most * us}, sizeof t->delay_us);
 }
 
+// What all forwarders have counted since they were made, added `times` times (-1: taken away).
+static void stages_add(struct trial *t, int times)
+{
+    for (unsigned i = 0; i < FORWARDER_MAX; i++) {
+        const struct counter_stage *s = counter_of_slot(THREAD_SLOT_FORWARDER + i)->stage;
+        for (unsigned k = 0; k < STAGE_N; k++) {
+            t->stage[k].packets += (uint64_t)times * s[k].packets;
+            t->stage[k].cycles += (uint64_t)times * s[k].cycles;
+        }
+    }
+}
+
 static uint64_t drops(void)
 {
     struct ledger l;
@@ -358,6 +371,7 @@ static void trial_run(const struct path_case *c, struct trial *t)
 {
     uint64_t dropped = drops();
 
+    stages_add(t, -1);
     router_use(c->fib);
     for (unsigned p = 0; p < SOURCE_PORTS; p++)
         for (unsigned q = 0; q < SOURCE_QUEUES; q++)
@@ -374,6 +388,7 @@ static void trial_run(const struct path_case *c, struct trial *t)
         t->seconds = fmax(t->seconds, workers[i].seconds);
     }
     t->dropped = drops() - dropped;
+    stages_add(t, 1);
     delays_sum(t);
     if (c->mode == RX || c->mode == LOOKUP)
         t->sent = t->received;
@@ -542,13 +557,29 @@ static void fibs_print(void)
     }
 }
 
+// TSC cycles a packet in each stage; none where the forwarder did not work.
+static void stages_print(const struct trial *t)
+{
+    const char *comma = "";
+
+    printf(", \"stages\": {");
+    for (unsigned k = 0; k < STAGE_N; k++) {
+        if (!t->stage[k].packets)
+            continue;
+        printf("%s\"%s\": %.2f", comma, stage_name[k], (double)t->stage[k].cycles / (double)t->stage[k].packets);
+        comma = ", ";
+    }
+    printf("}}");
+}
+
 static void trial_print(const struct trial *t)
 {
     printf("{\"packets\": %llu, \"cycles\": %.0f, \"seconds\": %.6f, \"received\": %llu, \"sent\": %llu, \"dropped\": %llu, "
-           "\"offered\": %llu, \"lost\": %llu, \"delay_us\": [%.3f, %.3f, %.3f]}",
+           "\"offered\": %llu, \"lost\": %llu, \"delay_us\": [%.3f, %.3f, %.3f]",
            (unsigned long long)t->packets, t->cycles, t->seconds, (unsigned long long)t->received, (unsigned long long)t->sent,
            (unsigned long long)t->dropped, (unsigned long long)t->offered, (unsigned long long)t->lost, t->delay_us[0],
            t->delay_us[1], t->delay_us[2]);
+    stages_print(t);
 }
 
 static void answer_print(void)
