@@ -215,7 +215,8 @@ DELAY = {"min": 1.0, "mean": 2.0, "p50": 2.0, "p90": 3.0, "p99": 4.0, "p99.9": 5
 ROWS = [
     {"test": "throughput", "size": "64", "mpps": 4.2, "gbps": 2.8, "flood_mpps": 4.4, "loss_ratio": 0.0, "trials": 9, "confirmed": 2,
      "limit": "device", **COMMON},
-    {"test": "latency", "size": "64", "load": 50, "mpps": 2.1, "latency_us": DELAY, "jitter_us": DELAY, "steps": [[1, 0.5], [7, 1.0]], **COMMON},
+    {"test": "latency", "size": "64", "load": 50, "mpps": 2.1, "latency_us": DELAY, "jitter_us": DELAY, "unseen": 10, "seen": 990,
+     "steps": [[1, 0.5], [7, 1.0]], **COMMON},
     {"test": "loss", "size": "64", "load": 100, "mpps": 6.0, "forwarded_mpps": 4.4, "ratio": 0.27, "lost": 1, **COMMON},
     {"test": "loss", "size": "64", "load": 50, "mpps": 3.0, "forwarded_mpps": 3.0, "ratio": 0.0, "lost": 0, **COMMON},
     {"test": "back-to-back", "size": "64", "frames": 1234, "unlimited": False, "burst_ms": 0.2, "buffer_ms": 0.1, "mpps": 6.0, **COMMON},
@@ -245,7 +246,8 @@ def test_the_report_is_one_page_with_its_plots_inside_and_every_row_in_the_csv(t
 
 def test_every_row_says_what_was_found():
     said = [report.cells(row)[-1] for row in ROWS]
-    assert said[1].startswith("p50 2, p99.9 5") and said[2] == "27 % lost, 4.4 Mpps forwarded" and said[6] == "did not come back"
+    assert said[1].startswith("p50 2, p99.9 5") and said[1].endswith("1 % unseen")
+    assert said[2] == "27 % lost, 4.4 Mpps forwarded" and said[6] == "did not come back"
     assert report.cells({**ROWS[2], "disturbed": "x"})[-1].endswith("(disturbed)")
 
 

@@ -21,6 +21,7 @@ STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem a
 h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}table{border-collapse:collapse;font-size:13px}
 td,th{padding:.2rem .7rem;border-bottom:1px solid #ddd;text-align:left;font-variant-numeric:tabular-nums}
 th{border-bottom:2px solid #888}img{max-width:100%}.note{color:#555}ol{font-size:12px;color:#333}"""
+UNSEEN = 0.001      # share of packets without a latency from which it is said
 HEADINGS = ("Test", "Size", "Load", "Mpps", "Gb/s", "Result")
 
 
@@ -37,8 +38,9 @@ def outcome(row: dict) -> str:
         found = row["latency_us"]
         if not found:
             return "nothing came back"
+        unseen = row["unseen"] / (row["unseen"] + row["seen"])
         return (f"p50 {found['p50']:.4g}, p99.9 {found['p99.9']:.4g}, max {found['max']:.4g} µs; "
-                f"jitter p50 {row['jitter_us'].get('p50', 0):.3g} µs")
+                f"jitter p50 {row['jitter_us'].get('p50', 0):.3g} µs{f'; {percent(unseen)} unseen' if unseen > UNSEEN else ''}")
     if test == "loss":
         return f"{percent(row['ratio'])} lost, {row['forwarded_mpps']:.4g} Mpps forwarded"
     if test == "back-to-back":

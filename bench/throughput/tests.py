@@ -219,7 +219,8 @@ def latency_at(bench: Bench, frames: Frames, load: int, rate: float) -> dict:
     worst = max(r["directions"], key=lambda d: d["latency_ns"].get("p99.9", 0))
     delay, jitter = worst["latency_ns"], worst["jitter_ns"]
     row = bench.row("latency", frames, load=load, mpps=sum(d["offered_pps"] for d in r["directions"]) / 1e6, lost=r["lost"], ratio=r["ratio"],
-                    unseen=r["unseen"], seconds=bench.plan.seconds, latency_us=in_us(delay), jitter_us=in_us(jitter),
+                    seen=sum(d["latency_ns"]["n"] for d in r["directions"]), unseen=r["unseen"],
+                    seconds=bench.plan.seconds, latency_us=in_us(delay), jitter_us=in_us(jitter),
                     pdv_us=round((delay["p99.9"] - delay["min"]) / 1000, 3) if delay["n"] else None,
                     disturbed=r["disturbed"], steps=thinned(delay.get("steps", [])))
     if delay["n"]:
