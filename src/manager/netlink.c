@@ -161,8 +161,9 @@ int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *
     nd->ndm_family = (uint8_t)ip_af_of_family(addr->family);
     nd->ndm_ifindex = ifindex;
     nd->ndm_state = NUD_NONE;
-    if (want == NETLINK_NEIGH_USE)
-        nd->ndm_flags = NTF_USE;
+    // A gateway is exempt from the kernel's garbage collection (NTF_EXT_LEARNED): else an ARP flood that fills the table
+    // would push it out, and no new entry could be made for it. NTF_USE alone takes both marks away.
+    nd->ndm_flags = want == NETLINK_NEIGH_USE ? NTF_USE : NTF_EXT_LEARNED;
     mnl_attr_put(&m.h, NDA_DST, addr->family == IP4 ? 4 : 16, addr->b);
     if (want == NETLINK_NEIGH_MANAGED)
         mnl_attr_put_u32(&m.h, NDA_FLAGS_EXT, NTF_EXT_MANAGED);

@@ -139,7 +139,7 @@ int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsgh
 
 enum netlink_neigh_want {
     NETLINK_NEIGH_USE,     // resolve now, once (NTF_USE); also ends NTF_MANAGED
-    NETLINK_NEIGH_MANAGED, // keep resolved (NTF_EXT_MANAGED)
+    NETLINK_NEIGH_MANAGED, // keep resolved (NTF_EXT_MANAGED), also when the table is full (NTF_EXT_LEARNED)
 };
 // No answer comes unless the kernel refuses (NLMSG_ERROR with n->seq of the request). 0 or -errno.
 int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *addr, enum netlink_neigh_want want);
