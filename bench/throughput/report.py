@@ -37,7 +37,7 @@ def outcome(row: dict) -> str:
     if test == "latency":
         found = row["latency_us"]
         if not found:
-            return "nothing came back"
+            return "none: nothing came back, or all of it while the tester was away"
         unseen = row["unseen"] / (row["unseen"] + row["seen"])
         return (f"p50 {found['p50']:.4g}, p99.9 {found['p99.9']:.4g}, max {found['max']:.4g} µs; "
                 f"jitter p50 {row['jitter_us'].get('p50', 0):.3g} µs{f'; {percent(unseen)} unseen' if unseen > UNSEEN else ''}")
