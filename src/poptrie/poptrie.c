@@ -64,16 +64,21 @@ static void unmap_huge(void *ctx, void *p, size_t bytes)
     munmap(p, bytes);
 }
 
+static size_t reader_bytes(const struct poptrie *t)
+{
+    return t->dir_bytes + t->arena_bytes + ARENA_TAIL_BYTES;
+}
+
+// What readers read lies in one piece, so that an IPv4 directory of 1 MiB has its share of a huge page.
 static bool table_map(struct poptrie *t)
 {
-    void *arena, *nodes;
+    uint8_t *arena;
+    void *nodes;
 
-    t->dir = t->cfg.map(t->cfg.ctx, "poptrie directory", t->dir_bytes);
+    t->dir = t->cfg.map(t->cfg.ctx, "poptrie", reader_bytes(t));
     if (t->dir == NULL)
         return false;
-    arena = t->cfg.map(t->cfg.ctx, "poptrie blocks", t->arena_bytes + ARENA_TAIL_BYTES);
-    if (arena == NULL)
-        return false;
+    arena = (uint8_t *)t->dir + t->dir_bytes;
     t->arena = arena;
     memcpy(arena, &(uint64_t){1}, 8); // block 0, for who has nothing to read: one run of 0
     if (pool_init(&t->blocks, arena, t->arena_bytes) != 0)
@@ -121,9 +126,7 @@ void poptrie_free(struct poptrie *t)
     if (t == NULL)
         return;
     if (t->dir != NULL)
-        t->cfg.unmap(t->cfg.ctx, t->dir, t->dir_bytes);
-    if (t->arena != NULL)
-        t->cfg.unmap(t->cfg.ctx, (void *)t->arena, t->arena_bytes + ARENA_TAIL_BYTES);
+        t->cfg.unmap(t->cfg.ctx, t->dir, reader_bytes(t));
     if (t->nodes.base != NULL)
         unmap_huge(NULL, t->nodes.base, t->node_bytes);
     pool_fini(&t->blocks);

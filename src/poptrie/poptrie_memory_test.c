@@ -113,9 +113,9 @@ static void count_unmap(void *ctx, void *p, size_t bytes)
     free(p);
 }
 
-static void new_gives_back_what_it_mapped_when_a_map_fails(void **state)
+static void new_says_when_a_map_fails_and_free_unmaps(void **state)
 {
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 2; k++) {
         struct maps maps = {k, 0};
         struct poptrie *t = poptrie_new(&(struct poptrie_config){.key_bits = 32,
                                                                  .max_bytes = 65536,
@@ -123,12 +123,12 @@ static void new_gives_back_what_it_mapped_when_a_map_fails(void **state)
                                                                  .unmap = count_unmap,
                                                                  .ctx = &maps});
 
-        if (k < 2) {
+        if (k < 1) {
             assert_null(t);
             assert_int_equal(errno, ENOMEM);
         } else {
             assert_non_null(t);
-            assert_int_equal(maps.open, 2);
+            assert_int_equal(maps.open, 1);
             assert_int_equal(poptrie_add(t, (const uint8_t[16]){1, 2, 3}, 24, 9), 0);
             assert_int_equal(poptrie_find4(t, htonl(0x01020304)), 9);
             poptrie_free(t);
@@ -231,7 +231,7 @@ int main(void)
         cmocka_unit_test(without_memory_the_old_ip4_table_stays_in_force),
         cmocka_unit_test(without_memory_the_old_ip6_table_stays_in_force),
         cmocka_unit_test(a_full_arena_refuses_and_takes_routes_again_after_reclaim),
-        cmocka_unit_test(new_gives_back_what_it_mapped_when_a_map_fails),
+        cmocka_unit_test(new_says_when_a_map_fails_and_free_unmaps),
         cmocka_unit_test(new_refuses_what_it_cannot_do),
         cmocka_unit_test(garbage_is_reused_only_after_its_epoch_is_reclaimed),
         cmocka_unit_test(memory_does_not_drift_under_churn),
