@@ -175,7 +175,7 @@ def parse_callgrind(path: Path, packets: int) -> Counted:
             totals = [int(word) for word in line.split()[1:]]
         elif match := re.match(r"fn=\((\d+)\)(?: (.*))?", line):
             names.setdefault(match[1], match[2] or "")
-            function = names[match[1]]
+            function = names[match[1]].split(".")[0]    # without what the compiler adds: .lto_priv.0
         elif match := re.match(r"cfn=\((\d+)\) (.*)", line):
             names.setdefault(match[1], match[2])
         elif line.startswith("calls="):
