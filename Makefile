@@ -18,7 +18,7 @@ DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctag
 # A command or header of each group; all there = nothing to install, and no network needed.
 HAVE = meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd aarch64-linux-gnu-gcc
 
-.PHONY: help deps build check test e2e demo demo-stop bench fuzz sanitize install uninstall clean
+.PHONY: help deps build check test conformance e2e demo demo-stop bench fuzz sanitize install uninstall clean
 
 help: ## this list
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
@@ -45,6 +45,9 @@ build: $(BUILD)/build.ninja ## build/kamueed and everything else (release, LTO)
 check: build ## lint, unit and path tests: no root, no huge pages, under a minute once built
 	meson test -C $(BUILD) --no-rebuild --print-errorlogs --no-suite bench
 	$(PYTHON) -m pytest -q tests/cli
+
+conformance: build ## docs/conformance.md: run the tests that say which RFC they show (root)
+	$(SUDO) tools/conformance --build $(BUILD)
 
 e2e: build ## end-to-end tests with real FRR, BIRD and kernel in namespaces (root)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(if $(CI),CI=$(CI),) $(if $(KEEP),KEEP=$(KEEP),) $(PYTHON) -m pytest -q tests/e2e $(ARGS)
