@@ -94,6 +94,7 @@ static unsigned process(uint8_t *o, ip4_t own)
 
 static enum drop_reason bad(struct forwarder *f, struct burst *b, unsigned i, unsigned at)
 {
+    b->len[i] = load16_host(b->ip[i] + 2); // the error quotes the packet, not its frame's padding
     icmp4_error(f, b, i, ICMP4_PARAMETER_PROBLEM, 0, at << 24);
     return DROP_IP4_OPTION_BAD;
 }

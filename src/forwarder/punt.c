@@ -54,13 +54,15 @@ void punt_flush(struct forwarder *f)
     f->punt_n = 0;
 }
 
-// BFD by its destination port. Of one hop (RFC 5881 5: control 3784, echo 3785; LAG RFC 7130: 6784) only with the TTL
-// that nobody further away can make arrive: the rest goes up too, but with the rest.
+// BFD by its destination port. Of one hop (RFC 5881 5: control 3784; of a LAG, RFC 7130: 6784; echo 3785, which the neighbour
+// has forwarded back) only with the TTL that nobody further away can make arrive: the rest goes up too, but with the rest.
 static bool is_bfd(uint8_t ttl, uint16_t port_host)
 {
     if (port_host == 4784 || port_host == 7784) // multihop (RFC 5883), seamless (RFC 7881)
         return true;
-    return ttl == 255 && (port_host == 3784 || port_host == 3785 || port_host == 6784);
+    if (port_host == 3785)
+        return ttl >= 254;
+    return ttl == 255 && (port_host == 3784 || port_host == 6784);
 }
 
 // TCP: BGP 179, MSDP 639, LDP 646. UDP: LDP 646, RIP 520, RIPng 521, Babel 6696.

@@ -188,7 +188,7 @@ static void hop_by_hop_options_for_elsewhere_are_forwarded_unread(void **state)
     assert_memory_equal(g.b + 54, f.b + 54, 16);
 }
 
-// rfc: 2675 3 SHOULD
+// rfc: 2675 3 MAY
 static void a_jumbo_payload_is_refused(void **state)
 {
     static const uint8_t jumbo[16] = {17, 0, 0xc2, 4, 0, 1, 0, 0};

@@ -57,7 +57,8 @@ static void classes_are_given_for_what_a_packet_is(void **state)
     } row[] = {
         {TO4(.proto = 17, .dport = 3784, .ttl = 255), PUNT_BFD, "BFD"},
         {TO4(.proto = 17, .dport = 3784, .ttl = 254), PUNT_OTHER, "BFD of one hop, from afar"},
-        {TO4(.proto = 17, .dport = 3785, .ttl = 255), PUNT_BFD, "BFD echo"},
+        {TO4(.proto = 17, .dport = 3785, .ttl = 254), PUNT_BFD, "BFD echo, as the neighbour forwards it back"},
+        {TO4(.proto = 17, .dport = 3785, .ttl = 253), PUNT_OTHER, "BFD echo from afar"},
         {TO4(.proto = 17, .dport = 6784, .ttl = 255), PUNT_BFD, "BFD on a link of a bundle"},
         {TO4(.proto = 17, .dport = 4784), PUNT_BFD, "BFD multihop"},
         {TO4(.proto = 17, .sport = 3784, .dport = 33000, .ttl = 255), PUNT_OTHER, "UDP from 3784"},
