@@ -228,6 +228,8 @@ static bool branch_words(struct poptrie *t, const struct node *n, const uint16_t
 
     if (n->depth == 60 || n->depth == 124)
         span = 4;
+    if (old != new)
+        prefetch_kids(t, n);
     if (is_root6(t, n))
         m &= ~(uint64_t)0xff00;
     for (unsigned i = 0; i < 64; i++)

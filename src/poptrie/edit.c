@@ -147,6 +147,7 @@ static void fill(struct poptrie *t, struct kid *kid, uint32_t lo, uint32_t hi, u
     to = from + (n->depth < t->geo.dir_bits ? 1u << (t->geo.dir_bits - n->depth) : 1);
     txn_stage(t, t->dir + lo, from - lo, new);
     if (n->depth < t->geo.dir_bits) {
+        prefetch_kids(t, n);
         fill_heap(t, n, 1, from, to, old, new);
     } else {
         block_build(t, kid, t->geo.dir_bits, old, new, (struct target){0});

@@ -202,6 +202,17 @@ static inline bool node_is_wide(const struct poptrie *t, const struct node *n)
     return t->geo.key_bits == 32 && n->depth == WIDE_DEPTH && n->n_kids > 0;
 }
 
+// All children are going to be looked at: the change of a short route waits for little else.
+static inline void prefetch_kids(const struct poptrie *t, const struct node *n)
+{
+    for (const struct kid *k = node_kids(n); k < node_kids(n) + n->n_kids; k++) {
+        const char *kid = (const char *)node_at(&t->nodes, k->node);
+
+        __builtin_prefetch(kid);
+        __builtin_prefetch(kid + 64);
+    }
+}
+
 // --- txn.c: a change, all or nothing ---
 
 void txn_begin(struct poptrie *t, bool whole_tree);
