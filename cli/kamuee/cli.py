@@ -11,7 +11,7 @@ from io import TextIOWrapper
 from kamuee import __version__, commands, options
 from kamuee.client import Client, socket_path
 from kamuee.context import Context, terminal_width
-from kamuee.errors import EXIT_INTERRUPTED, EXIT_OK, KamueeError, Leave, UsageError
+from kamuee.errors import EXIT_INTERRUPTED, EXIT_OK, KamueeError, Leave, UsageError, complain
 from kamuee.session import Session
 
 
@@ -75,14 +75,6 @@ def file(session: Session, path: str) -> int:
             return session.script(lines, path)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {path}: {error}") from None
-
-
-def complain(error: KamueeError) -> None:
-    first, *rest = str(error).split("\n")
-    sys.stdout.flush()
-    print(f"error: {first}", file=sys.stderr)
-    for line in rest:
-        print(f"       {line}", file=sys.stderr)
 
 
 def flush() -> None:

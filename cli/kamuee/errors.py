@@ -5,6 +5,8 @@ Every message says what happened and, where it is not obvious, what to do.
 """
 from __future__ import annotations
 
+import sys
+
 EXIT_OK = 0
 EXIT_ERROR = 1
 EXIT_USAGE = 2
@@ -45,3 +47,11 @@ class Unreachable(KamueeError):
 
 class Leave(Exception):
     """`exit` was typed."""
+
+
+def complain(error: KamueeError) -> None:
+    first, *rest = str(error).split("\n")
+    sys.stdout.flush()
+    print(f"error: {first}", file=sys.stderr)
+    for line in rest:
+        print(f"       {line}", file=sys.stderr)

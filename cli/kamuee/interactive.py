@@ -20,9 +20,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.shortcuts import CompleteStyle
 
 from kamuee import __version__
-from kamuee.cli import complain
 from kamuee.context import terminal_width
-from kamuee.errors import EXIT_OK, KamueeError, Leave
+from kamuee.errors import EXIT_OK, KamueeError, Leave, complain
 from kamuee.output import Writer
 from kamuee.pager import Pager
 from kamuee.session import Session

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from kamuee.feed import table as feed_table
 from kamuee.feed.table import Table
-from kamuee.lab import demo, measure, pinger, schema, state
+from kamuee.lab import demoplan, measure, pinger, schema, state
 from kamuee.lab.errors import LabError
 from kamuee.lab.kamueenode import KamueeNode
 from kamuee.lab.lab import Lab
@@ -29,7 +29,7 @@ REST_S = 8
 class Demo:
     def __init__(self, options: argparse.Namespace, console: Console):
         self.options, self.console = options, console
-        self.summary = demo.Summary(router=options.router)
+        self.summary = demoplan.Summary(router=options.router)
         self.lab: Lab | None = None
         self.begun = 0.0
 
@@ -79,8 +79,8 @@ class Demo:
         if not self.options.mrt:
             path.parent.mkdir(parents=True, exist_ok=True)
             table.write(str(path))
-        self.summary.second_share = demo.second_share(self.options)
-        text = demo.topology(self.options, str(path), self.summary.second_share)
+        self.summary.second_share = demoplan.second_share(self.options)
+        text = demoplan.topology(self.options, str(path), self.summary.second_share)
         spec = schema.load_text(text, "demo.yaml.in", self.options.name)
         self.say(f"starting {len(spec.nodes)} nodes: customer, edge ({self.options.router} + FRR), isp1 (BIRD), "
                  "isp2 (FRR), internet, two feeds")
@@ -128,8 +128,8 @@ class Demo:
                         self.summary.seconds_to[layer] = round(reached[layer][1] - self.begun, 1)
                         progress.stop_task(bars[layer])
                         waiting.discard(layer)
-                if time.monotonic() - self.begun > demo.TABLE_TIMEOUT_S:
-                    raise LabError(f"the table is not complete after {demo.TABLE_TIMEOUT_S} s: waiting for "
+                if time.monotonic() - self.begun > demoplan.TABLE_TIMEOUT_S:
+                    raise LabError(f"the table is not complete after {demoplan.TABLE_TIMEOUT_S} s: waiting for "
                                    f"{', '.join(sorted(waiting))}; look at the daemons (kamuee lab exec "
                                    f"{self.options.name} edge vtysh), then: kamuee demo stop")
                 time.sleep(0.3)
@@ -152,7 +152,7 @@ class Demo:
     def compare(self, table: Table) -> None:
         self.say("comparing the FIB with the kernel's table")
         audit = measure.client(self.edge).call("audit", vr="default")
-        addresses = demo.sample_addresses(table, demo.N_SAMPLES)
+        addresses = demoplan.sample_addresses(table, demoplan.N_SAMPLES)
         kernel = measure.kernel_lookups(self.edge.namespace, addresses)
         fib = measure.fib_lookups(self.edge, addresses)
         different = [address for address in addresses if kernel.get(address) != fib.get(address)]
@@ -171,7 +171,7 @@ class Demo:
     # --- traffic ---
 
     def send_traffic(self, table: Table) -> None:
-        targets = demo.sample_addresses(table, 30)
+        targets = demoplan.sample_addresses(table, 30)
         v4 = next(address for address in targets if ":" not in address)
         v6 = next(address for address in targets if ":" in address)
         for family, target in (("IPv4", v4), ("IPv6", v6)):
