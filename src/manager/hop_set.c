@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "manager/neigh_manager.h"
+#include "manager/neigh.h"
 #include "manager/nexthop_manager.h"
 #include "manager/rib.h"
 

@@ -18,35 +18,32 @@
 #include <rte_ring.h>
 
 #include "base/log.h"
-#include "manager/neigh_manager.h"
+#include "manager/neigh.h"
 #include "manager/rib.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
 #include "table/plan.h"
 
-#define POLL_MAX 1024 // packets taken per call
-
 static LIST_HEAD(, neigh) pending = LIST_HEAD_INITIALIZER(pending);
 static unsigned n_pending;
-static uint64_t tokens_at_ns, tokens = NEIGH_RATE;
 
-static void count_drop(int reason, struct rte_mbuf *m)
+void neigh_hold_count(int reason, struct rte_mbuf *m)
 {
     counter_mine()->drop[reason]++;
     rte_pktmbuf_free(m);
 }
 
-static void send(struct rte_mbuf *m, uint32_t nexthop)
+void neigh_hold_send(struct rte_mbuf *m, uint32_t nexthop)
 {
     unsigned home = plan_home(nexthop_get(nexthop)->port);
 
     packet_meta(m)->kind = INJECT_NEXTHOP;
     packet_meta(m)->nexthop = nexthop;
     if (home >= FORWARDER_MAX)
-        count_drop(DROP_INJECT_NO_FORWARDER, m);
+        neigh_hold_count(DROP_INJECT_NO_FORWARDER, m);
     else if (rte_ring_enqueue(exchange_inject[home], m))
-        count_drop(DROP_INJECT_RING_FULL, m);
+        neigh_hold_count(DROP_INJECT_RING_FULL, m);
     else
         waker_wake(&forwarder_slot[home].waker);
 }
@@ -63,10 +60,10 @@ static struct rte_mbuf *dequeue(struct neigh *n)
     return m;
 }
 
-static void enqueue(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns)
+void neigh_hold_add(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns)
 {
     if (n->n_held == NEIGH_HOLD_MAX)
-        count_drop(DROP_HOLD_FULL, dequeue(n));
+        neigh_hold_count(DROP_HOLD_FULL, dequeue(n));
     packet_meta(m)->since_ns = now_ns;
     packet_meta(m)->next_held = NULL;
     *n->held_tail = m;
@@ -78,20 +75,20 @@ static void enqueue(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns)
 void neigh_hold_flush(struct neigh *n)
 {
     while (n->held)
-        send(dequeue(n), n->nexthop);
+        neigh_hold_send(dequeue(n), n->nexthop);
 }
 
 void neigh_hold_fail(struct neigh *n)
 {
     while (n->held && n->nexthop && n->kind == NEXTHOP_FAILED)
-        send(dequeue(n), n->nexthop);
+        neigh_hold_send(dequeue(n), n->nexthop);
     neigh_hold_drop(n, DROP_HOLD_TIMEOUT);
 }
 
 void neigh_hold_drop(struct neigh *n, int reason)
 {
     while (n->held)
-        count_drop(reason, dequeue(n));
+        neigh_hold_count(reason, dequeue(n));
 }
 
 void neigh_pending_add(struct neigh *n)
@@ -115,125 +112,12 @@ void neigh_pending_del(struct neigh *n)
     LIST_REMOVE(n, on_pending);
 }
 
-void neigh_pending_tick(uint64_t now_ns)
+unsigned neigh_pending_count(void)
 {
-    struct neigh *n, *next;
-
-    for (n = LIST_FIRST(&pending); n; n = next) {
-        next = LIST_NEXT(n, on_pending);
-        if (now_ns - (n->held ? packet_meta(n->held)->since_ns : n->asked_ns) < NEIGH_HOLD_NS)
-            continue;
-        n->failed_until_ns = now_ns + NEIGH_NEGATIVE_NS; // the kernel has not said so yet
-        neigh_update(n, now_ns);
-    }
+    return n_pending;
 }
 
-// May one more host be resolved? Spends a token.
-static bool admit(const struct rib_link *l, uint64_t now_ns)
+struct neigh *neigh_pending_first(void)
 {
-    uint64_t earned = (now_ns - tokens_at_ns) / (1000000000u / NEIGH_RATE);
-
-    if (earned) {
-        tokens = tokens + earned > NEIGH_RATE ? NEIGH_RATE : tokens + earned;
-        tokens_at_ns = now_ns;
-    }
-    if (!tokens || n_pending >= NEIGH_PENDING_MAX || l->n_pending >= NEIGH_PENDING_LINK_MAX)
-        return false;
-    tokens--;
-    return true;
-}
-
-static void hold(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns)
-{
-    switch (n->nexthop ? n->kind : NEXTHOP_NONE) {
-    case NEXTHOP_ADJACENCY: // resolved while the packet was under way
-        send(m, n->nexthop);
-        return;
-    case NEXTHOP_FAILED: count_drop(DROP_NEIGH_FAILED, m); return;
-    }
-    if (!n->pending)
-        neigh_pending_add(n);
-    neigh_want(n, now_ns);
-    enqueue(n, m, now_ns);
-    if (neigh_is_resolved(n)) // but without a next hop until now: it gets one, or the packets go
-        neigh_update(n, now_ns);
-}
-
-static bool destination(struct rte_mbuf *m, struct ip_addr *dst)
-{
-    unsigned offset = packet_meta(m)->family == IP4 ? 16 : 24, n = packet_meta(m)->family == IP4 ? 4 : 16;
-
-    *dst = (struct ip_addr){.family = packet_meta(m)->family};
-    if (rte_pktmbuf_data_len(m) < offset + n)
-        return false;
-    memcpy(dst->b, rte_pktmbuf_mtod_offset(m, char *, offset), n);
-    return true;
-}
-
-static void glean(struct rib_vr *v, uint16_t iface, const struct ip_addr *dst, struct rte_mbuf *m,
-                  uint64_t now_ns)
-{
-    struct rib_link *l = rib_link_find(v, iface_get(iface)->ifindex);
-    struct neigh *n;
-
-    if (!l || l->iface != iface || !l->up) {
-        count_drop(DROP_HOLD_GONE, m);
-        return;
-    }
-    n = neigh_find(v, l->ifindex, dst);
-    if (n && n->failed_until_ns > now_ns) {
-        count_drop(DROP_NEIGH_FAILED, m);
-        return;
-    }
-    if (!(n && (n->pending || neigh_is_resolved(n))) && !admit(l, now_ns)) {
-        count_drop(DROP_HOLD_LIMIT, m);
-        return;
-    }
-    hold(n ? n : neigh_make(v, l->ifindex, dst), m, now_ns);
-}
-
-static void take(struct rte_mbuf *m, uint64_t now_ns)
-{
-    struct packet_meta *meta = packet_meta(m);
-    struct rib_vr *v = meta->vr < VR_MAX ? rib_vr_find(meta->vr) : NULL;
-    uint32_t id = meta->nexthop;
-    struct ip_addr dst;
-
-    if (!v || !destination(m, &dst)) {
-        count_drop(DROP_HOLD_GONE, m);
-        return;
-    }
-    // The id is what a forwarder saw some time ago; when it has been given to something else, ask the FIB again.
-    for (int again = 0; again < 2; again++) {
-        const struct nexthop *nh = nexthop_get(id);
-        enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nh));
-        struct neigh *n = neigh_of_nexthop(id);
-
-        if (n && n->vr == v) {
-            hold(n, m, now_ns);
-            return;
-        }
-        if (kind == NEXTHOP_GLEAN) {
-            glean(v, nh->iface, &dst, m, now_ns);
-            return;
-        }
-        id = fib_find(rib_fib(v, dst.family), &dst);
-    }
-    count_drop(DROP_HOLD_GONE, m);
-}
-
-unsigned neigh_hold_poll(uint64_t now_ns)
-{
-    void *m[64];
-    unsigned total = 0, n;
-
-    if (!exchange_hold) // no forwarder can be there either
-        return 0;
-    do {
-        n = rte_ring_dequeue_burst(exchange_hold, m, 64, NULL);
-        for (unsigned i = 0; i < n; i++)
-            take(m[i], now_ns);
-        total += n;
-    } while (n == 64 && total < POLL_MAX);
-    return total;
+    return LIST_FIRST(&pending);
 }

@@ -15,7 +15,7 @@
 // Gateways: NTF_MANAGED keeps them resolved in the kernel. Hosts: the kernel
 // lets an entry go stale after half a minute, because it does not see our
 // traffic; those that forwarders used lately are probed again (NTF_USE).
-#include "manager/neigh_manager.h"
+#include "manager/neigh.h"
 
 #include <errno.h>
 #include <linux/neighbour.h>
@@ -34,9 +34,11 @@
 static struct pool neighs;
 static uint32_t *owner; // [NEXTHOP_MAX] neighbour of a next-hop id, 0 = none
 static uint64_t scanned_ns, epoch_ns;
+static struct neigh_routes routes;
 
-int neigh_manager_init(void)
+int neigh_manager_init(const struct neigh_routes *r)
 {
+    routes = *r;
     pool_init(&neighs, (sizeof(struct neigh) + 7) & ~7u);
     owner = calloc(NEXTHOP_MAX, sizeof *owner);
     scanned_ns = epoch_ns = clock_now_ns();
@@ -147,18 +149,7 @@ static bool is_link_local_or_group(const struct ip_addr *a)
 // Does the longest route of the kernel to the host lead onto its link without a gateway?
 static bool is_connected(const struct neigh *n)
 {
-    struct rib *r = rib_of(n->vr, n->addr.family);
-    struct prefix p = host_prefix(&n->addr);
-    uint32_t node, route = 0;
-
-    if (is_link_local_or_group(&n->addr) || r->deferred)
-        return false;
-    for (node = rib_trie_cover(&r->trie, &p, true); node; node = rib_trie_parent(&r->trie, node)) {
-        route = rib_best(n->vr, r, node);
-        if (route)
-            break;
-    }
-    return route && rib_path_is_connected(rib_path_at(n->vr, rib_route_at(r, route)->path), n->ifindex);
+    return !is_link_local_or_group(&n->addr) && routes.is_connected(n->vr, &n->addr, n->ifindex);
 }
 
 static void drop_id(struct neigh *n)
@@ -166,7 +157,7 @@ static void drop_id(struct neigh *n)
     if (!n->nexthop)
         return;
     if (n->host)
-        rib_host_set(n->vr, &n->addr, 0);
+        routes.set_host(n->vr, &n->addr, 0);
     n->host = false;
     owner[n->nexthop] = 0;
     nexthop_set_kind(n->nexthop, NEXTHOP_UNREACHABLE); // until the last FIB entry has let go of it
@@ -213,7 +204,7 @@ static void update(struct neigh *n, uint64_t now_ns, bool new_mac)
         set_kind(n, !alive ? NEXTHOP_FAILED : resolved ? NEXTHOP_ADJACENCY
                     : failed ? NEXTHOP_FAILED : NEXTHOP_HOLD, new_mac);
         if (host != n->host)
-            rib_host_set(n->vr, &n->addr, host ? n->nexthop : 0);
+            routes.set_host(n->vr, &n->addr, host ? n->nexthop : 0);
         n->host = host;
     }
     if (resolved && alive && n->nexthop)
@@ -402,7 +393,6 @@ static void tick_one(void *ctx, struct neigh *n)
 
 void neigh_tick(uint64_t now_ns)
 {
-    neigh_pending_tick(now_ns);
     if (now_ns - epoch_ns >= NEIGH_EPOCH_NS) {
         epoch_ns = now_ns;
         // 0 in a mark means "never", so no epoch is 0

@@ -11,7 +11,7 @@
 // a prefix. A path is shared by all routes that lead the same way and lists
 // them, so "everything through this interface or next-hop object" is a list
 // and not a search. All of it belongs to rib_manager's thread; the files are
-// rib_index.c (numbers), rib_list.c (lists), rib_path.c (paths), rib_fib.c (best route into the FIB),
+// rib_index.c (numbers), rib_list.c (lists), rib_path.c (paths), rib_work.c (their prefixes), rib_fib.c (best route into the FIB),
 // rib_event.c (what an event means), rib_link.c (what the kernel does silently),
 // rib_want.c and rib_sync.c (dumps).
 #ifndef MANAGER_RIB_H
@@ -202,6 +202,8 @@ void rib_route_set_path(struct rib_vr *v, struct rib *r, uint32_t route, struct 
 uint32_t rib_route_prev(const struct rib *r, uint32_t route); // 0 = it is the first
 // A neighbour's host route: nexthop 0 removes it.
 void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop);
+// Does the longest route of the kernel to the host lead onto that link without a gateway?
+bool rib_is_connected(struct rib_vr *v, const struct ip_addr *addr, int ifindex);
 int rib_check(struct rib_vr *v, struct rib *r, char *why, size_t n); // 0, or -EINVAL with a sentence
 
 // --- rib_path.c: paths ---
@@ -216,11 +218,14 @@ struct hop_set *rib_path_hops(struct rib_path *p);     // of the path or of its 
 bool rib_path_usable(const struct rib_vr *v, const struct rib_path *p);
 uint32_t rib_path_nexthop(const struct rib_path *p);   // for the FIB; 0 = nothing for the FIB
 bool rib_path_is_connected(const struct rib_path *p, int ifindex); // leads onto that link without a gateway
+void rib_link_rehop(struct rib_vr *v, int ifindex); // what leads through it is resolved again; 0 = everything
+void rib_path_fini(struct rib_vr *v);
+
+// --- rib_dirty.c, rib_work.c: paths whose prefixes have to be looked at again ---
+void rib_path_unhash(struct rib_vr *v, struct rib_path *p);  // rib_path_get finds it no more
 void rib_path_dirty(struct rib_vr *v, struct rib_path *p);   // its next hop or usability changed
 void rib_path_condemn(struct rib_vr *v, struct rib_path *p); // the kernel has deleted its routes
-void rib_link_rehop(struct rib_vr *v, int ifindex); // what leads through it is resolved again; 0 = everything
 bool rib_path_work(struct rib_vr *v, unsigned budget);       // looks at up to `budget` prefixes; true = more to do
-void rib_path_fini(struct rib_vr *v);
 
 // --- rib_fib.c: the best candidate goes to the FIB ---
 uint32_t rib_best(struct rib_vr *v, struct rib *r, uint32_t node); // route, 0 = none usable; hosts included

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "manager/neigh_manager.h"
+#include "manager/neigh.h"
 #include "table/fib.h"
 
 bool rib_in_fib(const struct prefix *p, uint8_t type)

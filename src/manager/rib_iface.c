@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "core/mailbox.h"
-#include "manager/neigh_manager.h"
+#include "manager/neigh.h"
 #include "manager/rib.h"
 #include "table/iface.h"
 #include "table/vr.h"

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "manager/neigh_manager.h"
+#include "manager/neigh.h"
 #include "manager/rib.h"
 
 #define VERIFY_DELAY_NS (100 * NS_PER_MS)

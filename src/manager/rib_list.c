@@ -266,3 +266,20 @@ int rib_check(struct rib_vr *v, struct rib *r, char *why, size_t n)
     snprintf(why, n, "R3: the counters by protocol do not equal the lists");
     return -EINVAL;
 }
+
+bool rib_is_connected(struct rib_vr *v, const struct ip_addr *addr, int ifindex)
+{
+    struct rib *r = rib_of(v, addr->family);
+    struct prefix p = {.family = addr->family, .len = (uint8_t)ip_bits(addr->family)};
+    uint32_t node, route = 0;
+
+    memcpy(p.b, addr->b, addr->family == IP4 ? 4 : 16);
+    if (r->deferred)
+        return false;
+    for (node = rib_trie_cover(&r->trie, &p, true); node; node = rib_trie_parent(&r->trie, node)) {
+        route = rib_best(v, r, node);
+        if (route)
+            break;
+    }
+    return route && rib_path_is_connected(rib_path_at(v, rib_route_at(r, route)->path), ifindex);
+}

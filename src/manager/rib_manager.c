@@ -22,7 +22,7 @@
 #include "base/vec.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
-#include "manager/neigh_manager.h"
+#include "manager/neigh.h"
 #include "manager/rib.h"
 #include "manager/rib_reply.h"
 #include "table/iface.h"
@@ -125,6 +125,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     if (neigh_hold_poll(now))
         held_ns = now;
     if (neigh_time) {
+        neigh_pending_tick(now);
         neigh_tick(now);
         neigh_ns = now;
     }
@@ -148,7 +149,7 @@ static int setup(void)
     int err = nexthop_manager_init();
 
     if (!err)
-        err = neigh_manager_init();
+        err = neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set});
     loop = event_base_new();
     tick_event = loop ? evtimer_new(loop, on_tick, NULL) : NULL;
     if (!err && !tick_event)

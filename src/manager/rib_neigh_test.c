@@ -53,7 +53,8 @@ static int open_all(void **state)
         drops_before[i] = counter_sum_drop((enum drop_reason)i);
     sent = received = returned = 0;
     kit_open();
-    plan_port_home[1] = plan_port_home[2] = 0; // forwarder 0 serves both ports
+    for (int i = 1; i <= 2; i++) // forwarder 0 serves both ports
+        __atomic_store_n(&plan_port_home[i], 0, __ATOMIC_RELAXED);
     return 0;
 }
 
@@ -272,7 +273,7 @@ static void used_hosts_do_not_go_stale(void **state)
     nexthop = fib_find(vr_get(0)->fib4, &(struct ip_addr){.family = IP4, .ip4 = RTE_BE32(0x0a000102)});
     rcu_offline();
     for (int i = 0; i < 600 && !fresh; i++) { // forwarders mark what they use
-        nexthop_used_mark[0][nexthop] = nexthop_used_epoch;
+        __atomic_store_n(&nexthop_used_mark[0][nexthop], __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
         kit_run(100);
         fresh = !kit_try("ip neigh show 10.0.1.2 | grep -Eq 'DELAY|PROBE|REACHABLE'");
     }
@@ -292,7 +293,7 @@ static void packets_of_a_deleted_interface_are_counted(void **state)
 
 static void without_a_forwarder_packets_are_counted(void **state)
 {
-    plan_port_home[1] = PLAN_TX_NONE;
+    __atomic_store_n(&plan_port_home[1], PLAN_TX_NONE, __ATOMIC_RELAXED);
     assert_true(send_to("10.0.1.2"));
     kit_expect("10.0.1.2", peer_adjacency(1));
     eventually_none_held();

@@ -79,15 +79,6 @@ static void buckets_grow(struct rib_vr *v)
     }
 }
 
-static void bucket_remove(struct rib_vr *v, struct rib_path *p)
-{
-    uint32_t *link = &v->path_bucket[p->hash & (v->n_path_buckets - 1)];
-
-    while (*link != p->id)
-        link = &rib_path_at(v, *link)->hash_next;
-    *link = p->hash_next;
-}
-
 // What a type without hops becomes in the FIB; 0 = its hops decide, or it has no place there.
 static uint8_t fixed_kind(const struct rib_path *p)
 {
@@ -166,7 +157,7 @@ void rib_path_put(struct rib_vr *v, struct rib_path *p)
     if (p->n_routes)
         return;
     if (!p->condemned)
-        bucket_remove(v, p);
+        rib_path_unhash(v, p);
     if (p->object)
         nexthop_object_put_path(v, p->object, p->id);
     hop_set_clear(v, &p->own);
@@ -204,69 +195,6 @@ bool rib_path_is_connected(const struct rib_path *p, int ifindex)
         if (s->hop[i].key.ifindex == ifindex && !s->hop[i].key.gateway.family)
             return true;
     return false;
-}
-
-static void enqueue(struct rib_vr *v, struct rib_path *p)
-{
-    p->cursor = p->head;
-    if (p->queued)
-        return;
-    p->queued = true;
-    *vec_push(&v->dirty) = p->id;
-}
-
-void rib_path_dirty(struct rib_vr *v, struct rib_path *p)
-{
-    if (!rib_of(v, p->family)->deferred && p->n_routes)
-        enqueue(v, p);
-}
-
-void rib_path_condemn(struct rib_vr *v, struct rib_path *p)
-{
-    if (p->condemned)
-        return;
-    bucket_remove(v, p);
-    p->condemned = true;
-    enqueue(v, p);
-}
-
-// One route of a queued path; false when the path is through (and perhaps no longer there).
-static bool step(struct rib_vr *v, struct rib_path *p)
-{
-    struct rib *r = rib_of(v, p->family);
-    uint32_t route = p->condemned ? p->head : p->cursor, node;
-
-    if (!route)
-        return false;
-    node = rib_route_at(r, route)->node;
-    if (p->condemned) {
-        bool last = p->n_routes == 1;
-
-        rib_route_del(v, r, route); // with the last one the path goes, too
-        rib_evaluate(v, r, node);
-        return !last;
-    }
-    p->cursor = rib_route_at(r, route)->path_next;
-    rib_evaluate(v, r, node);
-    return p->cursor != 0;
-}
-
-bool rib_path_work(struct rib_vr *v, unsigned budget)
-{
-    while (v->dirty.n && budget) {
-        size_t at = v->dirty.n - 1;
-        uint32_t id = v->dirty.item[at];
-
-        if (!id) { // ended by rib_path_put
-            v->dirty.n--;
-        } else if (step(v, rib_path_at(v, id))) {
-            budget--;
-        } else if (v->dirty.item[at] == id) {
-            rib_path_at(v, id)->queued = false;
-            v->dirty.item[at] = 0;
-        }
-    }
-    return v->dirty.n > 0;
 }
 
 void rib_link_rehop(struct rib_vr *v, int ifindex)

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "core/mailbox.h"
-#include "manager/neigh_manager.h"
+#include "manager/neigh.h"
 #include "manager/rib.h"
 #include "manager/rib_manager.h"
 #include "manager/rib_reply.h"

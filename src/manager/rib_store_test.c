@@ -15,7 +15,7 @@
 
 #include "core/rcu.h"
 #include "core/thread.h"
-#include "manager/neigh_manager.h"
+#include "manager/neigh.h"
 #include "manager/rib.h"
 #include "table/counter.h"
 #include "table/fib.h"
@@ -85,7 +85,7 @@ static int open_store(void **state)
         f->mtu = 1500;
     }
     thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
-    if (nexthop_manager_init() || neigh_manager_init())
+    if (nexthop_manager_init() || neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set}))
         return -1;
     v = rib_vr_new(vr->id, -1, RIB_TABLE_MAIN);
     if (!v)

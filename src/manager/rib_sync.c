@@ -28,7 +28,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "manager/neigh_manager.h"
+#include "manager/neigh.h"
 #include "manager/rib.h"
 #include "table/fib.h"
 

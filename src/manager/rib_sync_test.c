@@ -384,18 +384,23 @@ static void queries_choose_rows(void **state)
     assert_int_equal(row[0].prefix.len, 0);
 }
 
+static uint32_t address4(const struct iface *i)
+{
+    return be32toh(__atomic_load_n(&i->addr4, __ATOMIC_RELAXED));
+}
+
 static void addresses_for_icmp_errors_follow_the_kernel(void **state)
 {
     const struct iface *i = iface_get(kit_iface[1]);
 
-    kit_eventually(be32toh(i->addr4) == 0x0a000101 && i->addr6[0] == 0xfd);
+    kit_eventually(address4(i) == 0x0a000101 && i->addr6[0] == 0xfd);
     kit_do("ip addr add 10.0.1.7/24 dev e1; ip addr del fe80::1/64 dev e1; ip addr add fe80::77/64 dev e1 nodad");
     kit_eventually(i->addr6_ll[15] == 0x77);
-    assert_int_equal(be32toh(i->addr4), 0x0a000101); // the primary one stays
+    assert_int_equal(address4(i), 0x0a000101); // the primary one stays
     kit_do("sysctl -qw net.ipv4.conf.e1.promote_secondaries=1; ip addr del 10.0.1.1/24 dev e1");
-    kit_eventually(be32toh(i->addr4) == 0x0a000107);
+    kit_eventually(address4(i) == 0x0a000107);
     kit_do("ip addr flush dev e1");
-    kit_eventually(!i->addr4 && !i->addr6[0] && !i->addr6_ll[0]);
+    kit_eventually(!address4(i) && !i->addr6[0] && !i->addr6_ll[0]);
 }
 
 int main(void)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "manager/neigh_manager.h"
+#include "manager/neigh.h"
 #include "manager/rib.h"
 
 #define TURN_NS (4 * NS_PER_MS)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_manager.h - neighbours: the kernel resolves them, the FIB learns of it
+// neigh.h - neighbours: the kernel resolves them, the FIB learns of it
 //
 // Mirrors the kernel's neighbour tables (ARP, ND), keeps gateways resolved,
 // gives each resolved host on a link its own /32 or /128 in the FIB, and holds
-// packets for those that are being resolved (neigh_hold.c). One struct neigh
+// packets for those that are being resolved (neigh_take.c, neigh_hold.c). One struct neigh
 // per (vr, link, address); one next-hop id each, whose kind follows the state:
 //
 //     HOLD       not resolved: packets come here and start the resolution
@@ -11,8 +11,8 @@
 //     FAILED     did not answer lately (NEIGH_NEGATIVE_NS), or its link is down
 //
 // All calls: rib_manager.
-#ifndef MANAGER_NEIGH_MANAGER_H
-#define MANAGER_NEIGH_MANAGER_H
+#ifndef MANAGER_NEIGH_H
+#define MANAGER_NEIGH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,7 +58,12 @@ struct neigh {
     LIST_ENTRY(neigh) on_pending;
 };
 
-int neigh_manager_init(void);
+// What the route store tells of a host and does for one; it stands above us, so it names itself at the start.
+struct neigh_routes {
+    bool (*is_connected)(struct rib_vr *v, const struct ip_addr *addr, int ifindex); // its longest route leads onto that link
+    void (*set_host)(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop); // its own FIB entry; 0 = none
+};
+int neigh_manager_init(const struct neigh_routes *routes);
 void neigh_manager_fini(void);
 
 // --- for next hops ---
@@ -78,23 +83,30 @@ void neigh_vr_gone(struct rib_vr *v);            // forgets all of its neighbour
 // --- for routes ---
 void neigh_recheck(struct rib_vr *v, const struct prefix *p); // the best route of p changed: host routes below it
 
-// --- neigh_hold.c: packets that wait ---
+// --- neigh_take.c: packets from forwarders ---
 unsigned neigh_hold_poll(uint64_t now_ns); // takes what forwarders gave; number of packets
+void neigh_pending_tick(uint64_t now_ns);  // resolutions that took too long
+
+// --- neigh_hold.c: packets that wait, hosts that are being resolved ---
+void neigh_hold_add(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns);
 void neigh_hold_flush(struct neigh *n);    // resolved: off they go
 void neigh_hold_fail(struct neigh *n);     // nobody answered: back to a forwarder, which tells the senders
 void neigh_hold_drop(struct neigh *n, int reason); // enum drop_reason
-void neigh_want(struct neigh *n, uint64_t now_ns); // asks the kernel to resolve it, once a second at most
+void neigh_hold_send(struct rte_mbuf *m, uint32_t nexthop); // one that need not wait
+void neigh_hold_count(int reason, struct rte_mbuf *m);      // nor one that may not
+void neigh_pending_add(struct neigh *n);
+void neigh_pending_del(struct neigh *n);
+unsigned neigh_pending_count(void);
+struct neigh *neigh_pending_first(void); // the next by LIST_NEXT(n, on_pending)
 
-// --- shared by the two files, and for show ---
+// --- shared by the files, and for show ---
 struct neigh *neigh_find(struct rib_vr *v, int ifindex, const struct ip_addr *addr);
 struct neigh *neigh_make(struct rib_vr *v, int ifindex, const struct ip_addr *addr); // found or made
 struct neigh *neigh_of_nexthop(uint32_t id); // NULL when the id is no neighbour's
+void neigh_want(struct neigh *n, uint64_t now_ns); // asks the kernel to resolve it, once a second at most
 void neigh_update(struct neigh *n, uint64_t now_ns); // kind, host route and life follow the state; n may be freed
 bool neigh_is_resolved(const struct neigh *n);
 bool neigh_is_used(const struct neigh *n); // by traffic, lately
-void neigh_pending_add(struct neigh *n);
-void neigh_pending_del(struct neigh *n);
-void neigh_pending_tick(uint64_t now_ns); // resolutions that took too long
 bool neigh_is_ours(const struct neigh *n); // on a link of one of our interfaces: what `show neighbor` lists
 uint32_t neigh_count(int vr); // of ours; -1 = all
 void neigh_each(int vr, void (*fn)(void *ctx, struct neigh *n), void *ctx);
