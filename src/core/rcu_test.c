@@ -20,7 +20,7 @@ struct thing {
 };
 
 static struct thing *root;
-static _Atomic bool stop, holding, seen_dead;
+static _Atomic bool stop, held, let_go, seen_dead;
 static _Atomic unsigned n_freed;
 
 // The reader looks at the thing for a while within one burst; it must not die meanwhile.
@@ -84,9 +84,9 @@ static void readers_never_see_a_retired_thing_die(void **state)
 static void hold_for_a_while(void *arg)
 {
     rcu_online();
-    holding = true;
+    held = true;
     usleep(50000);
-    holding = false;
+    let_go = true;
     rcu_offline();
 }
 
@@ -94,12 +94,12 @@ static void synchronize_waits_for_an_online_reader(void **state)
 {
     struct thread *t;
 
-    holding = false;
+    held = let_go = false;
     assert_int_equal(thread_start(&t, ROLE_RIB_MANAGER, 1, "holder", -1, hold_for_a_while, NULL), 0);
-    while (!holding)
+    while (!held)
         usleep(100);
     rcu_synchronize();
-    assert_false(holding);
+    assert_true(let_go);
     thread_join(t);
 }
 

@@ -27,7 +27,7 @@ class Terminal:
     def type(self, text):
         os.write(self.ours, text.encode())
 
-    def until(self, pattern, seconds=20):
+    def until(self, pattern, seconds=60):
         """Read until the text since the last match matches; give the text up to the match's end."""
         end = time.monotonic() + seconds
         while not (found := re.search(pattern, self.text)):
@@ -36,7 +36,7 @@ class Terminal:
         before, self.text = self.text[:found.end()], self.text[found.end():]
         return before
 
-    def wait(self, seconds=20):
+    def wait(self, seconds=60):
         """Read on until the program ends; its exit code."""
         end = time.monotonic() + seconds
         while self.process.poll() is None:

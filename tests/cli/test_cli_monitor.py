@@ -125,7 +125,7 @@ def test_without_once_json_comes_line_by_line(program):
     assert {"port", "thread", "table", "drop"} <= set(found[0])
     assert found[1]["seconds"] >= 0.1
     process.stdout.close()
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=60) == 0
 
 
 @pytest.mark.parametrize("key, code", [("q", 0), ("\x03", 130)])
