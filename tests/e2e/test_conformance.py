@@ -64,7 +64,7 @@ class Path:
     """h1 and h2 on their wires, the router between them."""
 
     def __init__(self, lab):
-        self.h1, self.h2 = Wire(lab["h1"]), Wire(lab["h2"])
+        self.router, self.h1, self.h2 = lab["r"], Wire(lab["h1"]), Wire(lab["h2"])
         self.mac = lab["r"].ip_json("link show dev p0")[0]["address"]
         self.numbers = itertools.count(1)
 
@@ -368,3 +368,40 @@ def test_only_options_with_the_copied_flag_go_into_later_fragments(path):
     heads = [bytes(seen[IP])[20:seen[IP].ihl * 4] for seen in pieces]
     assert heads[0] == copied + not_copied
     assert copied in heads[1] and not_copied not in heads[1]
+
+
+def error_of(path, packet, kind):
+    """The first error with a header of this kind; those about packets of earlier cases may still come."""
+    def found():
+        return next((error for error in path.send(packet).errors if kind(error)), None)
+    return eventually(found, PATIENCE_S, "an ICMP error", SETTLE_S)
+
+
+@pytest.mark.rfc("1812", "5.2.7.1", "MUST")
+def test_a_host_that_does_not_answer_is_told_as_host_unreachable(path):
+    error = error_of(path, v4(dst="10.2.0.77"), lambda seen: IP in seen)
+    assert told(error) == (3, 1)
+
+
+@pytest.mark.rfc("4443", "3.1", "SHOULD")
+def test_an_ipv6_host_that_does_not_answer_is_told_as_address_unreachable(path):
+    error = error_of(path, v6(dst="fd00:2::77"), lambda seen: IP not in seen)
+    assert told(error) == (1, 3)
+
+
+@pytest.fixture
+def unnumbered(path):
+    """p0 of the router has no address; its loopback device has."""
+    router = path.router
+    router.ip("address add 192.0.2.33/32 dev lo")
+    router.ip("address del 10.1.0.1/24 dev p0")
+    router.ip("route add 10.1.0.0/24 dev p0")
+    yield "192.0.2.33"
+    router.ip("address add 10.1.0.1/24 dev p0")
+    router.ip("address del 192.0.2.33/32 dev lo")
+
+
+@pytest.mark.rfc("1812", "4.3.2.4", "MUST")
+def test_an_interface_without_an_address_borrows_the_routers(path, unnumbered):
+    error = error_of(path, v4(ttl=1), lambda seen: IP in seen and told(seen) == (11, 0))
+    assert error[IP].src == unnumbered
