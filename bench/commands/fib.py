@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--prefixes", metavar="FILE", help="table, one prefix a line (.gz too)")
     given.add_argument("--plot", metavar="FILE", help=f"where the picture goes (PNG, SVG; {PLOT}, none with --json)")
-    given.add_argument("--scaling", action="store_true", help="synthetic tables of 1,000 to 4,000,000 routes (two minutes)")
+    given.add_argument("--scaling", action="store_true", help="synthetic tables of 1,000 to 4,000,000 routes (three minutes)")
     return given
 
 
