@@ -44,7 +44,7 @@ static unsigned n_waiting;           // threads in rcu_barrier: gather no longer
 static bool stopping;
 
 // Waits for something to do; then, unless somebody waits for it, for more of it. NULL: the end.
-static struct retired *gather(void)
+static struct retired *take_waiting(void)
 {
     struct timespec t = {.tv_nsec = GATHER_US * 1000l};
 
@@ -67,7 +67,7 @@ static void *reclaim(void *arg)
 {
     pthread_setname_np(pthread_self(), "rcu");
     prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul); // or the kernel's 50 us come on top
-    for (struct retired *r; (r = gather());) {
+    for (struct retired *r; (r = take_waiting());) {
         uint64_t n = 0;
         // The lock has ordered what the retirers unlinked before this; it begins with a full barrier.
         urcu_qsbr_synchronize_rcu();
