@@ -18,10 +18,10 @@ from support import PATIENCE_S, assert_reaches, eventually
 from wire import Wire
 
 scapy = pytest.importorskip("scapy.all")
-from scapy.all import (ICMP, IP, TCP, UDP, Ether, ICMPv6DestUnreach, ICMPv6EchoRequest, ICMPv6PacketTooBig,   # noqa: E402
+from scapy.all import (ICMP, IP, UDP, Ether, ICMPv6DestUnreach, ICMPv6EchoRequest, ICMPv6PacketTooBig,   # noqa: E402
                        ICMPv6ParamProblem, ICMPv6TimeExceeded, IPOption, IPOption_LSRR, IPOption_NOP, IPOption_RR,
                        IPOption_SSRR, IPv6, Jumbo, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop,
-                       IPv6ExtHdrRouting, Raw, fragment)
+                       IPv6ExtHdrRouting, Raw)
 
 ROUTERS = """
 nodes:
@@ -74,7 +74,8 @@ class Path:
 
     def send(self, packet, to_mac: str | None = None) -> Came:
         """The packet, and behind it echo requests until one is answered."""
-        data = bytes(Ether(dst=to_mac or self.mac, src=self.h1.mac, type=0x86DD if is_v6(packet) else 0x0800)) + bytes(packet)
+        ethertype = 0x86DD if is_v6(packet) else 0x0800
+        data = bytes(Ether(dst=to_mac or self.mac, src=self.h1.mac, type=ethertype)) + bytes(packet)
         number, came, end = next(self.numbers), Came(), time.monotonic() + PATIENCE_S
         self.h1.send(data)
         while time.monotonic() < end:
@@ -109,7 +110,8 @@ def is_error(seen) -> bool:
     """An ICMP error of the router; h2's own, about what reached it, are none of ours."""
     if IP in seen and ICMP in seen:
         return seen[ICMP].type in (3, 4, 5, 11, 12) and seen[IP].src != H2
-    return IPv6 in seen and seen[IPv6].src != H2_6 and any(kind in seen for kind in (ICMPv6DestUnreach, ICMPv6PacketTooBig, ICMPv6TimeExceeded, ICMPv6ParamProblem))
+    kinds = (ICMPv6DestUnreach, ICMPv6PacketTooBig, ICMPv6TimeExceeded, ICMPv6ParamProblem)
+    return IPv6 in seen and seen[IPv6].src != H2_6 and any(kind in seen for kind in kinds)
 
 
 def told(seen) -> tuple:
