@@ -30,7 +30,7 @@ def test_the_demo_carries_a_table_and_traffic_and_survives_the_loss_of_a_provide
         assert summary["routes"] == N_ROUTES and summary["counts"]["FIB"] >= N_ROUTES
         assert summary["fib_equals_kernel"] is True and summary["lookups_compared"] >= 400
         assert summary["ledger_imbalance"] == 0 and summary["kernel_forwarding"] == "off"
-        assert summary["ping_loss_percent"] == {"IPv4": 0, "IPv6": 0}
+        assert summary["ping_loss_percent"] == {"IPv4": 0, "IPv6": 0}, summary["ping_lost"]
         assert summary["traceroute"]["IPv4"][:2] == ["203.0.113.1", "10.0.1.1"]
         assert all(gbps > 0.05 for gbps in summary["iperf3_gbps"].values()), summary["iperf3_gbps"]
         lab = Lab.attach("e2edemo")

@@ -31,6 +31,7 @@ class Summary:
     lookups_compared: int = 0
     lookups_different: int = 0
     ping_loss_percent: dict[str, float] = field(default_factory=dict)
+    ping_lost: dict[str, list] = field(default_factory=dict)     # (number, seconds since the first) of each
     ping_ms: dict[str, float] = field(default_factory=dict)
     traceroute: dict[str, list[str]] = field(default_factory=dict)
     iperf3_gbps: dict[str, float] = field(default_factory=dict)
