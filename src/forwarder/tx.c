@@ -3,7 +3,7 @@
 //
 //   in     f->tx_pkt[port] of every port, how many: tx_word[port]
 //   out    sent (ledger: tx), or handed to the forwarder that owns the queue
-//   exits  TX_FULL, TX_NO_QUEUE, INJECT_RING_FULL
+//   exits  TX_FULL, TX_NO_QUEUE, TX_NO_BUFFER, INJECT_RING_FULL
 //
 // Called at the end of each burst: a packet never waits for a later one. What a
 // port does not take is offered again TX_TRIES times - about as long as a 10 Gb/s
@@ -42,8 +42,38 @@ static void tx_drop(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, u
     }
 }
 
+static bool is_ours(struct rte_mbuf *m)
+{
+    return m->pool == exchange_pool && m->nb_segs == 1 && RTE_MBUF_DIRECT(m) && rte_mbuf_refcnt_read(m) == 1;
+}
+
+// A port that frees into our pool without looking gets packets of other pools, in several segments or with several owners as
+// copies. How many packets there are then.
+static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n)
+{
+    unsigned k = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        struct rte_mbuf *m = pkt[i], *copy = is_ours(m) ? m : rte_pktmbuf_copy(m, exchange_pool, 0, UINT32_MAX);
+        if (!copy || copy->nb_segs > 1) {
+            rte_pktmbuf_free(copy);
+            tx_drop(f, port, &m, 1, DROP_TX_NO_BUFFER);
+            continue;
+        }
+        if (copy != m) {
+            if (f->dead.n == COLLECT_MAX)
+                dead_flush(f);
+            f->dead.pkt[f->dead.n++] = m;
+        }
+        pkt[k++] = copy;
+    }
+    return k;
+}
+
 static void tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pkt, unsigned n)
 {
+    if (unlikely(__atomic_load_n(&exchange_mixed, __ATOMIC_RELAXED)) && port_get(port)->fast_free)
+        n = tx_copies(f, port, pkt, n);
     unsigned sent = rte_eth_tx_burst(port, queue, pkt, (uint16_t)n);
 
     for (unsigned try = 0; unlikely(sent < n) && try < TX_TRIES; try++) {

@@ -37,7 +37,7 @@
 #include "table/vr.h"
 
 // Buffers for injected frames and ICMP errors: 20 MB, or 10 where memory is short. Frames larger than one buffer are chained.
-#define EXCHANGE_BUFFERS(memory_mib) ((memory_mib) >= 128 ? 8191 : 4095)
+#define EXCHANGE_BUFFERS(memory_mib) ((memory_mib) >= 512 ? 32767 : (memory_mib) >= 256 ? 16383 : (memory_mib) >= 128 ? 8191 : 4095)
 #define EXCHANGE_DATA_ROOM (2048 + RTE_PKTMBUF_HEADROOM)
 
 static int start_rcu(const struct start *s, char *err, size_t n)

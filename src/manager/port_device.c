@@ -7,8 +7,8 @@
 //     RSS        all fields the driver knows, when there is more than one queue;
 //                if it refuses them together, the IP and transport ones; then none
 //     receive    IPv4 checksum (forwarders check themselves what is not marked good), VLAN strip
-//     transmit   multi-segment; never FAST_FREE: its packets would all have to come
-//                from one pool, and a router sends other ports' buffers
+//     transmit   FAST_FREE where a frame fits one buffer of exchange_pool and the machine has one
+//                memory node: forwarders see to it that only such buffers come (tx.c); else multi-segment
 //     buffers    one frame fits one buffer, unless that would take more than a quarter
 //                of the memory and the driver can scatter
 #include "manager/port_device.h"
@@ -24,6 +24,7 @@
 #include "manager/netns.h"
 #include "manager/port_pool.h"
 #include "manager/port_probe.h"
+#include "table/exchange.h"
 #include "table/limits.h"
 
 #define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
@@ -104,9 +105,12 @@ static struct rte_eth_conf choose_conf(struct port_device *d, const struct rte_e
     struct rte_eth_conf conf = {.rxmode.mtu = d->frame_size ? RTE_MIN(d->config.mtu, RTE_ETHER_MTU) : d->config.mtu};
 
     conf.rxmode.offloads = rx_wish & info->rx_offload_capa;
-    if (d->scatter)
+    if (d->scatter) {
         conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
-    conf.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS & info->tx_offload_capa;
+        exchange_mix();
+    }
+    conf.txmode.offloads = (d->fast_free ? RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE : RTE_ETH_TX_OFFLOAD_MULTI_SEGS) &
+                           info->tx_offload_capa;
     conf.intr_conf.lsc = d->has_lsc;
     if (d->config.rx_queues > 1 && info->flow_type_rss_offloads) {
         conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
@@ -225,6 +229,8 @@ static int configure(struct port_device *d, unsigned workers, char *err, size_t 
         return r;
     choose_descriptors(d);
     uint16_t room = choose_buffer(d, &info, &d->scatter);
+    d->fast_free = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE && rte_socket_count() == 1 &&
+                   d->config.mtu + FRAME_OVERHEAD + RTE_PKTMBUF_HEADROOM <= rte_pktmbuf_data_room_size(exchange_pool);
     struct rte_eth_conf conf = choose_conf(d, &info);
     eal_complaint_clear();
     r = try_configure(d, &conf);
@@ -336,7 +342,7 @@ int port_device_open(struct port_device *d, const struct port_config *cfg, unsig
     if (!r)
         return 0;
     snprintf(err, err_size, "port %s: %s", cfg->name, why);
-    port_pool_put(d->pool);
+    port_pool_put(d->pool, pool_size(&d->config));
     netdev_release(&d->netdev, d->netns);
     netns_close(d->netns);
     d->pool = NULL;
@@ -350,7 +356,7 @@ void port_device_close(struct port_device *d)
 
     port_unprobe(d->id);
     netns_leave(back);
-    port_pool_put(d->pool);
+    port_pool_put(d->pool, pool_size(&d->config));
     netdev_release(&d->netdev, d->netns);
     netns_close(d->netns);
 }
@@ -387,6 +393,7 @@ int port_device_set_mtu(struct port_device *d, uint16_t mtu)
     if (mtu > d->mtu_max)
         return -EINVAL;
     if ((!d->scatter && frame > rte_pktmbuf_data_room_size(d->pool)) ||
+        (d->fast_free && frame > rte_pktmbuf_data_room_size(exchange_pool)) ||
         (d->frame_size && mtu + 150u > d->frame_size))
         return -EBUSY; // needs larger buffers
     int back = netns_enter(d->netns);

@@ -25,6 +25,7 @@ struct port_device {
     uint64_t rss_hf, rx_offloads, tx_offloads;
     uint16_t max_rx_queues, max_tx_queues, mtu_max;
     bool has_lsc, scatter;
+    bool fast_free;     // transmit queues are set up with MBUF_FAST_FREE
     unsigned frame_size; // of a packet socket's ring, 0 = none: then the kernel interface's MTU counts, not DPDK's
     char driver[32];
 };

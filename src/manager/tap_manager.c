@@ -154,6 +154,7 @@ static bool chain(struct rte_mbuf *m, const uint8_t *p, size_t n)
 {
     struct rte_mbuf *last = m;
 
+    exchange_mix();
     while (n) {
         struct rte_mbuf *s = rte_pktmbuf_alloc(exchange_pool);
         if (!s)

@@ -20,6 +20,7 @@ struct waker exchange_punt_waker = {.fd = -1};
 struct rte_ring *exchange_hold;
 struct rte_ring *exchange_inject[FORWARDER_MAX];
 struct rte_mempool *exchange_pool;
+bool exchange_mixed;
 
 static struct rte_ring *ring_new(const char *kind, unsigned index, unsigned size, unsigned flags)
 {
@@ -77,7 +78,7 @@ int exchange_init(unsigned n_mbufs, unsigned data_room)
     for (unsigned i = 0; i < FORWARDER_MAX; i++)
         ok = ok && (exchange_inject[i] = ring_new("inject", i, EXCHANGE_INJECT_SIZE, 0));
     ok = ok && (exchange_hold = ring_new("hold", 0, EXCHANGE_HOLD_SIZE, 0));
-    ok = ok && (exchange_pool = packet_pool_new("exchange", n_mbufs, 128, (uint16_t)data_room, SOCKET_ID_ANY, false));
+    ok = ok && (exchange_pool = packet_pool_new("exchange", n_mbufs, EXCHANGE_CACHE, (uint16_t)data_room, SOCKET_ID_ANY, false));
     if (ok)
         return 0;
     int e = rte_errno ? rte_errno : ENOMEM;
@@ -106,6 +107,7 @@ void exchange_fini(void)
     ring_free(&exchange_hold);
     rte_mempool_free(exchange_pool);
     exchange_pool = NULL;
+    exchange_mixed = false;
     waker_fini(&exchange_punt_waker);
 }
 

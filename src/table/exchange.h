@@ -45,13 +45,22 @@ static inline struct packet_meta *packet_meta(struct rte_mbuf *m)
 }
 
 #define EXCHANGE_HOLD_SIZE 1024
+#define EXCHANGE_CACHE 256 // buffers kept by each thread
 #define EXCHANGE_INJECT_SIZE 2048
 
 extern struct rte_ring *exchange_punt[PUNT_CLASS_N];
 extern struct waker exchange_punt_waker; // tap_manager's: wake it after putting packets into a punt ring
 extern struct rte_ring *exchange_hold;
 extern struct rte_ring *exchange_inject[FORWARDER_MAX]; // exists for every slot from the start
-extern struct rte_mempool *exchange_pool; // buffers for injected frames and ICMP errors; priv size = sizeof(struct packet_meta)
+// Buffers for injected frames, ICMP errors, and the ports that find room in it; priv size = sizeof(struct packet_meta).
+extern struct rte_mempool *exchange_pool;
+// There may be buffers of other pools, with several segments, or with several owners: a port with fast_free gets copies of
+// them. Set once, before the first of them is received.
+extern bool exchange_mixed;
+static inline void exchange_mix(void)
+{
+    __atomic_store_n(&exchange_mixed, true, __ATOMIC_RELAXED);
+}
 
 // A pool of packet buffers with room for packet_meta: n buffers of `data_room` bytes, headroom included; `cache` of them
 // kept by each thread. `within_pages`: none crosses a page, for drivers that show buffers to the kernel (net_af_xdp).
@@ -59,7 +68,7 @@ extern struct rte_mempool *exchange_pool; // buffers for injected frames and ICM
 struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache, uint16_t data_room, int socket,
                                     bool within_pages);
 
-int exchange_init(unsigned n_mbufs, unsigned data_room); // after eal_init; 0 or -errno
+int exchange_init(unsigned n_mbufs, unsigned data_room); // after eal_init; buffers of exchange_pool; 0 or -errno
 void exchange_fini(void);                                // frees what is left in the rings
 uint64_t exchange_punted(void);                          // packets in the punt rings now
 uint64_t exchange_held(void);                            // packets in all rings now

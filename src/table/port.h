@@ -17,7 +17,7 @@ struct port {
     // reader: forwarder
     uint16_t untagged;         // iface id of untagged frames (the port's own interface), 0 = none
     uint16_t mtu;              // bytes of layer 3
-    bool tx_checksum_ip4;      // capability verified; forwarders may use it
+    bool fast_free;            // takes only whole buffers of exchange_pool with one owner (MBUF_FAST_FREE); see exchange_mixed
     uint16_t vlan_iface[4096]; // 802.1Q VLAN id -> iface id, 0 = none
     // writer's own: control
     bool used, started;

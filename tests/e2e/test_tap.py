@@ -31,7 +31,7 @@ def lab(labs, kamueed):
     return labs(LINE)
 
 
-def tested(lab, **options) -> dict[tuple[str, str, str], str]:
+def sockets_of(lab, **options) -> dict[tuple[str, str, str], str]:
     """(interface, family, socket) -> why it failed, '' when it works."""
     results = measure.client(lab["r"]).call("test-tap", **options)["result"]
     assert all(entry["passed"] == (not entry["reason"]) for entry in results), results
@@ -39,7 +39,7 @@ def tested(lab, **options) -> dict[tuple[str, str, str], str]:
 
 
 def test_every_kind_of_socket_works_through_every_tap_in_its_namespace(lab):
-    found = tested(lab)
+    found = sockets_of(lab)
     assert found == {(interface, family, kind): "" for interface in ("p0", "v40")
                      for family in ("ipv4", "ipv6") for kind in ("udp", "tcp", "raw")}
 
@@ -47,7 +47,7 @@ def test_every_kind_of_socket_works_through_every_tap_in_its_namespace(lab):
 def test_nothing_of_a_test_is_seen_outside(lab):
     wire = Wire(lab["h1"])
     try:
-        assert set(tested(lab, interface="p0").values()) == {""}
+        assert set(sockets_of(lab, interface="p0").values()) == {""}
         assert_reaches(lab["h1"], "10.1.0.1")          # what was sent before this has arrived
         frames = list(iter(lambda: wire.take(0), None))
     finally:
@@ -59,7 +59,7 @@ def test_nothing_of_a_test_is_seen_outside(lab):
 def test_what_the_kernel_eats_is_found(lab):
     lab["r"].namespace.sysctl({"net.ipv4.conf.all.rp_filter": "1", "net.ipv4.conf.p0.rp_filter": "1"})
     try:
-        found = tested(lab, interface="p0")
+        found = sockets_of(lab, interface="p0")
     finally:
         lab["r"].namespace.sysctl({"net.ipv4.conf.all.rp_filter": "0", "net.ipv4.conf.p0.rp_filter": "0"})
     assert all(found["p0", "ipv4", kind] for kind in ("udp", "tcp", "raw")), found

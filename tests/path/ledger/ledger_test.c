@@ -91,7 +91,7 @@ static void random_frames_reach_nearly_every_drop_reason(void **state)
         DROP_HOLD_FULL, DROP_HOLD_LIMIT, DROP_HOLD_RING_FULL, DROP_HOLD_TIMEOUT, DROP_HOLD_GONE, DROP_PUNT_RING_FULL,
         DROP_PUNT_POLICED,
         DROP_PUNT_TAP, DROP_PUNT_NO_TAP, DROP_INJECT_NO_FORWARDER, DROP_INJECT_RING_FULL, DROP_INJECT_NO_BUFFER,
-        DROP_TX_FULL, DROP_TX_NO_QUEUE};
+        DROP_TX_FULL, DROP_TX_NO_BUFFER, DROP_TX_NO_QUEUE};
     struct random r = {.state = 7};
 
     random_router();

@@ -124,6 +124,37 @@ static void a_port_that_takes_nothing_drops_by_name_and_others_go_on(void **stat
     assert_int_equal(c.drop_packets, 10);
 }
 
+static void a_port_that_frees_without_looking_gets_copies_of_foreign_buffers(void **state)
+{
+    two_interfaces();
+    port_get(iface_get(out)->port)->fast_free = true;
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .payload = 900}), g;
+    rig_send(0, &f);
+    rig_poll();
+    assert_int_equal(rte_mempool_in_use_count(exchange_pool), 0); // nobody has said that there are others
+    assert_true(rig_receive(1, &g));
+    exchange_mix();
+    rig_send(0, &f);
+    rig_send_mbuf(0, 0, rig_mbuf(&f, 300)); // in segments
+    rig_poll();
+    assert_int_equal(rte_mempool_in_use_count(exchange_pool), 2);
+    for (unsigned i = 0; i < 2; i++) {
+        struct frame copy;
+        assert_true(rig_receive(1, &copy));
+        assert_int_equal(copy.n, g.n);
+        assert_memory_equal(copy.b, g.b, g.n);
+    }
+    static struct rte_mbuf *all[8192];
+    unsigned n = 0;
+    while ((all[n] = rte_pktmbuf_alloc(exchange_pool)))
+        n++;
+    rig_send(0, &f);
+    rig_poll();
+    rte_pktmbuf_free_bulk(all, n);
+    assert_only_drop(DROP_TX_NO_BUFFER, 1);
+    assert_int_equal(counter_of_slot(THREAD_SLOT_FORWARDER)->iface[out].tx_packets, 3);
+}
+
 static void polls_are_counted_and_idle_ones_apart(void **state)
 {
     two_interfaces();
@@ -341,6 +372,7 @@ int main(void)
         path_test(without_a_plan_nothing_is_polled_and_injected_frames_are_dropped_by_name),
         path_test(a_stopped_port_is_a_named_drop_and_not_counted_as_sent),
         path_test(a_port_that_takes_nothing_drops_by_name_and_others_go_on),
+        path_test(a_port_that_frees_without_looking_gets_copies_of_foreign_buffers),
         path_test(polls_are_counted_and_idle_ones_apart),
         path_test(each_burst_is_counted_by_its_size_and_one_in_61_is_timed),
         path_test(what_leaves_the_common_path_is_told_as_other),
