@@ -29,7 +29,7 @@ LIMITS = (
     ("l3fwd_lpm.c", r"(IPV6_L3FWD_LPM_NUMBER_TBL8S) \(1 << 16\)", r"\1 (1 << 17)"),
     ("l3fwd_fib.c", r"(config_ipv4\.max_routes = )\(1 << 16\)", r"\1(1 << 21)"),
     ("l3fwd_fib.c", r"(config\.max_routes = )\(1 << 16\) - 1", r"\1(1 << 20)"),
-    ("l3fwd_fib.c", r"(config\.trie\.num_tbl8 = )\(1 << 15\)", r"\1(1 << 17)"),
+    ("l3fwd_fib.c", r"(config\.trie\.num_tbl8 = )\(1 << 15\)", r"\1(1 << 18)"),
     # rte_lpm_add looks through all rules of a length for the same prefix: minutes for a full table. There is no
     # prefix twice in our rules, so the copy that l3fwd gets does not look. Lookup is in the header, as it was.
     ("rte_lpm.c", r"for \(; rule_index < last_rule; rule_index\+\+\) \{(\s+/\* If rule already exists update)",

@@ -5,7 +5,7 @@
 // byte tells the virtual router k = VLAN - lowest VLAN the packet is for: verification needs to know it afterwards.
 //
 //     source       198.18.k.x       2001:2:0:k::x
-//     destination  as the pattern says, but never there, loopback, multicast or 0/8
+//     destination  as the pattern says, but never there, loopback, link-local, multicast or 0/8
 //
 // A line holds what a program may look at, headers and some payload; what is behind is not written while rates are
 // measured and zero while frames are verified, and the checksum counts it as zero.
@@ -67,7 +67,7 @@ static bool may_be_routed(const uint8_t *a, bool is_ip6)
 {
     if (is_ip6)
         return a[0] >> 5 == 1 && memcmp(a, "\x20\x01\x00\x02\x00\x00", 6); // global unicast, not our own
-    return a[0] && a[0] != 127 && a[0] < 224 && !(a[0] == 198 && (a[1] & 0xfe) == 18);
+    return a[0] && a[0] != 127 && a[0] < 224 && !(a[0] == 169 && a[1] == 254) && !(a[0] == 198 && (a[1] & 0xfe) == 18);
 }
 
 static void random_host(const struct route_prefix *p, uint8_t *address)
