@@ -3,7 +3,7 @@
 //
 // Two sets of functions with equal results, chosen when forwarders start: one packet
 // after the other (any machine), and eight at a time with AVX-512, which gathers header bytes from
-// eight frames straight into registers. tests/path/path_lanes_test.c compares them.
+// eight frames straight into registers. tests/path/lanes/lanes_test.c compares them.
 #ifndef FORWARDER_LANES_H
 #define FORWARDER_LANES_H
 
