@@ -33,6 +33,32 @@ static void fail(struct checker *k, const char *format, ...)
     va_end(ap);
 }
 
+// --- P7: the other copies ---
+
+// Counts a reachable block, and compares what the copies have in its place.
+static void block_reached(struct checker *k, uint32_t word)
+{
+    const uint8_t *block = block_at(k->t->arena, word);
+
+    k->blocks++;
+    for (unsigned c = 0; c < k->t->n_copies; c++)
+        if (memcmp(block_at(k->t->copy[c]->arena, word), block, pool_block_bytes(&k->t->blocks, word_ref(word))) != 0)
+            fail(k, "P7: copy %u has another block at %u", c + 1, word_ref(word));
+}
+
+static void check_copies(struct checker *k)
+{
+    const struct poptrie *t = k->t;
+
+    for (unsigned i = 0; i < t->n_copies; i++) {
+        const struct poptrie *c = t->copy[i];
+
+        if (memcmp(c->floor, t->floor, sizeof(t->floor)) != 0 || c->outside != t->outside ||
+            memcmp(c->dir, t->dir, t->dir_bytes) != 0)
+            fail(k, "P7: copy %u has another directory or floor", i + 1);
+    }
+}
+
 // --- P2: one block against the words it must hold ---
 
 static unsigned bits_of(uint32_t v)
@@ -85,7 +111,7 @@ static void check_block(struct checker *k, uint32_t word, const uint32_t want[64
              expected_code(k, want));
         return;
     }
-    k->blocks++;
+    block_reached(k, word);
     k->leaves += __builtin_popcountll(must);
     memcpy(&runs, block_at(k->t->arena, word), sizeof(runs));
     if (runs != must)
@@ -128,7 +154,7 @@ static void check_wide(struct checker *k, uint32_t word, const struct node *n, u
         fail(k, "P2: wide node: its word is %08x", word);
         return;
     }
-    k->blocks++;
+    block_reached(k, word);
     k->leaves += runs;
     for (unsigned i = 0; i < 256 && !k->bad; i++)
         if (wide_leaf(k->t->arena, word, i) != want[i])
@@ -149,7 +175,7 @@ static uint32_t check_skips(struct checker *k, uint32_t word, unsigned site, uns
             fail(k, "P3: word %08x at depth %u is not a skip to depth %u", word, site, bits);
             return 0;
         }
-        k->blocks++;
+        block_reached(k, word);
         if (s->bits != want || s->key != key[half] || s->out != out) {
             fail(k, "P3: skip from %u to %u compares %u bits with %016llx, else %u", site, bits,
                  s->bits, (unsigned long long)s->key, s->out);
@@ -348,6 +374,7 @@ int poptrie_check(const struct poptrie *t, char *why, size_t n)
              (unsigned long long)t->routes);
     if (!pool_is_sound(&t->blocks) || !pool_is_sound(&t->nodes))
         fail(&k, "P6: an allocator's lists disagree with its counts");
+    check_copies(&k);
     return k.bad ? -EINVAL : 0;
 }
 

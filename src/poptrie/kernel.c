@@ -14,7 +14,10 @@ static void boot_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t
 static void boot_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                        unsigned n);
 
-static const struct kernel kernel_boot = {"auto", boot_find4, boot_find6};
+static void boot_find4_each(const struct poptrie *const *t, const uint32_t *dst_be, uint32_t *value,
+                            unsigned n);
+
+static const struct kernel kernel_boot = {"auto", boot_find4, boot_find6, boot_find4_each};
 static const struct kernel *current = &kernel_boot;
 
 static const struct kernel *kernel_now(void)
@@ -92,6 +95,13 @@ static void boot_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32
     kernel_now()->find6(t, dst, value, n);
 }
 
+static void boot_find4_each(const struct poptrie *const *t, const uint32_t *dst_be, uint32_t *value,
+                            unsigned n)
+{
+    poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
+    kernel_now()->find4_each(t, dst_be, value, n);
+}
+
 void poptrie_find4_bulk(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
                         unsigned n)
 {
@@ -110,4 +120,14 @@ void poptrie_find6_bulk(const struct poptrie *t, const uint8_t (*dst)[16], uint3
     else
         for (unsigned i = 0; i < n; i++)
             value[i] = poptrie_find6(t, dst[i]);
+}
+
+void poptrie_find4_each(const struct poptrie *const *t, const uint32_t *dst_be, uint32_t *value,
+                        unsigned n)
+{
+    if (n >= FEW)
+        kernel_now()->find4_each(t, dst_be, value, n);
+    else
+        for (unsigned i = 0; i < n; i++)
+            value[i] = poptrie_find4(t[i], dst_be[i]);
 }

@@ -12,28 +12,10 @@
 //
 // A gather reads 4 or 8 bytes where a leaf has 1..16 bits; the arena's tail makes that harmless.
 // Gathers are plain loads that x86 keeps in order, so a word's block is complete when it is read.
-#include "poptrie/walk.h"
+#include "poptrie/kernel_avx512.h"
 
-#include <immintrin.h>
-
-#define INLINE static inline __attribute__((always_inline))
 #define GROUPS4 8 // of 16 addresses
 #define GROUPS6 8 // of 8 addresses
-
-INLINE __m512i popcount64(__m512i v)
-{
-#ifdef __AVX512VPOPCNTDQ__
-    return _mm512_popcnt_epi64(v);
-#else
-    const __m512i nibble = _mm512_set1_epi8(15);
-    const __m512i count =
-        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
-    __m512i lo = _mm512_shuffle_epi8(count, _mm512_and_si512(v, nibble));
-    __m512i hi = _mm512_shuffle_epi8(count, _mm512_and_si512(_mm512_srli_epi16(v, 4), nibble));
-
-    return _mm512_sad_epu8(_mm512_add_epi8(lo, hi), _mm512_setzero_si512());
-#endif
-}
 
 // The floor's values in the 16-bit lanes m, where top has 0..63; zero in the others.
 INLINE __m512i floor_at(const struct poptrie *t, __m512i top, __mmask32 m)
@@ -507,7 +489,7 @@ static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *v
 }
 
 #ifdef __AVX512VPOPCNTDQ__
-const struct kernel kernel_avx512_vpopcnt = {"avx512-vpopcnt", find4, find6};
+const struct kernel kernel_avx512_vpopcnt = {"avx512-vpopcnt", find4, find6, find4_each_avx512_vpopcnt};
 #else
-const struct kernel kernel_avx512 = {"avx512", find4, find6};
+const struct kernel kernel_avx512 = {"avx512", find4, find6, find4_each_avx512};
 #endif

@@ -34,7 +34,7 @@ uint32_t poptrie_find6(const struct poptrie *t, const uint8_t dst[16])
     return leaf_answer(t, w, hi >> (64 - FLOOR_BITS));
 }
 
-// Address i in table `one`, or when that is NULL in each[i]: of several tables little is in the cache, so blocks are asked
+// Address i in table `one`, or when that is NULL in each[i]: of many tables little is in the cache, so blocks are asked
 // for early.
 static inline __attribute__((always_inline)) void burst4(const struct poptrie *one, const struct poptrie *const *each,
                                                          const uint32_t *dst_be, uint32_t *value, unsigned n)
@@ -68,7 +68,7 @@ static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *val
         burst4(t, NULL, dst_be + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
-void poptrie_find4_each(const struct poptrie *const *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
+void find4_each_scalar(const struct poptrie *const *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     for (unsigned i = 0; i < n; i += BURST)
         burst4(NULL, t + i, dst_be + i, value + i, n - i < BURST ? n - i : BURST);
@@ -107,4 +107,4 @@ void poptrie_find6_each(const struct poptrie *const *t, const uint8_t (*dst)[16]
         burst6(NULL, t + i, dst + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
-const struct kernel kernel_scalar = {"scalar", find4, find6};
+const struct kernel kernel_scalar = {"scalar", find4, find6, find4_each_scalar};

@@ -27,7 +27,8 @@
 //   P3  a skip compares exactly the bits its node shares, and answers what its place inherits;
 //   P4  each block is reachable once or waits as garbage, and no other block is allocated;
 //   P5  the tree has no node without purpose, no unbuilt entry, and as many routes as counted;
-//   P6  the allocators' lists agree with their counts.
+//   P6  the allocators' lists agree with their counts;
+//   P7  every copy of what readers touch says the same as the first.
 //
 // Cost: a lookup reads two cache lines for most of a full IPv4 table; an update descends the tree
 // (three to five nodes), makes one node and one block.
@@ -43,7 +44,7 @@
 
 // --- life ---
 
-static void *map_huge(void *ctx, const char *name, size_t bytes)
+static void *map_huge(void *ctx, const char *name, size_t bytes, unsigned copy)
 {
     uint8_t *p = mmap(NULL, bytes + HUGE_BYTES, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -69,13 +70,35 @@ static size_t reader_bytes(const struct poptrie *t)
     return t->dir_bytes + t->arena_bytes + ARENA_TAIL_BYTES;
 }
 
+static size_t copy_bytes(const struct poptrie *t)
+{
+    return reader_bytes(t) + sizeof(struct poptrie);
+}
+
+// Another copy of what readers touch, all in its own memory.
+static bool copy_map(struct poptrie *t, unsigned copy)
+{
+    void *memory = t->cfg.map(t->cfg.ctx, "poptrie", copy_bytes(t), copy);
+    struct poptrie *c;
+
+    if (memory == NULL)
+        return false;
+    c = (void *)((char *)memory + reader_bytes(t)); // 64-byte aligned, as all of its parts are
+    c->dir = memory;
+    c->arena = (uint8_t *)memory + t->dir_bytes;
+    c->geo = t->geo;
+    memcpy((uint8_t *)memory + t->dir_bytes, t->arena, 8); // block 0
+    t->copy[t->n_copies++] = c;
+    return true;
+}
+
 // What readers read lies in one piece, so that an IPv4 directory of 1 MiB has its share of a huge page.
 static bool table_map(struct poptrie *t)
 {
     uint8_t *arena;
     void *nodes;
 
-    t->dir = t->cfg.map(t->cfg.ctx, "poptrie", reader_bytes(t));
+    t->dir = t->cfg.map(t->cfg.ctx, "poptrie", reader_bytes(t), 0);
     if (t->dir == NULL)
         return false;
     arena = (uint8_t *)t->dir + t->dir_bytes;
@@ -83,7 +106,10 @@ static bool table_map(struct poptrie *t)
     memcpy(arena, &(uint64_t){1}, 8); // block 0, for who has nothing to read: one run of 0
     if (pool_init(&t->blocks, arena, t->arena_bytes) != 0)
         return false;
-    nodes = map_huge(NULL, "poptrie tree", t->node_bytes);
+    for (unsigned copy = 1; copy < t->cfg.copies; copy++)
+        if (!copy_map(t, copy))
+            return false;
+    nodes = map_huge(NULL, "poptrie tree", t->node_bytes, 0);
     return nodes != NULL && pool_init(&t->nodes, nodes, t->node_bytes) == 0 &&
            tree_init(&t->nodes, &t->root) == 0;
 }
@@ -94,7 +120,7 @@ struct poptrie *poptrie_new(const struct poptrie_config *cfg)
     struct poptrie *t;
 
     if ((cfg->key_bits != 32 && cfg->key_bits != 128) || max > ARENA_MAX_BYTES ||
-        (cfg->map == NULL) != (cfg->unmap == NULL)) {
+        cfg->copies > POPTRIE_COPIES_MAX || (cfg->map == NULL) != (cfg->unmap == NULL)) {
         errno = EINVAL;
         return NULL;
     }
@@ -127,12 +153,19 @@ void poptrie_free(struct poptrie *t)
         return;
     if (t->dir != NULL)
         t->cfg.unmap(t->cfg.ctx, t->dir, reader_bytes(t));
+    for (unsigned k = 0; k < t->n_copies; k++)
+        t->cfg.unmap(t->cfg.ctx, t->copy[k]->dir, copy_bytes(t));
     if (t->nodes.base != NULL)
         unmap_huge(NULL, t->nodes.base, t->node_bytes);
     pool_fini(&t->blocks);
     pool_fini(&t->nodes);
     txn_fini(t);
     free(t);
+}
+
+const struct poptrie *poptrie_copy(const struct poptrie *t, unsigned copy)
+{
+    return copy == 0 ? t : t->copy[copy - 1];
 }
 
 // --- updates ---
@@ -143,9 +176,13 @@ static void floor_refresh(struct poptrie *t, const uint64_t key[2], unsigned len
     const struct node *root = node_at(&t->nodes, t->root.node);
     unsigned from = key_window(key, 0);
 
-    for (unsigned i = from; i < from + (FLOOR_ENTRIES >> len); i++) // partner: leaf_answer
-        __atomic_store_n(&t->floor[i], node_longest(root, FLOOR_ENTRIES | i, t->default_value),
-                         __ATOMIC_RELEASE);
+    for (unsigned i = from; i < from + (FLOOR_ENTRIES >> len); i++) { // partner: leaf_answer
+        uint16_t value = node_longest(root, FLOOR_ENTRIES | i, t->default_value);
+
+        __atomic_store_n(&t->floor[i], value, __ATOMIC_RELEASE);
+        for (unsigned k = 0; k < t->n_copies; k++)
+            __atomic_store_n(&t->copy[k]->floor[i], value, __ATOMIC_RELEASE);
+    }
 }
 
 static void set_default(struct poptrie *t, uint32_t value)
@@ -308,18 +345,39 @@ struct walker {
     const struct poptrie *t;
     int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value);
     void *ctx;
+    bool seeking; // the first route behind `after` has not been met
+    uint64_t after[2];
+    unsigned after_len;
 };
 
-static int walk_heap(const struct walker *w, const struct node *n, unsigned idx)
+// Where the subtree of key/len lies: < 0 wholly before `after` or at it, 0 `after` is in it, > 0 behind.
+static int seek(struct walker *w, const uint64_t key[2], unsigned len)
 {
+    uint64_t cut[2] = {w->after[0], w->after[1]};
+    int side;
+
+    key_mask(cut, len);
+    side = key[0] != cut[0] ? (key[0] > cut[0]) - (key[0] < cut[0]) : (key[1] > cut[1]) - (key[1] < cut[1]);
+    if (side == 0 && len > w->after_len)
+        side = 1;
+    w->seeking = side <= 0;
+    return side;
+}
+
+static int walk_heap(struct walker *w, const struct node *n, unsigned idx)
+{
+    unsigned l = 31 - __builtin_clz(idx);
+    uint64_t key[2] = {n->key[0], n->key[1]};
     int rc = 0;
 
-    if (idx > 1 && node_has_route(n, idx)) {
-        unsigned l = 31 - __builtin_clz(idx);
-        uint64_t key[2] = {n->key[0], n->key[1]};
+    if (l != 0)
+        key[n->depth >> 6] |= ((uint64_t)idx << (6 - l) & 63) << 58 >> (n->depth & 63);
+    // The last window of a half is shorter than six bits: what would lie behind its end is below it.
+    if (w->seeking && seek(w, key, n->depth + l < depth_next(n->depth) ? n->depth + l : depth_next(n->depth)) < 0)
+        return 0;
+    if (idx > 1 && node_has_route(n, idx) && !w->seeking) {
         uint8_t b[16];
 
-        key[n->depth >> 6] |= ((uint64_t)idx << (6 - l) & 63) << 58 >> (n->depth & 63);
         key[0] = __builtin_bswap64(key[0]);
         key[1] = __builtin_bswap64(key[1]);
         memcpy(b, key, sizeof(b));
@@ -340,10 +398,19 @@ int poptrie_walk(const struct poptrie *t,
                  int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value), void *ctx)
 {
     static const uint8_t zero[16];
+    struct walker w = {.t = t, .fn = fn, .ctx = ctx};
     int rc = t->default_value != POPTRIE_NONE ? fn(ctx, zero, 0, t->default_value) : 0;
 
-    return rc != 0 ? rc
-                   : walk_heap(&(struct walker){t, fn, ctx}, node_at(&t->nodes, t->root.node), 1);
+    return rc != 0 ? rc : walk_heap(&w, node_at(&t->nodes, t->root.node), 1);
+}
+
+int poptrie_walk_after(const struct poptrie *t, const uint8_t *key, unsigned len,
+                       int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value), void *ctx)
+{
+    struct walker w = {.t = t, .fn = fn, .ctx = ctx, .seeking = true, .after_len = len};
+
+    key_load(t, key, len, w.after);
+    return walk_heap(&w, node_at(&t->nodes, t->root.node), 1);
 }
 
 // --- garbage ---

@@ -24,15 +24,19 @@
 
 #define POPTRIE_NONE 0u // the answer "no route"; routes carry 1..POPTRIE_VALUE_MAX
 #define POPTRIE_VALUE_MAX 65535u
+#define POPTRIE_COPIES_MAX 8u
 
 struct poptrie;
 
 struct poptrie_config {
     unsigned key_bits; // 32 (IPv4) or 128 (IPv6)
     size_t max_bytes;  // address space reserved for nodes, at most 512 MiB; 0 = 256 MiB
-    // Memory that readers dereference: zeroed, 64-byte aligned, NULL on failure.  NULL = mmap
+    // Copies of what readers dereference, 1 (= 0) to POPTRIE_COPIES_MAX: one for each of the machine's memory nodes.
+    // Every change is stored in all of them; what only the writer needs exists once.
+    unsigned copies;
+    // Memory of copy number `copy`: zeroed, 64-byte aligned, NULL on failure.  NULL = mmap
     // with transparent huge pages, committed page by page as the table grows.
-    void *(*map)(void *ctx, const char *name, size_t bytes);
+    void *(*map)(void *ctx, const char *name, size_t bytes, unsigned copy);
     void (*unmap)(void *ctx, void *p, size_t bytes);
     void *ctx;
 };
@@ -47,8 +51,8 @@ struct poptrie_stats {
     uint64_t routes;         // prefixes stored, the default route included
     uint64_t nodes;          // nodes readers walk: leaf blocks, branch blocks, skips
     uint64_t leaves;         // leaves in them (runs of equal values)
-    uint64_t bytes_used;     // directory + nodes in use + garbage, what readers may touch
-    uint64_t bytes_reserved; // address space held for readers
+    uint64_t bytes_used;     // directory + nodes in use + garbage, what readers may touch (of one copy)
+    uint64_t bytes_reserved; // address space held for readers (of one copy)
     uint64_t garbage_bytes;  // retired, waiting for poptrie_reclaim
     uint64_t writer_bytes;   // the writer's own copy of the routes and its books
     uint64_t depth[32];      // stored prefixes by nodes read to reach them (0 = directory alone)
@@ -57,7 +61,7 @@ struct poptrie_stats {
     uint64_t refused;        // add/del/load that failed for want of memory
 };
 
-// NULL with errno: EINVAL (key_bits, max_bytes), ENOMEM.
+// NULL with errno: EINVAL (key_bits, max_bytes, copies), ENOMEM.
 struct poptrie *poptrie_new(const struct poptrie_config *cfg);
 void poptrie_free(struct poptrie *t); // no reader may be left; NULL is fine
 
@@ -78,6 +82,9 @@ uint32_t poptrie_get(const struct poptrie *t, const uint8_t *key, unsigned len);
 // key has key_bits/8 bytes.
 int poptrie_walk(const struct poptrie *t,
                  int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value), void *ctx);
+// The same, but only those behind key/len in that order, whether it is stored or not: a walk in pieces.
+int poptrie_walk_after(const struct poptrie *t, const uint8_t *key, unsigned len,
+                       int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value), void *ctx);
 
 // Closes the current garbage epoch and returns its number.
 uint64_t poptrie_epoch(struct poptrie *t);
@@ -94,6 +101,8 @@ void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s);
 
 // --- reader: any thread, wait-free, during any writer call ---
 
+// The table as one copy has it, for the functions below this one alone; copy 0 is `t` itself.
+const struct poptrie *poptrie_copy(const struct poptrie *t, unsigned copy);
 // Addresses are in network byte order, as in a packet header.  POPTRIE_NONE = no route.
 // find4 is for key_bits 32, find6 for 128.
 uint32_t poptrie_find4(const struct poptrie *t, uint32_t dst_be);
@@ -103,10 +112,30 @@ void poptrie_find4_bulk(const struct poptrie *t, const uint32_t *dst_be, uint32_
                         unsigned n);
 void poptrie_find6_bulk(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                         unsigned n);
-// Address i in table t[i]: a burst whose packets belong to several routing tables. No vector kernel: one register would
-// have to reach into many tables; the loads of the burst overlap all the same.
+// Address i in table t[i]: a burst whose packets belong to several routing tables. IPv6 has no vector
+// kernel for that; the loads of the burst overlap all the same.
 void poptrie_find4_each(const struct poptrie *const *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
 void poptrie_find6_each(const struct poptrie *const *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
+
+// The nodes by which a lookup of dst (network order, key_bits/8 bytes; key_bits as the table's) finds its answer, for who asks why: how many, of which
+// node[0..min(max, n)) are written; *value: the answer, as poptrie_find gives it.
+enum poptrie_node_kind {
+    POPTRIE_NODE_DIRECTORY, // the table of first bits
+    POPTRIE_NODE_OUTSIDE,   // IPv6 addresses that the directory does not cover
+    POPTRIE_NODE_LEAF,      // a block of answers
+    POPTRIE_NODE_MIXED,     // of answers and of further nodes
+    POPTRIE_NODE_BRANCH,    // of further nodes
+    POPTRIE_NODE_WIDE,      // of answers, for the last eight bits of an IPv4 address
+    POPTRIE_NODE_SKIP,      // bits that all routes below share
+    POPTRIE_NODE_FLOOR,     // routes of 0..6 bits, where nothing longer answers
+};
+struct poptrie_node {
+    enum poptrie_node_kind kind;
+    uint8_t depth, bits; // looks at `bits` bits of the address from bit `depth` on
+};
+unsigned poptrie_path(const struct poptrie *t, unsigned key_bits, const uint8_t *dst, struct poptrie_node *node,
+                      unsigned max, uint32_t *value);
+const char *poptrie_node_name(enum poptrie_node_kind kind); // "directory", "leaf" …
 
 // --- kernels: chosen once for the process, before readers start ---
 

@@ -156,6 +156,71 @@ static void bulk_lookups_of_any_count_agree(void **state)
     }
 }
 
+// Bursts whose addresses belong to tables of several sizes, one of them empty.
+static void lookups_in_many_tables_agree(void **state)
+{
+    enum { TABLES = 5, N = 200 };
+    static struct model m[TABLES];
+    const struct poptrie *each[N];
+    struct poptrie *t[TABLES];
+    uint8_t key[N][16];
+    uint32_t dst[N], got[N + 1], want[N];
+
+    for (unsigned bits = 32; bits <= 128; bits += 96) {
+        for (unsigned k = 0; k < TABLES; k++) {
+            t[k] = table_new(bits);
+            m[k].n = 0;
+            m[k].key_bits = bits;
+            for (unsigned i = 0; i < 150 * k; i++)
+                random_step(t[k], &m[k], 1000, k == 4 ? 60000 : 300);
+        }
+        for (unsigned n = 1; n <= N; n++) {
+            for (unsigned i = 0; i < n; i++) {
+                unsigned k = model_random(&seed) % TABLES;
+                random_address(&m[k], key[i]);
+                memcpy(&dst[i], key[i], 4);
+                each[i] = t[k];
+                want[i] = model_find(&m[k], key[i]);
+            }
+            for (int k = POPTRIE_KERNEL_AUTO; k <= POPTRIE_KERNEL_AVX512_VPOPCNT; k++) {
+                if (poptrie_set_kernel(k, 0) != 0)
+                    continue;
+                memset(got, 0xee, sizeof(got));
+                if (bits == 32)
+                    poptrie_find4_each(each, dst, got, n);
+                else
+                    poptrie_find6_each(each, (const uint8_t(*)[16])key, got, n);
+                assert_memory_equal(got, want, n * sizeof(*got));
+                assert_int_equal(got[n], 0xeeeeeeee);
+            }
+        }
+        for (unsigned k = 0; k < TABLES; k++)
+            poptrie_free(t[k]);
+    }
+}
+
+static void every_copy_answers_alike(void **state)
+{
+    static struct model m;
+
+    for (unsigned bits = 32; bits <= 128; bits += 96) {
+        struct poptrie *t = table_new(bits);
+
+        m.n = 0;
+        m.key_bits = bits;
+        for (unsigned i = 0; i < 400; i++) {
+            random_step(t, &m, 1000, 300);
+            if (i % 16 == 0)
+                flush(t); // blocks are used again
+            for (unsigned copy = 0; i % 8 == 0 && copy < 3; copy++)
+                must_agree(poptrie_copy(t, copy), &m, 64);
+        }
+        must_be_sound(t);
+        poptrie_free(t);
+    }
+    assert_null(poptrie_new(&(struct poptrie_config){.key_bits = 32, .copies = POPTRIE_COPIES_MAX + 1}));
+}
+
 static void kernels_refuse_what_the_limit_rules_out(void **state)
 {
     assert_int_equal(poptrie_set_kernel(POPTRIE_KERNEL_AVX512, 256), -ENOTSUP);
@@ -175,6 +240,8 @@ int main(void)
         cmocka_unit_test(a_block_grows_from_1_to_16_bit_leaves),
         cmocka_unit_test(all_65535_values_are_kept_apart),
         cmocka_unit_test(bulk_lookups_of_any_count_agree),
+        cmocka_unit_test(lookups_in_many_tables_agree),
+        cmocka_unit_test(every_copy_answers_alike),
         cmocka_unit_test(kernels_refuse_what_the_limit_rules_out),
     };
 

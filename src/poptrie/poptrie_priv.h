@@ -107,6 +107,8 @@ struct poptrie {
     struct pool nodes;  // what the writer remembers
     struct poptrie_config cfg;
     size_t dir_bytes, arena_bytes, node_bytes;
+    struct poptrie *copy[POPTRIE_COPIES_MAX - 1]; // what their readers touch, at the end of their own memory
+    unsigned n_copies;                            // of them
     uint64_t routes;
     struct txn txn;
     struct garbage *garbage; // ring
@@ -157,6 +159,14 @@ static inline uint32_t word_load(const uint32_t *p)
 static inline void word_publish(uint32_t *p, uint32_t w)
 {
     __atomic_store_n(p, w, __ATOMIC_RELEASE);
+}
+
+// Where copy c has what `p` points at in the first one: a word of the directory, the arena or outside.
+static inline void *copy_at(const struct poptrie *t, const struct poptrie *c, const void *p)
+{
+    if (p == &t->outside)
+        return (void *)(uintptr_t)&c->outside;
+    return (char *)c->dir + ((const char *)p - (const char *)t->dir);
 }
 
 static inline uint64_t load_be64(const uint8_t *p)
@@ -250,7 +260,11 @@ struct kernel {
     const char *name;
     void (*find4)(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
     void (*find6)(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
+    void (*find4_each)(const struct poptrie *const *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
 };
+
+void find4_each_scalar(const struct poptrie *const *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
+
 
 extern const struct kernel kernel_scalar;
 extern const struct kernel kernel_avx2;

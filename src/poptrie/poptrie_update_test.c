@@ -131,6 +131,58 @@ static int stop_at_third(void *ctx, const uint8_t *key, unsigned len, uint32_t v
     return ++*(int *)ctx == 3 ? 42 : 0;
 }
 
+struct piece {
+    uint8_t key[16];
+    unsigned len, n, room;
+};
+
+static int take_piece(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
+{
+    struct piece *p = ctx;
+
+    memcpy(p->key, key, 16);
+    p->len = len;
+    p->n++;
+    return --p->room == 0;
+}
+
+// A walk in pieces of random size meets what one walk meets; so does one behind a prefix that is not there.
+static void a_walk_in_pieces_is_the_whole_walk(void **state)
+{
+    static struct model m;
+
+    for (unsigned bits = 32; bits <= 128; bits += 96) {
+        struct poptrie *t = table_new(bits);
+
+        m.n = 0;
+        m.key_bits = bits;
+        for (unsigned i = 0; i < 2000; i++)
+            random_step(t, &m, 1000, 300);
+        for (unsigned round = 0; round < 50; round++) {
+            struct piece p = {.room = 1 + (unsigned)(model_random(&seed) % 9)};
+            int rc = poptrie_walk(t, take_piece, &p);
+
+            while (rc) {
+                p.room = 1 + (unsigned)(model_random(&seed) % 9);
+                if ((model_random(&seed) >> 9) % 4 == 0) { // the last one met goes and comes: its place is enough
+                    uint32_t value = poptrie_get(t, p.key, p.len);
+                    uint8_t key[16];
+                    unsigned len = p.len;
+
+                    memcpy(key, p.key, 16);
+                    assert_int_equal(poptrie_del(t, key, len), 0);
+                    rc = poptrie_walk_after(t, key, len, take_piece, &p);
+                    assert_int_equal(poptrie_add(t, key, len, value), 0);
+                } else {
+                    rc = poptrie_walk_after(t, p.key, p.len, take_piece, &p);
+                }
+            }
+            assert_int_equal(p.n, m.n);
+        }
+        poptrie_free(t);
+    }
+}
+
 static void walk_visits_every_route_once_in_prefix_order(void **state)
 {
     static struct model m;
@@ -169,6 +221,7 @@ int main(void)
         cmocka_unit_test(ip6_load_in_any_order_equals_adding_one_by_one),
         cmocka_unit_test(load_refuses_bad_routes_and_keeps_the_old_table),
         cmocka_unit_test(walk_visits_every_route_once_in_prefix_order),
+        cmocka_unit_test(a_walk_in_pieces_is_the_whole_walk),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static uint64_t seed = 0x9e3779b97f4a7c15ull;
 
 static inline struct poptrie *table_new(unsigned key_bits)
 {
-    struct poptrie *t = poptrie_new(&(struct poptrie_config){.key_bits = key_bits});
+    struct poptrie *t = poptrie_new(&(struct poptrie_config){.key_bits = key_bits, .copies = 3});
 
     assert_non_null(t);
     return t;
@@ -68,6 +68,22 @@ static inline void random_address(const struct model *m, uint8_t key[16])
         memset(key + 4, 0, 12);
 }
 
+// The nodes on the way give the same answer, one after the other along the address.
+static inline void path_must_agree(const struct poptrie *t, unsigned bits, const uint8_t *key, uint32_t want)
+{
+    struct poptrie_node node[32];
+    uint32_t value = 0;
+    unsigned n = poptrie_path(t, bits, key, node, 32, &value), at = 0;
+
+    assert_int_equal(value, want);
+    assert_in_range(n, 1, 32);
+    for (unsigned i = 0; i < n; i++) {
+        assert_int_equal(node[i].depth, node[i].kind == POPTRIE_NODE_FLOOR ? 0 : at);
+        assert_true(node[i].bits > 0 || node[i].kind == POPTRIE_NODE_OUTSIDE);
+        at = node[i].depth + node[i].bits;
+    }
+}
+
 // n addresses: the single lookup and every kernel's bulk lookup say what the model says, and
 // write no value behind the last one.
 static inline void must_agree(const struct poptrie *t, const struct model *m, unsigned n)
@@ -80,6 +96,7 @@ static inline void must_agree(const struct poptrie *t, const struct model *m, un
         memcpy(&dst[i], key[i], 4);
         want[i] = model_find(m, key[i]);
         assert_int_equal(find(t, key[i]), want[i]);
+        path_must_agree(t, m->key_bits, key[i], want[i]);
     }
     for (int k = POPTRIE_KERNEL_AUTO; k <= POPTRIE_KERNEL_AVX512_VPOPCNT; k++) {
         if (poptrie_set_kernel(k, 0) != 0)

@@ -6,7 +6,8 @@
 // own memory.  If memory runs out on the way, that is put back and the new blocks are freed;
 // readers have seen nothing.  txn_finish() otherwise publishes word by word, each store leading
 // from one complete answer to another, and only then retires what the old words led to.  Room
-// for the retired is made before the first store, so that nothing can fail after it.
+// for the retired is made before the first store, so that nothing can fail after it.  Other copies of the table
+// get the new blocks first, then the same stores.
 #include "poptrie/poptrie_priv.h"
 
 #include <errno.h>
@@ -149,6 +150,27 @@ static void vec_trim(struct vec *v)
     }
 }
 
+static void publish(const struct store *s, uint32_t *loc)
+{
+    for (uint32_t j = 0; j < s->n; j++)
+        if (loc[j] != s->word)
+            word_publish(&loc[j], s->word);
+}
+
+static void publish_copy(const struct poptrie *t, const struct poptrie *c)
+{
+    const uint32_t *fresh = t->txn.fresh.v;
+    const struct store *s = t->txn.stores.v;
+
+    for (size_t i = 0; i < t->txn.fresh.n; i++) {
+        const void *block = pool_at(&t->blocks, fresh[i]);
+
+        memcpy(copy_at(t, c, block), block, pool_block_bytes(&t->blocks, fresh[i]));
+    }
+    for (size_t i = 0; i < t->txn.stores.n; i++)
+        publish(&s[i], copy_at(t, c, s[i].loc));
+}
+
 int txn_finish(struct poptrie *t)
 {
     const struct store *s = t->txn.stores.v;
@@ -160,10 +182,10 @@ int txn_finish(struct poptrie *t)
     if (error != 0) {
         undo_all(t);
     } else {
+        for (unsigned k = 0; k < t->n_copies; k++)
+            publish_copy(t, t->copy[k]);
         for (size_t i = 0; i < t->txn.stores.n; i++)
-            for (uint32_t j = 0; j < s[i].n; j++)
-                if (s[i].loc[j] != s[i].word)
-                    word_publish(&s[i].loc[j], s[i].word);
+            publish(&s[i], s[i].loc);
         for (size_t i = 0; i < t->txn.dead.n; i++) {
             size_t at = (t->garbage_head + t->garbage_n++) % t->garbage_cap;
 
