@@ -9,10 +9,14 @@
 #include "core/mem.h"
 
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/vec.h"
@@ -62,6 +66,57 @@ static void *map_aligned(size_t bytes)
         munmap(p, head);
     munmap(p + head + bytes, HUGE_BYTES - head);
     return p + head;
+}
+
+// --- memory nodes ---
+
+static unsigned n_nodes; // 0 = not looked yet
+
+// "0", "0-3", "0,2": the last number counts, for nodes are numbered from 0 and holes are rare.
+static unsigned nodes_online(void)
+{
+    char line[256] = "";
+    FILE *f = fopen("/sys/devices/system/node/online", "re");
+
+    if (!f)
+        return 1; // a kernel without NUMA
+    if (!fgets(line, sizeof line, f))
+        line[0] = 0;
+    fclose(f);
+    const char *last = line + strcspn(line, "\n");
+    while (last > line && last[-1] >= '0' && last[-1] <= '9')
+        last--;
+    return (unsigned)atoi(last) + 1;
+}
+
+unsigned mem_nodes(void)
+{
+    if (!n_nodes)
+        mem_nodes_set(nodes_online());
+    return n_nodes;
+}
+
+void mem_nodes_set(unsigned n)
+{
+    n_nodes = n < MEM_NODES_MAX ? n : MEM_NODES_MAX;
+}
+
+unsigned mem_node_of_thread(void)
+{
+    unsigned cpu, node;
+
+    return getcpu(&cpu, &node) || node >= mem_nodes() ? 0 : node;
+}
+
+void *mem_map_node(const char *name, size_t bytes, unsigned node)
+{
+    unsigned long mask = 1ul << node;
+    void *p = mem_map(name, bytes);
+
+    // A wish: a node that is full or without memory gives way to another one.
+    if (p && mem_nodes() > 1)
+        syscall(SYS_mbind, p, bytes, MPOL_PREFERRED, &mask, sizeof mask * 8, 0);
+    return p;
 }
 
 void *mem_map(const char *name, size_t bytes)

@@ -5,6 +5,9 @@
 // explicit huge pages, then transparent ones (madvise), then plain pages. Each
 // region has a name and shows up in `show memory`. Zero-filled, page-aligned,
 // committed when touched. Control role or start-up; mem_walk from control.
+//
+// A machine with several memory nodes (NUMA) reads its own node's memory fastest. What every
+// forwarder reads for each packet has a copy on each node: 0 .. mem_nodes() - 1.
 #ifndef CORE_MEM_H
 #define CORE_MEM_H
 
@@ -12,7 +15,13 @@
 #include <stddef.h>
 
 void *mem_map(const char *name, size_t bytes); // NULL with errno
+void *mem_map_node(const char *name, size_t bytes, unsigned node); // there, if that node has room
 void mem_unmap(void *p, size_t bytes);
+
+#define MEM_NODES_MAX 8
+unsigned mem_nodes(void);         // of this machine, 1 .. MEM_NODES_MAX
+void mem_nodes_set(unsigned n);   // for tests: as if it had so many
+unsigned mem_node_of_thread(void); // of the core that the calling thread runs on
 
 struct mem_region {
     char name[32];
