@@ -39,6 +39,14 @@ static inline bool bucket_take(uint64_t *full_at, const struct bucket_rate *r, u
     return false;
 }
 
+// Is there a token at TSC `now`? Takes none.
+static inline bool bucket_has(const uint64_t *full_at, const struct bucket_rate *r, uint64_t now)
+{
+    uint64_t until = now + __atomic_load_n(&r->tolerance, __ATOMIC_RELAXED);
+
+    return __atomic_load_n(&r->interval, __ATOMIC_RELAXED) && __atomic_load_n(full_at, __ATOMIC_RELAXED) <= until;
+}
+
 // Of a bucket whose rate the writer has changed: full again.
 static inline void bucket_fill(uint64_t *full_at)
 {

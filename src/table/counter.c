@@ -31,6 +31,7 @@ const struct drop_info drop_info[DROP_N] = {
 const char *const stage_name[STAGE_N] = {
     [STAGE_RX] = "rx",           [STAGE_ETHER_IN] = "ether_in", [STAGE_IP4_IN] = "ip4_in",
     [STAGE_IP4_FWD] = "ip4_fwd", [STAGE_IP6_IN] = "ip6_in",     [STAGE_IP6_FWD] = "ip6_fwd",
+    [STAGE_FEATURES] = "features",
     [STAGE_ETHER_OUT] = "ether_out", [STAGE_TX] = "tx",         [STAGE_OTHER] = "other",
 };
 
@@ -78,6 +79,7 @@ void counter_sum_iface(uint16_t iface, struct counter_iface *sum)
         sum->drop_packets += word(&c->drop_packets);
         sum->punt_packets += word(&c->punt_packets);
         sum->inject_packets += word(&c->inject_packets);
+        sum->urpf_packets += word(&c->urpf_packets);
     }
 }
 

@@ -39,7 +39,7 @@ extern const struct drop_info drop_info[DROP_N];
 
 struct counter_iface { // one cache line
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
-    uint64_t drop_packets, punt_packets, inject_packets, spare;
+    uint64_t drop_packets, punt_packets, inject_packets, urpf_packets;
 } __attribute__((aligned(64)));
 
 struct counter_punt { // packets of one class
@@ -56,7 +56,8 @@ struct counter_icmp { // errors of ours
 
 // What a packet's life is made of, as its cost is told. OTHER: what leaves the common path (for us, ICMP errors, held,
 // dropped).
-enum stage { STAGE_RX, STAGE_ETHER_IN, STAGE_IP4_IN, STAGE_IP4_FWD, STAGE_IP6_IN, STAGE_IP6_FWD, STAGE_ETHER_OUT, STAGE_TX, STAGE_OTHER, STAGE_N };
+enum stage { STAGE_RX, STAGE_ETHER_IN, STAGE_IP4_IN, STAGE_IP4_FWD, STAGE_IP6_IN, STAGE_IP6_FWD, STAGE_FEATURES,
+             STAGE_ETHER_OUT, STAGE_TX, STAGE_OTHER, STAGE_N };
 extern const char *const stage_name[STAGE_N]; // "ether_in"
 
 struct counter_stage { // of the bursts that were timed

@@ -16,7 +16,7 @@
 #include "table/icmp.h"
 
 struct rte_ring *exchange_punt[PUNT_CLASS_N];
-struct waker exchange_punt_waker = {.fd = -1};
+struct waker exchange_punt_waker = {.fd = -1}, exchange_hold_waker = {.fd = -1};
 struct rte_ring *exchange_hold;
 struct rte_ring *exchange_inject[FORWARDER_MAX];
 struct rte_mempool *exchange_pool;
@@ -69,7 +69,7 @@ struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache
 
 int exchange_init(unsigned n_mbufs, unsigned data_room)
 {
-    bool ok = !waker_init(&exchange_punt_waker);
+    bool ok = !waker_init(&exchange_punt_waker) && !waker_init(&exchange_hold_waker);
 
     punt_policy_init();
     icmp_limit_init();
@@ -109,6 +109,7 @@ void exchange_fini(void)
     exchange_pool = NULL;
     exchange_mixed = false;
     waker_fini(&exchange_punt_waker);
+    waker_fini(&exchange_hold_waker);
 }
 
 static uint64_t count(const struct rte_ring *r)

@@ -51,6 +51,7 @@ static inline struct packet_meta *packet_meta(struct rte_mbuf *m)
 extern struct rte_ring *exchange_punt[PUNT_CLASS_N];
 extern struct waker exchange_punt_waker; // tap_manager's: wake it after putting packets into a punt ring
 extern struct rte_ring *exchange_hold;
+extern struct waker exchange_hold_waker; // rib_manager's, in the same way
 extern struct rte_ring *exchange_inject[FORWARDER_MAX]; // exists for every slot from the start
 // Buffers for injected frames, ICMP errors, and the ports that find room in it; priv size = sizeof(struct packet_meta).
 extern struct rte_mempool *exchange_pool;

@@ -28,11 +28,18 @@ struct fib *fib_new(uint8_t family, enum fib_engine engine)
 {
     struct fib *f = engine == FIB_POPTRIE ? fib_poptrie_new(family) : fib_dpdk_new(family, engine);
 
-    if (f) {
-        f->family = family;
-        f->engine = (uint8_t)engine;
+    for (unsigned node = 0; f && node < MEM_NODES_MAX; node++) {
+        if (!f->near[node])
+            f->near[node] = f;
+        f->near[node]->family = family;
+        f->near[node]->engine = (uint8_t)engine;
     }
     return f;
+}
+
+const struct fib *fib_near(const struct fib *f, unsigned node)
+{
+    return f->near[node];
 }
 
 void fib_free(struct fib *f)
@@ -62,6 +69,31 @@ int fib_del(struct fib *f, const struct prefix *p)
 uint32_t fib_get(const struct fib *f, const struct prefix *p)
 {
     return f->ops->get(f, p);
+}
+
+struct walk {
+    uint8_t family;
+    int (*fn)(void *ctx, const struct prefix *p, uint32_t nexthop);
+    void *ctx;
+};
+
+static int visit(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
+{
+    const struct walk *w = ctx;
+    struct prefix p = {.family = w->family, .len = (uint8_t)len};
+
+    memcpy(p.b, key, ip_bits(w->family) / 8);
+    return w->fn(w->ctx, &p, value);
+}
+
+int fib_walk(const struct fib *f, const struct prefix *after,
+             int (*fn)(void *ctx, const struct prefix *p, uint32_t nexthop), void *ctx)
+{
+    struct walk w = {f->family, fn, ctx};
+    const struct poptrie *routes = f->ops->routes(f);
+
+    thread_must_be(ROLE_RIB_MANAGER);
+    return after ? poptrie_walk_after(routes, after->b, after->len, visit, &w) : poptrie_walk(routes, visit, &w);
 }
 
 int fib_load(struct fib *f, const struct fib_route *r, size_t n)
@@ -114,6 +146,19 @@ uint32_t fib_find(const struct fib *f, const struct ip_addr *dst)
     else
         f->ops->find6_bulk(f, &dst->b, &nexthop, 1);
     return nexthop;
+}
+
+unsigned fib_path(const struct fib *f, const struct ip_addr *dst, struct fib_node *node, unsigned max)
+{
+    struct poptrie_node way[FIB_EACH_MAX];
+    uint32_t value;
+
+    if (!f->trie)
+        return 0;
+    unsigned n = poptrie_path(f->trie, ip_bits(f->family), dst->b, way, FIB_EACH_MAX, &value);
+    for (unsigned i = 0; i < n && i < max && i < FIB_EACH_MAX; i++)
+        node[i] = (struct fib_node){poptrie_node_name(way[i].kind), way[i].depth, way[i].bits};
+    return n;
 }
 
 void fib_find4_bulk(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n)

@@ -36,6 +36,8 @@ struct fib_stats {
 };
 
 // --- any thread ---
+// The FIB as readers on a memory node had best read it: poptrie keeps a copy on each, other engines have one for all.
+const struct fib *fib_near(const struct fib *f, unsigned node);
 const char *fib_engine_name(enum fib_engine e); // as in the configuration
 enum fib_engine fib_engine_of(const struct fib *f);
 unsigned fib_engine_mib(enum fib_engine e, uint8_t family, size_t routes); // of DPDK memory, about; 0 = none
@@ -48,6 +50,9 @@ void fib_free(struct fib *f); // after a grace period in which no forwarder coul
 int fib_set(struct fib *f, const struct prefix *p, uint32_t nexthop); // insert or replace; 0 or -errno, old state kept
 int fib_del(struct fib *f, const struct prefix *p);                   // 0 or -ENOENT
 uint32_t fib_get(const struct fib *f, const struct prefix *p);        // exact prefix, 0 = absent
+// The prefixes behind `after` (NULL: all) in the order of prefix_compare, until fn is not 0, which is returned. fn changes nothing.
+int fib_walk(const struct fib *f, const struct prefix *after,
+             int (*fn)(void *ctx, const struct prefix *p, uint32_t nexthop), void *ctx);
 struct fib_route {
     struct prefix prefix;
     uint32_t nexthop;
@@ -62,6 +67,13 @@ const char *fib_kernel_name(void); // of the lookup code chosen for this CPU: "s
 
 // --- reader: forwarder inside a burst; or any thread that is an online RCU reader ---
 uint32_t fib_find(const struct fib *f, const struct ip_addr *dst);
+// The nodes that the lookup of dst reads, for who asks why: how many, of which the first `max` are written. 0: the engine does
+// not tell.
+struct fib_node {
+    const char *kind;    // "directory", "leaf" … (poptrie_node_name)
+    uint8_t depth, bits; // looks at these bits of the address
+};
+unsigned fib_path(const struct fib *f, const struct ip_addr *dst, struct fib_node *node, unsigned max);
 void fib_find4_bulk(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n);
 void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
 // Destination i in fib[i], NULL = no routes; n <= FIB_EACH_MAX.

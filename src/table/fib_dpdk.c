@@ -372,6 +372,11 @@ static uint32_t get(const struct fib *fib, const struct prefix *p)
     return poptrie_get(of(fib)->rib, p->b, p->len);
 }
 
+static const struct poptrie *routes(const struct fib *fib)
+{
+    return of(fib)->rib;
+}
+
 static int load(struct fib *fib, const struct fib_route *r, size_t n)
 {
     struct fib_dpdk *f = of(fib);
@@ -506,7 +511,7 @@ static void free_fib(struct fib *fib)
 }
 
 static const struct fib_ops ops = {
-    .free = free_fib, .set = set, .del = del, .get = get, .load = load, .commit = commit,
+    .free = free_fib, .set = set, .del = del, .get = get, .routes = routes, .load = load, .commit = commit,
     .stats = stats, .check = check, .find4_bulk = find4_bulk, .find6_bulk = find6_bulk,
 };
 

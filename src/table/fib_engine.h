@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "core/mem.h"
 #include "table/fib.h"
 
 struct poptrie;
@@ -21,6 +22,7 @@ struct fib_ops {
     int (*set)(struct fib *f, const struct prefix *p, uint32_t nexthop);
     int (*del)(struct fib *f, const struct prefix *p);
     uint32_t (*get)(const struct fib *f, const struct prefix *p);
+    const struct poptrie *(*routes)(const struct fib *f); // the writer's own copy of the routes, for fib_walk
     int (*load)(struct fib *f, const struct fib_route *r, size_t n); // of an empty one
     void (*commit)(struct fib *f, bool changed);
     void (*stats)(const struct fib *f, struct fib_stats *s);
@@ -33,6 +35,7 @@ struct fib_ops {
 struct fib {
     const struct fib_ops *ops;
     struct poptrie *trie; // engine poptrie: what readers walk; else NULL
+    struct fib *near[MEM_NODES_MAX]; // what readers on that memory node use: a copy there, or this one itself
     uint8_t family, engine;
     bool changed; // since the last commit
     uint64_t commits;

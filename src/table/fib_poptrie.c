@@ -6,7 +6,7 @@
 // memory back when the ticket is over. At most PENDING epochs wait; then epochs
 // are merged: the garbage of two commits waits for the later ticket. When node
 // space runs out in the middle of a batch, the writer waits one grace period
-// and tries again.
+// and tries again. Of what readers touch there is a copy on each memory node.
 #define ALLOW_EXPERIMENTAL_API // rte_vect_get_max_simd_bitwidth
 #include <errno.h>
 #include <rte_vect.h>
@@ -24,6 +24,7 @@
 
 struct fib_poptrie {
     struct fib fib;
+    struct fib copy[MEM_NODES_MAX - 1]; // for readers on nodes 1 ...
     unsigned head, n; // of pending[], oldest first
     struct pending {
         uint64_t epoch, ticket;
@@ -37,9 +38,9 @@ static struct fib_poptrie *of(struct fib *f)
     return (struct fib_poptrie *)f;
 }
 
-static void *map(void *ctx, const char *name, size_t bytes)
+static void *map(void *ctx, const char *name, size_t bytes, unsigned copy)
 {
-    return mem_map(name, bytes);
+    return mem_map_node(name, bytes, copy);
 }
 
 static void unmap(void *ctx, void *p, size_t bytes)
@@ -98,6 +99,11 @@ static int del(struct fib *f, const struct prefix *p)
 static uint32_t get(const struct fib *f, const struct prefix *p)
 {
     return poptrie_get(f->trie, p->b, p->len);
+}
+
+static const struct poptrie *routes(const struct fib *f)
+{
+    return f->trie;
 }
 
 struct poptrie_route *fib_poptrie_routes(const struct fib_route *r, size_t n)
@@ -159,7 +165,7 @@ static int check(const struct fib *f, char *why, size_t n)
 }
 
 static const struct fib_ops ops = {
-    .free = free_fib, .set = set, .del = del, .get = get, .load = load,
+    .free = free_fib, .set = set, .del = del, .get = get, .routes = routes, .load = load,
     .commit = commit, .stats = stats, .check = check,
 };
 
@@ -175,7 +181,7 @@ static void kernel_choose(void)
 
 struct fib *fib_poptrie_new(uint8_t family)
 {
-    struct poptrie_config cfg = {.key_bits = ip_bits(family), .map = map, .unmap = unmap};
+    struct poptrie_config cfg = {.key_bits = ip_bits(family), .map = map, .unmap = unmap, .copies = mem_nodes()};
     struct fib_poptrie *f = calloc(1, sizeof *f);
 
     if (!f)
@@ -188,6 +194,12 @@ struct fib *fib_poptrie_new(uint8_t family)
         free(f);
         errno = e;
         return NULL;
+    }
+    for (unsigned node = 1; node < mem_nodes(); node++) {
+        struct fib *copy = &f->copy[node - 1];
+        copy->ops = &ops;
+        copy->trie = (struct poptrie *)(uintptr_t)poptrie_copy(f->fib.trie, node); // readers' functions alone
+        f->fib.near[node] = copy;
     }
     return &f->fib;
 }

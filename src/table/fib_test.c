@@ -2,7 +2,7 @@
 // fib_test.c - every engine answers alike
 //
 // The same tests run over each engine: random changes against a naive model,
-// default and host routes, bulk load. fib_reader_test.c has readers beside the
+// default and host routes, bulk load; and again as on a machine with three memory nodes. fib_reader_test.c has readers beside the
 // writer, fib_dpdk_test.c what only DPDK's tables do.
 #include "table/fib_kit.h"
 
@@ -251,5 +251,8 @@ int main(void)
     for (enum fib_engine e = 0; e < FIB_ENGINES; e++)
         failed += run_with(e, TESTS(of_all));
     failed += run_with(FIB_POPTRIE, TESTS(of_poptrie));
+    mem_nodes_set(3);
+    for (enum fib_engine e = 0; e < FIB_ENGINES; e++)
+        failed += run_with(e, TESTS(of_all));
     return end(failed);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// iface.h - interfaces: a port's own one, or an 802.1Q sub-interface (vport)
+// iface.h - interfaces: a port's own one, or a sub-interface with one or two VLAN tags (vport)
 //
 // An interface is what has a TAP, a virtual router and addresses. Written by
 // control (iface_manager), except `addr4`/`addr6`/`addr6_ll`, the addresses that ICMP
@@ -16,13 +16,30 @@
 
 enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT };
 
+// Input features: a bit for each that the interface has (forwarder/features.c). A family's bit is set when it is on for that family.
+enum iface_feature { IFACE_URPF4 = 1, IFACE_URPF6 = 2, IFACE_REDIRECT = 4 };
+
+// Which sources are believed (RFC 3704): any that a route leads to; those whose best route leaves by the interface; those of
+// which any candidate route does.
+enum iface_urpf { URPF_OFF, URPF_LOOSE, URPF_STRICT, URPF_FEASIBLE, URPF_MODE = 3, URPF_ALLOW_DEFAULT = 4 };
+
+struct iface_policy { // as configured; all zero = none of it
+    uint8_t urpf[2];         // IPv4, IPv6: enum iface_urpf, with URPF_ALLOW_DEFAULT
+    bool redirect;           // who could have sent straight to the next hop is told so
+    bool directed_broadcast; // packets to the broadcast address of the subnet leave as broadcast
+};
+
 struct iface {
     // reader: forwarder
     uint8_t kind; // enum iface_kind
     uint8_t up;   // admin up (kernel's IFF_UP on the TAP) and carrier of the port
     uint8_t mac[6];
-    uint16_t id, port, vlan /* 0 = untagged */, vr;
+    uint16_t id, port, vlan /* of the only or inner tag, 0 = untagged */, vr;
     uint16_t mtu; // bytes of layer 3
+    uint16_t features; // enum iface_feature: what its packets pass before their lookup; 0 = nothing
+    struct iface_policy policy;
+    uint16_t outer_vlan; // of the outer tag, 0 = none
+    uint16_t tpid_be;    // EtherType of the outer tag; with one tag 0x8100, untagged 0
     // writer: rib_manager; network order, 0 = none; single words or read only for ICMP errors
     ip4_t addr4;
     uint8_t addr6[16];    // a global address
@@ -30,7 +47,8 @@ struct iface {
     // writer's own: control
     char name[16];
     int ifindex;          // of the TAP in the vr's namespace, 0 = no TAP yet
-    bool admin_up, carrier;
+    bool admin_up;
+    bool carrier;         // of the port; rib_manager reads it
 } __attribute__((aligned(64)));
 
 int iface_table_init(void);

@@ -9,6 +9,7 @@
 #define PORT_MAX 64         // = RTE_MAX_ETHPORTS or fewer; port index 0 is a real port (DPDK's id)
 #define PORT_NONE 0xffff
 #define QUEUE_MAX 32        // queues of a port
+#define OUTER_VLAN_MAX 1024 // outer VLANs with sub-interfaces of their own, of all ports; 0 = none
 #define IFACE_MAX 8192      // ports and sub-interfaces; id 0 = none
 #define VR_MAX 256          // virtual routers; id 0 = default
 #define NEXTHOP_MAX 65536   // next hops, groups and adjacencies; id 0 = no route

@@ -27,7 +27,9 @@
 #include "table/nexthop_group.h"
 
 struct nexthop *nexthop_table;
+struct ip_addr *nexthop_address;
 uint8_t *nexthop_used_mark[FORWARDER_MAX];
+uint64_t *nexthop_chosen[FORWARDER_MAX];
 uint8_t nexthop_used_epoch = 1; // 0 in a mark means never
 
 enum state { FREE, LIVE, WAITING };
@@ -46,19 +48,24 @@ static size_t waiting_head;
 static uint32_t n_ids; // ids handed out so far + 1; grows up to NEXTHOP_MAX
 static unsigned n_used;
 static uint8_t *marks;
+static uint64_t *chosen;
 
 int nexthop_table_init(void)
 {
     nexthop_table = mem_map("next hops", NEXTHOP_MAX * sizeof *nexthop_table);
+    nexthop_address = mem_map("addresses of next hops", NEXTHOP_MAX * sizeof *nexthop_address);
     marks = mem_map("next hops in use", (size_t)FORWARDER_MAX * NEXTHOP_MAX);
+    chosen = mem_map("next hops chosen", FORWARDER_MAX * NEXTHOP_MAX * sizeof *chosen);
     slots = calloc(NEXTHOP_MAX, sizeof *slots);
     n_ids = 1;
-    if (!nexthop_table || !marks || !slots || nexthop_group_init()) {
+    if (!nexthop_table || !nexthop_address || !marks || !chosen || !slots || nexthop_group_init()) {
         nexthop_table_fini();
         return -ENOMEM;
     }
-    for (unsigned i = 0; i < FORWARDER_MAX; i++)
+    for (unsigned i = 0; i < FORWARDER_MAX; i++) {
         nexthop_used_mark[i] = marks + (size_t)i * NEXTHOP_MAX;
+        nexthop_chosen[i] = chosen + (size_t)i * NEXTHOP_MAX;
+    }
     return 0;
 }
 
@@ -67,8 +74,13 @@ void nexthop_table_fini(void)
     nexthop_group_fini();
     mem_unmap(nexthop_table, NEXTHOP_MAX * sizeof *nexthop_table);
     mem_unmap(marks, (size_t)FORWARDER_MAX * NEXTHOP_MAX);
+    mem_unmap(nexthop_address, NEXTHOP_MAX * sizeof *nexthop_address);
     nexthop_table = NULL;
+    mem_unmap(chosen, FORWARDER_MAX * NEXTHOP_MAX * sizeof *chosen);
+    nexthop_address = NULL;
     marks = NULL;
+    chosen = NULL;
+    memset(nexthop_chosen, 0, sizeof nexthop_chosen);
     memset(nexthop_used_mark, 0, sizeof nexthop_used_mark);
     free(slots);
     slots = NULL;
@@ -133,10 +145,15 @@ uint32_t nexthop_id_new(enum nexthop_kind kind, uint16_t iface)
         return 0;
     struct nexthop *nh = &nexthop_table[id];
     memset(nh, 0, sizeof *nh);
+    if (nexthop_address[id].family) // reads of untouched ones commit no memory
+        nexthop_address[id] = (struct ip_addr){0};
     slots[id] = (struct slot){.state = LIVE};
-    for (unsigned f = 0; f < FORWARDER_MAX; f++)
-        if (nexthop_used_mark[f][id]) // reads of untouched marks commit no memory
+    for (unsigned f = 0; f < FORWARDER_MAX; f++) { // reads of what is untouched commit no memory
+        if (nexthop_used_mark[f][id])
             nexthop_used_mark[f][id] = 0;
+        if (nexthop_chosen[f][id])
+            nexthop_chosen[f][id] = 0;
+    }
     word_set(nh, way_out(kind, iface));
     n_used++;
     return id;
@@ -145,8 +162,15 @@ uint32_t nexthop_id_new(enum nexthop_kind kind, uint16_t iface)
 uint32_t nexthop_new(enum nexthop_kind kind, uint16_t iface)
 {
     thread_must_be(ROLE_RIB_MANAGER);
-    bug_on(kind == NEXTHOP_NONE || kind == NEXTHOP_GROUP || kind == NEXTHOP_ADJACENCY);
+    bug_on(kind == NEXTHOP_NONE || kind == NEXTHOP_GROUP || kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_ALIAS);
     return nexthop_id_new(kind, iface);
+}
+
+void nexthop_set_address(uint32_t id, const struct ip_addr *addr)
+{
+    thread_must_be(ROLE_RIB_MANAGER);
+    bug_on(!nexthop_is_live(id));
+    nexthop_address[id] = *addr;
 }
 
 void nexthop_set_kind(uint32_t id, enum nexthop_kind kind)
@@ -160,25 +184,29 @@ void nexthop_set_kind(uint32_t id, enum nexthop_kind kind)
     kind_set(nh, kind);
 }
 
-// dst MAC, src MAC [, 0x8100, TCI], at the end of a rewrite; returns `head`.
+// dst MAC, src MAC [, type of the outer tag, TCI] [, 0x8100, TCI], at the end of a rewrite; priorities 0. Returns `head`.
 static uint8_t rewrite_fill(uint8_t rewrite[NEXTHOP_REWRITE], const struct iface *i, const uint8_t dst_mac[6])
 {
-    uint8_t head = i->vlan ? 18 : 14, *at = rewrite + NEXTHOP_REWRITE - head;
+    uint8_t head = i->outer_vlan ? 22 : i->vlan ? 18 : 14, *at = rewrite + NEXTHOP_REWRITE - head;
 
     memset(rewrite, 0, NEXTHOP_REWRITE);
     memcpy(at, dst_mac, 6);
     memcpy(at + 6, i->mac, 6);
+    if (i->outer_vlan) {
+        memcpy(at + 12, &i->tpid_be, 2);
+        memcpy(at + 14, (uint8_t[2]){(uint8_t)(i->outer_vlan >> 8), (uint8_t)i->outer_vlan}, 2);
+    }
     if (i->vlan)
-        memcpy(at + 12, (uint8_t[4]){0x81, 0x00, (uint8_t)(i->vlan >> 8), (uint8_t)i->vlan}, 4);
+        memcpy(at + head - 6, (uint8_t[4]){0x81, 0x00, (uint8_t)(i->vlan >> 8), (uint8_t)i->vlan}, 4);
     return head;
 }
 
-void nexthop_set_adjacency(uint32_t id, uint16_t iface, const uint8_t dst_mac[6])
+static void rewrite_set(uint32_t id, enum nexthop_kind kind, uint16_t iface, const uint8_t dst_mac[6])
 {
-    struct nexthop *nh = &nexthop_table[id], with = way_out(NEXTHOP_ADJACENCY, iface);
+    struct nexthop *nh = &nexthop_table[id], with = way_out(kind, iface);
 
     thread_must_be(ROLE_RIB_MANAGER);
-    bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) == NEXTHOP_GROUP);
+    bug_on(!nexthop_is_live(id) || nexthop_word_kind(nh->word) == NEXTHOP_GROUP || nexthop_word_kind(nh->word) == NEXTHOP_ALIAS);
     if (!grace_over(slots[id].flip_ticket))
         grace_wait(); // the copy to be filled may still be read
     unsigned copy = nh->rewrite_at == offsetof(struct nexthop, rewrite[0]);
@@ -186,6 +214,19 @@ void nexthop_set_adjacency(uint32_t id, uint16_t iface, const uint8_t dst_mac[6]
     with.rewrite_at = (uint8_t)((uint8_t *)nh->rewrite[copy] - (uint8_t *)nh);
     word_set(nh, with);
     slots[id].flip_ticket = grace_ticket();
+}
+
+void nexthop_set_adjacency(uint32_t id, uint16_t iface, const uint8_t dst_mac[6])
+{
+    rewrite_set(id, NEXTHOP_ADJACENCY, iface, dst_mac);
+}
+
+void nexthop_set_broadcast(uint32_t id, uint16_t iface)
+{
+    static const uint8_t everybody[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+
+    bug_on(nexthop_word_kind(nexthop_table[id].word) != NEXTHOP_BROADCAST);
+    rewrite_set(id, NEXTHOP_BROADCAST, iface, everybody);
 }
 
 void nexthop_refresh_iface(uint16_t iface)
@@ -199,6 +240,8 @@ void nexthop_refresh_iface(uint16_t iface)
             uint8_t mac[6];
             memcpy(mac, nexthop_rewrite(nh, nh->word) + NEXTHOP_REWRITE - nh->head, sizeof mac);
             nexthop_set_adjacency(id, iface, mac);
+        } else if (nexthop_word_kind(nh->word) == NEXTHOP_BROADCAST) {
+            nexthop_set_broadcast(id, iface);
         } else if (nexthop_word_kind(nh->word) != NEXTHOP_GROUP) {
             struct nexthop with = way_out(nh->kind, iface);
             with.rewrite_at = nh->rewrite_at;
@@ -234,6 +277,15 @@ bool nexthop_used_since(uint32_t id, unsigned epochs)
     return false;
 }
 
+uint64_t nexthop_chosen_packets(uint32_t id)
+{
+    uint64_t n = 0;
+
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        n += __atomic_load_n(&nexthop_chosen[f][id], __ATOMIC_RELAXED);
+    return n;
+}
+
 const char *nexthop_kind_name(enum nexthop_kind kind)
 {
     static const char *const names[NEXTHOP_KIND_N] = {
@@ -247,6 +299,8 @@ const char *nexthop_kind_name(enum nexthop_kind kind)
         [NEXTHOP_UNREACHABLE] = "unreachable",
         [NEXTHOP_PROHIBIT] = "prohibit",
         [NEXTHOP_FAILED] = "failed",
+        [NEXTHOP_BROADCAST] = "broadcast",
+        [NEXTHOP_ALIAS] = "alias",
     };
     return kind < NEXTHOP_KIND_N ? names[kind] : "none";
 }
@@ -265,11 +319,13 @@ int nexthop_check(char *why, unsigned n)
             snprintf(why, n, "live next hop %u has kind %u", id, kind);
             return -EINVAL;
         }
-        if (kind == NEXTHOP_ADJACENCY && nh->head != 14 && nh->head != 18) {
+        if (kind == NEXTHOP_ADJACENCY && nh->head != 14 && nh->head != 18 && nh->head != 22) {
             snprintf(why, n, "N3: adjacency %u has a rewrite of %u bytes", id, nh->head);
             return -EINVAL;
         }
         if (kind == NEXTHOP_GROUP && nexthop_group_check(id, why, n))
+            return -EINVAL;
+        if (kind == NEXTHOP_ALIAS && nexthop_alias_check(id, why, n))
             return -EINVAL;
     }
     for (size_t i = waiting_head; i < waiting.n; i++)

@@ -4,7 +4,8 @@
 // The FIB's leaf is a next-hop id; this table says what to do there. One cache
 // line each. Prefix-independent convergence: a MAC that changes, a gateway
 // that gets resolved, a group member that fails change an entry here and touch
-// no prefix. A group is a next hop of kind GROUP whose buckets name others.
+// no prefix. A group is a next hop of kind GROUP whose buckets name others. An alias is one of
+// kind ALIAS, which prefixes with something of their own name instead of the shared one (manager/rib_source.c).
 //
 // Written by rib_manager, read by every forwarder.
 //
@@ -14,19 +15,25 @@
 //     if kind == ADJACENCY: nexthop_rewrite  nexthop_free(id)   --- RCU ---> id reusable
 //
 // Always true (nexthop_check):
-//   N1  a bucket of a live group names a live next hop that is not a group;
+//   N1  a bucket of a live group names a live next hop that is neither a group nor an alias; a live alias names live
+//       ones that are no aliases;
 //   N2  an id is reused only a grace period after no FIB and no group names it;
 //   N3  the rewrite that `word` names is complete when `word` says ADJACENCY (release store of `word`, partner:
 //       acquire in nexthop_word).
+//   N4  a live group knows the interfaces of all its members (an id that is a member keeps its interface).
 #ifndef TABLE_NEXTHOP_H
 #define TABLE_NEXTHOP_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/ip.h"
 #include "table/limits.h"
 
-#define NEXTHOP_REWRITE 24 // bytes of a rewrite: two VLAN tags would fit
+#define NEXTHOP_REWRITE 24 // bytes of a rewrite: two VLAN tags fit
+#define NEXTHOP_GROUP_IFACES 20
+#define NEXTHOP_IFACES_MANY 0xffff
+#define NEXTHOP_ALIAS_MAX 21
 
 enum nexthop_kind {
     NEXTHOP_NONE,        // id 0: no route
@@ -39,6 +46,8 @@ enum nexthop_kind {
     NEXTHOP_UNREACHABLE, // ICMP host unreachable
     NEXTHOP_PROHIBIT,    // ICMP administratively prohibited
     NEXTHOP_FAILED,      // neighbour did not answer: ICMP host unreachable, until tried again
+    NEXTHOP_BROADCAST,   // broadcast address of a subnet of ours: to the TAP, or out of its interface to everybody
+    NEXTHOP_ALIAS,       // stands for another one, and tells what uRPF asks of the prefix
     NEXTHOP_KIND_N
 };
 
@@ -53,15 +62,22 @@ struct nexthop {
             uint16_t iface; // way out, 0 = none
             uint16_t mtu;   // bytes of layer 3, 0 = none
             uint8_t port;
-            uint8_t head;   // bytes in front of the IP header: 14 untagged, 18 with a VLAN tag
+            uint8_t head;   // bytes in front of the IP header: 14 untagged, 18 and 22 with one and two VLAN tags
         };
     };
     union {
-        // dst MAC, src MAC [, 0x8100, TCI], room for the EtherType: `head` bytes at the end of each
+        // dst MAC, src MAC [, outer tag] [, 0x8100, TCI], room for the EtherType: `head` bytes at the end of each
         uint8_t rewrite[2][NEXTHOP_REWRITE];
         struct {
             uint64_t word; // low half: first index in nexthop_bucket[]; high half: number of buckets - 1 (power of two)
+            uint16_t iface[NEXTHOP_GROUP_IFACES]; // ways out of its members, 0 = free place; [0] = NEXTHOP_IFACES_MANY: more than fit
         } group;
+        struct { // of a prefix: never changed
+            uint32_t target;    // no alias
+            uint8_t is_default; // the prefix is the default route
+            uint8_t n;
+            uint16_t other[NEXTHOP_ALIAS_MAX]; // next hops of the routes to it that are not the best
+        } alias;
     };
     uint8_t pad[8];
 } __attribute__((aligned(64)));
@@ -72,6 +88,7 @@ int nexthop_table_init(void);
 void nexthop_table_fini(void);
 extern struct nexthop *nexthop_table;    // [NEXTHOP_MAX]
 extern uint16_t *nexthop_bucket;         // [NEXTHOP_BUCKET_MAX]
+extern struct ip_addr *nexthop_address;  // [NEXTHOP_MAX] the neighbour's, family 0 = of none: for redirects
 
 // --- reader: forwarder, inside a burst ---
 static inline const struct nexthop *nexthop_get(uint32_t id)
@@ -116,12 +133,23 @@ static inline uint32_t nexthop_member(const struct nexthop *group, uint32_t hash
     return __atomic_load_n(&nexthop_bucket[bucket + (hash & mask)], __ATOMIC_RELAXED);
 }
 
+// What an alias stands for; any other id is itself.
+static inline uint32_t nexthop_real(uint32_t id)
+{
+    const struct nexthop *nh = nexthop_get(id);
+
+    return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ALIAS ? nh->alias.target : id;
+}
+bool nexthop_leads_out(uint32_t id, uint16_t iface); // no alias: by that interface, or some member of the group does
+
 // --- writer: rib_manager ---
 uint32_t nexthop_new(enum nexthop_kind kind, uint16_t iface); // id, or 0 when the table is full
+void nexthop_set_address(uint32_t id, const struct ip_addr *addr); // once, before anything names it
 void nexthop_set_kind(uint32_t id, enum nexthop_kind kind);
 // Complete rewrite towards `dst_mac` out of `iface` (source MAC, VLAN, port and MTU taken from the iface table); then kind = ADJACENCY.
 // Two changes within one grace period wait for it (rcu_synchronize).
 void nexthop_set_adjacency(uint32_t id, uint16_t iface, const uint8_t dst_mac[6]);
+void nexthop_set_broadcast(uint32_t id, uint16_t iface); // of kind BROADCAST: the rewrite towards everybody on the link
 void nexthop_refresh_iface(uint16_t iface); // MTU, MAC or VLAN of the interface changed: rewrite all adjacencies out of it
 // A new group of n members with weights (>= 1); id, or 0 when full. Resilient: a later nexthop_group_set moves only the
 // buckets it has to. n == 0 is allowed (all buckets 0 = DROP_ECMP_EMPTY); n <= NEXTHOP_MEMBER_MAX; a member
@@ -129,6 +157,8 @@ void nexthop_refresh_iface(uint16_t iface); // MTU, MAC or VLAN of the interface
 #define NEXTHOP_MEMBER_MAX 1024
 uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsigned n);
 int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weight, unsigned n);
+// Stands for `target`; n <= NEXTHOP_ALIAS_MAX others. Id, or 0 when full.
+uint32_t nexthop_alias_new(uint32_t target, bool is_default, const uint16_t *other, unsigned n);
 void nexthop_free(uint32_t id); // caller has removed it from every FIB and group; reusable after a grace period
 unsigned nexthop_used(void);
 const char *nexthop_kind_name(enum nexthop_kind kind); // "adjacency", "group", …
@@ -138,6 +168,14 @@ const char *nexthop_kind_name(enum nexthop_kind kind); // "adjacency", "group", 
 extern uint8_t *nexthop_used_mark[];     // [forwarder] -> [NEXTHOP_MAX]
 extern uint8_t nexthop_used_epoch;       // rib_manager moves it, forwarders read it once per burst
 bool nexthop_used_since(uint32_t id, unsigned epochs); // any forwarder marked it within the last `epochs` (1..8) epochs
+
+// Packets that groups gave each member, counted by forwarders where they choose one: nothing for next hops used alone.
+extern uint64_t *nexthop_chosen[];       // [forwarder] -> [NEXTHOP_MAX]
+uint64_t nexthop_chosen_packets(uint32_t id);
+
+// For show: rib_manager.
+uint32_t nexthop_group_size(uint32_t group);                   // buckets
+uint32_t nexthop_group_count(uint32_t group, uint32_t member); // buckets that name it; 0 for member 0
 
 int nexthop_check(char *why, unsigned n); // 0 or -EINVAL with a sentence
 

@@ -2,11 +2,11 @@
 // nexthop_group.c - groups: buckets that name members, moved as little as possible
 //
 // A flow's hash picks a bucket, the bucket names the member. Each member owns
-// as many buckets as its weight entitles it to (largest remainder, at least
-// one). A change takes away only the buckets of members that have too many
+// as many buckets as its weight entitles it to, give or take one, at least
+// one. A change takes away only the buckets of members that have too many
 // and gives them to those that have too few: flows in all other buckets stay where
-// they are (resilient hashing). With at least 32 buckets per member the
-// shares are within 1/32 of the weights.
+// they are (resilient hashing). A member that leaves moves its own buckets and no
+// others. With at least 32 buckets per member the shares of equals are within 1/16.
 //
 // When a group outgrows its buckets it moves to a larger range in which bucket
 // i starts as bucket i mod old size, so flows stay; range and size change by one 64-bit
@@ -29,6 +29,8 @@
 #define SIZE_MIN 64u
 #define SIZE_LARGEST 4096u
 #define SIZES 7 // 64 << 0..6
+#define TOLERANCE 2         // buckets by which the relation of two members may be off
+#define TOLERANCE_LEAVING 4 // while one leaves and none comes: more than that is a change of weights
 
 uint16_t *nexthop_bucket;
 
@@ -145,32 +147,59 @@ static unsigned shares_collect(struct share *s, const uint32_t *member, const ui
     return k;
 }
 
-// Largest remainder method, but nobody gets less than one bucket.
-static void shares_apportion(struct share *s, unsigned n, uint32_t size)
+// Buckets that a member has over its due (< 0: under it), in units of 1/sum.
+static int64_t excess(const struct share *s, uint32_t size, uint64_t sum)
 {
-    uint64_t sum = 0;
-    uint32_t given = 0;
+    return (int64_t)(s->target * sum) - (int64_t)(size * (uint64_t)s->weight);
+}
+
+// Who is furthest below its due; who has none at all comes before all others.
+static struct share *neediest(struct share *s, unsigned n, uint32_t size, uint64_t sum)
+{
+    struct share *best = s;
 
     for (unsigned i = 0; i < n; i++)
-        sum += s[i].weight;
+        if (s[i].target ? best->target && excess(&s[i], size, sum) < excess(best, size, sum) : best->target != 0)
+            best = &s[i];
+    return best;
+}
+
+// Who is furthest above its due and can spare a bucket; NULL when all have just one.
+static struct share *richest(struct share *s, unsigned n, uint32_t size, uint64_t sum)
+{
+    struct share *best = NULL;
+
+    for (unsigned i = 0; i < n; i++)
+        if (s[i].target > 1 && (!best || excess(&s[i], size, sum) > excess(best, size, sum)))
+            best = &s[i];
+    return best;
+}
+
+// Buckets for each, in proportion to the weights, at least one, and as near as can be to what each has. Whom the others'
+// leaving entitles to more gets it from what is free, so none that stays loses a bucket when
+// another leaves. Buckets move between members only when two are further than TOLERANCE buckets from
+// their relation (one came, or weights changed), and then until nothing more is gained.
+static void shares_apportion(struct share *s, unsigned n, uint32_t size)
+{
+    uint32_t free_buckets = size;
+    uint64_t sum = 0;
+    bool comes = false;
+
     for (unsigned i = 0; i < n; i++) {
-        s[i].target = (uint32_t)(size * (uint64_t)s[i].weight / sum);
-        s[i].target += !s[i].target;
-        given += s[i].target;
+        sum += s[i].weight;
+        s[i].target = s[i].have;
+        free_buckets -= s[i].have;
+        comes |= !s[i].have;
     }
-    while (given != size) { // at most n steps of +1, or of -1 when the minimum of one overshot
-        unsigned best = 0;
-        int64_t best_lack = INT64_MIN;
-        for (unsigned i = 0; i < n; i++) {
-            int64_t lack = (int64_t)(size * (uint64_t)s[i].weight) - (int64_t)(s[i].target * sum);
-            lack = given < size ? lack : s[i].target > 1 ? -lack : INT64_MIN;
-            if (lack > best_lack) {
-                best_lack = lack;
-                best = i;
-            }
-        }
-        s[best].target += given < size ? 1 : (uint32_t)-1;
-        given += given < size ? 1 : (uint32_t)-1;
+    int64_t limit = free_buckets && !comes ? TOLERANCE_LEAVING : TOLERANCE;
+    for (; free_buckets; free_buckets--)
+        neediest(s, n, size, sum)->target++;
+    for (;; limit = 1) {
+        struct share *to = neediest(s, n, size, sum), *from = richest(s, n, size, sum);
+        if (!from || (to->target && excess(from, size, sum) - excess(to, size, sum) <= limit * (int64_t)sum))
+            break;
+        to->target++;
+        from->target--;
     }
 }
 
@@ -187,18 +216,24 @@ static void bucket_set(uint32_t index, uint32_t member)
     __atomic_store_n(&nexthop_bucket[index], (uint16_t)member, __ATOMIC_RELAXED);
 }
 
+static void shares_count(uint32_t start, uint32_t size, struct share *s, unsigned n)
+{
+    for (uint32_t i = start; i < start + size; i++) {
+        struct share *owner = share_of(s, n, nexthop_bucket[i]);
+        if (owner)
+            owner->have++;
+    }
+}
+
 // Gives buckets [start, start + size) to the shares, moving as few as possible.
 static void buckets_assign(uint32_t start, uint32_t size, struct share *s, unsigned n)
 {
     unsigned needy = 0;
 
-    for (uint32_t i = start; i < start + size; i++) {
-        struct share *owner = share_of(s, n, nexthop_bucket[i]);
-        if (owner && owner->have < owner->target)
-            owner->have++;
-    }
-    for (unsigned k = 0; k < n; k++) // from here on: buckets still to keep; target: still to get
+    for (unsigned k = 0; k < n; k++) { // from here on: buckets still to keep; target: still to get
+        s[k].have = s[k].have < s[k].target ? s[k].have : s[k].target;
         s[k].target -= s[k].have;
+    }
     for (uint32_t i = start; i < start + size; i++) {
         struct share *owner = share_of(s, n, nexthop_bucket[i]);
         if (owner && owner->have) {
@@ -211,6 +246,59 @@ static void buckets_assign(uint32_t start, uint32_t size, struct share *s, unsig
             s[needy].target--;
         bucket_set(i, needy < n ? s[needy].member : 0);
     }
+}
+
+// --- ways out, for uRPF ---
+
+static bool has_iface(const uint16_t *list, unsigned n, uint16_t iface)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (list[i] == iface)
+            return true;
+    return false;
+}
+
+// The members' interfaces, each once; NEXTHOP_GROUP_IFACES + 1 when there are more than fit.
+static unsigned ifaces_collect(const struct share *s, unsigned n, uint16_t iface[NEXTHOP_GROUP_IFACES + 1])
+{
+    unsigned k = 0;
+
+    for (unsigned i = 0; i < n && k <= NEXTHOP_GROUP_IFACES; i++) {
+        uint16_t out = nexthop_table[s[i].member].iface;
+        if (out && !has_iface(iface, k, out))
+            iface[k++] = out;
+    }
+    return k;
+}
+
+// One that stays keeps its place, so that no burst misses it meanwhile.
+static void ifaces_set(struct nexthop *nh, const struct share *s, unsigned n)
+{
+    uint16_t want[NEXTHOP_GROUP_IFACES + 1], *have = nh->group.iface;
+    unsigned k = ifaces_collect(s, n, want);
+
+    if (k > NEXTHOP_GROUP_IFACES) {
+        __atomic_store_n(&have[0], NEXTHOP_IFACES_MANY, __ATOMIC_RELEASE);
+        return;
+    }
+    for (unsigned i = NEXTHOP_GROUP_IFACES; i-- > 0;)
+        if (have[i] && !has_iface(want, k, have[i]) && !(i == 0 && have[0] == NEXTHOP_IFACES_MANY))
+            __atomic_store_n(&have[i], 0, __ATOMIC_RELAXED);
+    bool many = have[0] == NEXTHOP_IFACES_MANY; // its place is free only when the others are written
+    for (unsigned w = 0, i = many; w < k; w++) {
+        if (has_iface(have, NEXTHOP_GROUP_IFACES, want[w]))
+            continue;
+        while (i < NEXTHOP_GROUP_IFACES && have[i])
+            i++;
+        if (i == NEXTHOP_GROUP_IFACES) { // all but the first place are taken
+            __atomic_store_n(&have[0], want[w], __ATOMIC_RELEASE);
+            many = false;
+        } else {
+            __atomic_store_n(&have[i], want[w], __ATOMIC_RELAXED);
+        }
+    }
+    if (many)
+        __atomic_store_n(&have[0], 0, __ATOMIC_RELEASE);
 }
 
 uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsigned n)
@@ -260,7 +348,8 @@ int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weigh
         return -E2BIG;
     for (unsigned i = 0; i < n; i++)
         bug_on(!nexthop_is_live(member[i]) ||
-               nexthop_word_kind(nexthop_table[member[i]].word) == NEXTHOP_GROUP);
+               nexthop_word_kind(nexthop_table[member[i]].word) == NEXTHOP_GROUP ||
+               nexthop_word_kind(nexthop_table[member[i]].word) == NEXTHOP_ALIAS);
     struct share *s = calloc(n + 1, sizeof *s);
     if (!s)
         return -ENOMEM;
@@ -268,12 +357,30 @@ int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weigh
     if (size_for(n) > group_size(nh))
         r = group_grow(nh, size_for(n));
     if (!r) {
+        shares_count(group_start(nh), group_size(nh), s, n);
         if (n)
             shares_apportion(s, n, group_size(nh));
         buckets_assign(group_start(nh), group_size(nh), s, n);
+        ifaces_set(nh, s, n);
     }
     free(s);
     return r;
+}
+
+uint32_t nexthop_group_size(uint32_t id)
+{
+    return group_size(&nexthop_table[id]);
+}
+
+uint32_t nexthop_group_count(uint32_t id, uint32_t member)
+{
+    const struct nexthop *nh = &nexthop_table[id];
+    uint32_t n = 0;
+
+    thread_must_be(ROLE_RIB_MANAGER);
+    for (uint32_t i = 0; member && i < group_size(nh); i++)
+        n += nexthop_bucket[group_start(nh) + i] == member;
+    return n;
 }
 
 void nexthop_group_free(uint32_t id)
@@ -297,6 +404,11 @@ int nexthop_group_check(uint32_t id, char *why, unsigned n)
             nexthop_word_kind(nexthop_table[member].word) == NEXTHOP_GROUP) {
             snprintf(why, n, "N1: bucket %u of group %u names %u, which is %s", i, id, member,
                      nexthop_is_live(member) ? "a group" : "not live");
+            return -EINVAL;
+        }
+        uint16_t out = nexthop_table[member].iface;
+        if (out && !nexthop_leads_out(id, out)) {
+            snprintf(why, n, "N4: group %u does not know that member %u leads out by interface %u", id, member, out);
             return -EINVAL;
         }
     }

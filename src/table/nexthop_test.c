@@ -302,11 +302,11 @@ static void change_leaf(unsigned i)
     uint8_t mac[6] = {2, (uint8_t)random()};
 
     if (!leaf[i])
-        leaf[i] = nexthop_new(random() % 2 ? NEXTHOP_HOLD : NEXTHOP_GLEAN, plain->id);
+        leaf[i] = nexthop_new(random() % 2 ? NEXTHOP_HOLD : NEXTHOP_GLEAN, random() % 2 ? plain->id : tagged->id);
     else if (random() % 3)
         nexthop_set_kind(leaf[i], random() % 2 ? NEXTHOP_HOLD : NEXTHOP_FAILED);
     else
-        nexthop_set_adjacency(leaf[i], random() % 2 ? plain->id : tagged->id, mac);
+        nexthop_set_adjacency(leaf[i], nexthop_get(leaf[i])->iface, mac);
 }
 
 static void random_operations_keep_the_invariants(void **state)

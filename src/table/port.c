@@ -1,21 +1,93 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // port.c - DPDK ports as forwarders see them: one fixed array, mapped at start
+//
+// Frames with two tags are looked up in two steps: the port's outer_row[] has a row of
+// port_inner[] for each outer VLAN that has sub-interfaces, the row an interface for each inner VLAN.
+// A row that leads nowhere any more is empty, and is given to another outer VLAN
+// when no burst can be looking at it (grace ticket).
 #include "table/port.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/mem.h"
+#include "core/thread.h"
+#include "table/grace.h"
 
 struct port *port_table;
+uint16_t (*port_inner)[4096];
+
+static struct row {
+    unsigned used; // entries that lead somewhere
+    uint64_t ticket;
+    bool was_used;
+} *rows;
 
 int port_table_init(void)
 {
     port_table = mem_map("ports", PORT_MAX * sizeof *port_table);
-    return port_table ? 0 : -errno;
+    port_inner = mem_map("inner VLANs", OUTER_VLAN_MAX * sizeof *port_inner);
+    rows = calloc(OUTER_VLAN_MAX, sizeof *rows);
+    if (port_table && port_inner && rows)
+        return 0;
+    port_table_fini();
+    return -ENOMEM;
 }
 
 void port_table_fini(void)
 {
     mem_unmap(port_table, PORT_MAX * sizeof *port_table);
+    mem_unmap(port_inner, OUTER_VLAN_MAX * sizeof *port_inner);
+    free(rows);
     port_table = NULL;
+    port_inner = NULL;
+    rows = NULL;
+}
+
+// A row without entries that nobody can be reading; 0 when there is none. Waits for readers rather than refuse.
+static uint16_t row_take(void)
+{
+    for (int again = 0; again < 2; again++) {
+        for (uint16_t r = 1; r < OUTER_VLAN_MAX; r++)
+            if (!rows[r].used && (!rows[r].was_used || grace_over(rows[r].ticket)))
+                return r;
+        grace_wait();
+    }
+    return 0;
+}
+
+static int lead_pair(struct port *p, uint16_t outer, uint16_t vlan, uint16_t id)
+{
+    uint16_t row = p->outer_row[outer];
+
+    if (!row && !id)
+        return 0;
+    if (!row && !(row = row_take()))
+        return -ENOSPC;
+    uint16_t before = port_inner[row][vlan];
+    rows[row].used = rows[row].used + (id != 0) - (before != 0);
+    rows[row].was_used = true;
+    __atomic_store_n(&port_inner[row][vlan], id, __ATOMIC_RELEASE); // after the interface is complete
+    __atomic_store_n(&p->outer_row[outer], rows[row].used ? row : 0, __ATOMIC_RELEASE);
+    if (!rows[row].used)
+        rows[row].ticket = grace_ticket();
+    return 0;
+}
+
+int port_lead(struct port *p, uint16_t outer, uint16_t vlan, uint16_t id)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (outer)
+        return lead_pair(p, outer, vlan, id);
+    __atomic_store_n(vlan ? &p->vlan_iface[vlan] : &p->untagged, id, __ATOMIC_RELEASE); // after the interface is complete
+    return 0;
+}
+
+void port_lead_as(struct port *p, const struct port *before)
+{
+    thread_must_be(ROLE_CONTROL);
+    p->untagged = before->untagged;
+    memcpy(p->vlan_iface, before->vlan_iface, sizeof p->vlan_iface);
+    memcpy(p->outer_row, before->outer_row, sizeof p->outer_row);
 }

@@ -6,7 +6,7 @@
 
 const char *const punt_class_name[PUNT_CLASS_N] = {
     [PUNT_BFD] = "bfd", [PUNT_ROUTING] = "routing", [PUNT_NEIGH] = "neighbor",
-    [PUNT_ICMP] = "icmp", [PUNT_OTHER] = "other",
+    [PUNT_ICMP] = "icmp", [PUNT_OTHER] = "other", [PUNT_MULTICAST] = "multicast",
 };
 
 const struct punt_limit punt_limit_default[PUNT_CLASS_N] = {
@@ -15,6 +15,7 @@ const struct punt_limit punt_limit_default[PUNT_CLASS_N] = {
     [PUNT_NEIGH] = {.per_s = 4000, .burst = 1000, .queue = 512},
     [PUNT_ICMP] = {.per_s = 2000, .burst = 1000, .queue = 256},
     [PUNT_OTHER] = {.per_s = 20000, .burst = 4000, .queue = 512},
+    [PUNT_MULTICAST] = {.per_s = 2000, .burst = 500, .queue = 256},
 };
 
 struct punt_policy punt_policy[PUNT_CLASS_N];

@@ -19,6 +19,7 @@ enum punt_class {
     PUNT_NEIGH,   // ARP, neighbour discovery, IGMP and MLD: what the link's hosts say to be found
     PUNT_ICMP,    // the rest of ICMP for our addresses
     PUNT_OTHER,   // everything else
+    PUNT_MULTICAST, // packets for groups that the kernel's multicast routing daemon is to see
     PUNT_CLASS_N
 };
 extern const char *const punt_class_name[PUNT_CLASS_N];

@@ -18,6 +18,7 @@
 #include "core/thread.h"
 
 struct vr *vr_table;
+const struct flow_hash flow_hash_default = {.mode = FLOW_HASH_L4, .label = true};
 
 int vr_table_init(void)
 {
@@ -40,6 +41,29 @@ struct vr *vr_find(const char *name)
         if (vr_table[i].used && !strcmp(vr_table[i].name, name))
             return &vr_table[i];
     return NULL;
+}
+
+const char *flow_hash_name(unsigned mode)
+{
+    static const char *const names[FLOW_HASH_MODES] = {
+        [FLOW_HASH_L3] = "l3", [FLOW_HASH_L4] = "l4", [FLOW_HASH_SYMMETRIC] = "symmetric"};
+
+    return mode < FLOW_HASH_MODES ? names[mode] : NULL;
+}
+
+void vr_set_flow_hash(struct vr *v, struct flow_hash h)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (!h.seed)
+        h.seed = v->random_seed;
+    __atomic_store(&v->flow_hash, &h, __ATOMIC_RELAXED);
+}
+
+void vr_publish(struct vr *v, uint8_t family, struct fib *f)
+{
+    for (unsigned node = 0; node < MEM_NODES_MAX; node++)
+        rcu_publish(family == IP4 ? &v->near[node].fib4 : &v->near[node].fib6, f ? fib_near(f, node) : NULL);
+    rcu_publish(family == IP4 ? &v->fib4 : &v->fib6, f);
 }
 
 struct vr *vr_new(const char *name)
@@ -65,10 +89,11 @@ struct vr *vr_new(const char *name)
     memset(v, 0, sizeof *v);
     v->id = (uint16_t)id;
     v->table = 254;
-    v->hash_seed = (uint32_t)hash_mix64(clock_now_ns() ^ ((uint64_t)getpid() << 32) ^ id);
+    v->random_seed = (uint32_t)hash_mix64(clock_now_ns() ^ ((uint64_t)getpid() << 32) ^ id);
+    vr_set_flow_hash(v, flow_hash_default);
     snprintf(v->name, sizeof v->name, "%s", name);
-    rcu_publish(&v->fib4, fib4);
-    rcu_publish(&v->fib6, fib6);
+    vr_publish(v, IP4, fib4);
+    vr_publish(v, IP6, fib6);
     v->used = true;
     return v;
 }
@@ -79,8 +104,8 @@ void vr_free(struct vr *v)
 
     thread_must_be(ROLE_CONTROL);
     v->used = false;
-    rcu_publish(&v->fib4, NULL);
-    rcu_publish(&v->fib6, NULL);
+    vr_publish(v, IP4, NULL);
+    vr_publish(v, IP6, NULL);
     rcu_synchronize(); // no burst holds a FIB of it any more
     fib_free(fib4);
     fib_free(fib6);

@@ -12,19 +12,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/mem.h"
+#include "core/rcu.h"
 #include "table/fib.h"
 #include "table/limits.h"
 
 #define VR_DEFAULT 0
 
+enum flow_hash_mode { FLOW_HASH_L3, FLOW_HASH_L4, FLOW_HASH_SYMMETRIC, FLOW_HASH_MODES };
+
+// What chooses a flow's member of a group (forwarder/flow_hash.h). One word, so that nobody sees half a change.
+struct flow_hash {
+    uint32_t seed;
+    uint8_t mode; // enum flow_hash_mode
+    bool label;   // the IPv6 flow label takes part
+    uint16_t pad;
+};
+_Static_assert(sizeof(struct flow_hash) == 8, "one word");
+
 struct vr {
-    // reader: forwarder; published with rcu_publish
-    struct fib *fib4, *fib6;
-    uint32_t hash_seed; // of the ECMP flow hash
+    // reader: forwarder; published by vr_publish
+    struct {
+        const struct fib *fib4, *fib6;
+    } near[MEM_NODES_MAX]; // as its memory node reads them
+    struct flow_hash flow_hash;
     // writer: rib_manager; what ICMP errors come from where the interface has no address (RFC 1812 4.3.2.4); 0 = none
     ip4_t addr4;
     uint8_t addr6[16];
+    // the FIBs themselves: rib_manager's, and for any other thread that is no forwarder to look up in
+    struct fib *fib4, *fib6;
     // writer's own: control
+    uint32_t random_seed; // of the flow hash while none is configured
     bool used;
     uint16_t id;
     char name[32];
@@ -41,8 +59,28 @@ static inline struct vr *vr_get(uint16_t id)
     return &vr_table[id];
 }
 
+// A forwarder's FIB of one family, by the memory node it runs on; NULL: the virtual router is being made or taken apart.
+static inline const struct fib *vr_fib(const struct vr *v, uint8_t family, unsigned node)
+{
+    return rcu_load(family == IP4 ? &v->near[node].fib4 : &v->near[node].fib6);
+}
+
+static inline struct flow_hash vr_flow_hash(const struct vr *v)
+{
+    struct flow_hash h;
+
+    __atomic_load(&v->flow_hash, &h, __ATOMIC_RELAXED);
+    return h;
+}
+
+extern const struct flow_hash flow_hash_default; // seed 0: a random one
+const char *flow_hash_name(unsigned mode);       // "l3", "l4", "symmetric"; NULL behind the last one
+void vr_set_flow_hash(struct vr *v, struct flow_hash h); // control; live: flows may change their member
+
 struct vr *vr_find(const char *name); // control; NULL when absent
 struct vr *vr_new(const char *name);  // control; with empty FIBs; NULL with errno
 void vr_free(struct vr *v);           // control; nothing refers to it any more
+// Everybody finds another FIB of the family, or none (NULL). control; rib_manager while control waits.
+void vr_publish(struct vr *v, uint8_t family, struct fib *f);
 
 #endif

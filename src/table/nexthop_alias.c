@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// nexthop_alias.c - what uRPF asks of a prefix: is it the default route, and by which interfaces does it lead?
+//
+// Prefixes share next hops, so a next hop can not say what is particular to one
+// prefix. Those few of which uRPF has to know more name an alias: it says that and
+// which next hop it stands for. The forwarding path goes through it as it does through a group.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/thread.h"
+#include "table/nexthop_group.h"
+
+static bool is_plain(uint32_t id)
+{
+    return nexthop_is_live(id) && nexthop_word_kind(nexthop_table[id].word) != NEXTHOP_ALIAS;
+}
+
+uint32_t nexthop_alias_new(uint32_t target, bool is_default, const uint16_t *other, unsigned n)
+{
+    thread_must_be(ROLE_RIB_MANAGER);
+    bug_on(!is_plain(target) || n > NEXTHOP_ALIAS_MAX);
+    uint32_t id = nexthop_id_new(NEXTHOP_ALIAS, 0);
+    if (!id)
+        return 0;
+    struct nexthop *nh = &nexthop_table[id]; // no FIB names it yet
+    nh->alias.target = target;
+    nh->alias.is_default = is_default;
+    nh->alias.n = (uint8_t)n;
+    if (n)
+        memcpy(nh->alias.other, other, n * sizeof *other);
+    return id;
+}
+
+int nexthop_alias_check(uint32_t id, char *why, unsigned n)
+{
+    const struct nexthop *nh = &nexthop_table[id];
+    bool sound = is_plain(nh->alias.target) && nh->alias.n <= NEXTHOP_ALIAS_MAX;
+
+    for (unsigned i = 0; sound && i < nh->alias.n; i++)
+        sound = is_plain(nh->alias.other[i]);
+    if (!sound)
+        snprintf(why, n, "N1: alias %u of %u names what is not live or an alias", id, nh->alias.target);
+    return sound ? 0 : -EINVAL;
+}
+
+static bool group_leads_out(const struct nexthop *nh, uint16_t iface)
+{
+    if (__atomic_load_n(&nh->group.iface[0], __ATOMIC_ACQUIRE) == NEXTHOP_IFACES_MANY) {
+        uint64_t word = __atomic_load_n(&nh->group.word, __ATOMIC_ACQUIRE);
+        for (uint32_t i = 0; i <= word >> 32; i++) {
+            uint32_t member = __atomic_load_n(&nexthop_bucket[(uint32_t)word + i], __ATOMIC_RELAXED);
+            if (member && nexthop_word_iface(nexthop_word(nexthop_get(member))) == iface)
+                return true;
+        }
+        return false;
+    }
+    bool found = false;
+    for (unsigned i = 0; i < NEXTHOP_GROUP_IFACES; i++)
+        found |= __atomic_load_n(&nh->group.iface[i], __ATOMIC_RELAXED) == iface;
+    return found;
+}
+
+bool nexthop_leads_out(uint32_t id, uint16_t iface)
+{
+    const struct nexthop *nh = nexthop_get(id);
+    uint64_t word = nexthop_word(nh);
+
+    if (nexthop_word_kind(word) == NEXTHOP_GROUP)
+        return group_leads_out(nh, iface);
+    return nexthop_word_iface(word) == iface;
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// nexthop_group_test.c - groups against a model that counts buckets: who moves, how many, and is it fair
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/rcu.h"
+#include "core/thread.h"
+#include "table/counter.h"
+#include "table/iface.h"
+#include "table/nexthop.h"
+
+enum { MEMBERS = 200, BUCKETS = 4096 }; // the largest group there is: a hash below 4096 names one bucket of any group
+
+static uint32_t member[MEMBERS];
+
+static int open_tables(void **state)
+{
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    if (counter_init() || iface_table_init() || nexthop_table_init())
+        return -1;
+    struct iface *i = iface_new("p0");
+    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
+    for (unsigned k = 0; k < MEMBERS; k++)
+        member[k] = nexthop_new(NEXTHOP_HOLD, i->id);
+    return 0;
+}
+
+static int close_tables(void **state)
+{
+    rcu_barrier();
+    nexthop_table_fini();
+    iface_table_fini();
+    counter_fini();
+    return 0;
+}
+
+// A group, and for each of 4096 hashes whose it is: smaller groups repeat, so counts are in units of 1/4096.
+struct picture {
+    uint32_t owner[BUCKETS];
+    unsigned count[MEMBERS]; // by index into member[]
+};
+
+static unsigned index_of(uint32_t id)
+{
+    for (unsigned k = 0; k < MEMBERS; k++)
+        if (member[k] == id)
+            return k;
+    fail_msg("bucket names %u, which is no member", id);
+    return 0;
+}
+
+static void look(uint32_t group, struct picture *p)
+{
+    memset(p, 0, sizeof *p);
+    for (uint32_t h = 0; h < BUCKETS; h++) {
+        p->owner[h] = nexthop_member(nexthop_get(group), h);
+        p->count[index_of(p->owner[h])]++;
+    }
+}
+
+static unsigned moved(const struct picture *before, const struct picture *after)
+{
+    unsigned n = 0;
+
+    for (uint32_t h = 0; h < BUCKETS; h++)
+        n += before->owner[h] != after->owner[h];
+    return n;
+}
+
+// No change can do with fewer moves than what those lose who have less afterwards.
+static unsigned moves_due(const struct picture *before, const struct picture *after)
+{
+    unsigned n = 0;
+
+    for (unsigned k = 0; k < MEMBERS; k++)
+        n += before->count[k] > after->count[k] ? before->count[k] - after->count[k] : 0;
+    return n;
+}
+
+struct set { // weights by index; 0 = not a member
+    uint32_t weight[MEMBERS];
+    unsigned n;
+};
+
+static void apply(uint32_t *group, const struct set *s)
+{
+    uint32_t id[MEMBERS], w[MEMBERS];
+    unsigned n = 0;
+    char why[120] = "";
+
+    for (unsigned k = 0; k < MEMBERS; k++)
+        if (s->weight[k]) {
+            id[n] = member[k];
+            w[n++] = s->weight[k];
+        }
+    if (*group)
+        assert_int_equal(nexthop_group_set(*group, id, w, n), 0);
+    else
+        *group = nexthop_group_new(id, w, n);
+    assert_int_not_equal(*group, 0);
+    if (nexthop_check(why, sizeof why))
+        fail_msg("%s", why);
+}
+
+static unsigned size_of(uint32_t group)
+{
+    return (unsigned)(nexthop_get(group)->group.word >> 32) + 1;
+}
+
+// Each within three buckets of its due, unless tiny weights, which have one bucket at least, take from the others.
+static void is_fair(uint32_t group, const struct set *s, const struct picture *p)
+{
+    unsigned unit = BUCKETS / size_of(group);
+    double sum = 0, forced = 0;
+
+    for (unsigned k = 0; k < MEMBERS; k++)
+        sum += s->weight[k];
+    for (unsigned k = 0; k < MEMBERS; k++) {
+        double due = size_of(group) * (s->weight[k] / sum);
+        forced += s->weight[k] && due < 1 ? 1 - due : 0;
+    }
+    for (unsigned k = 0; k < MEMBERS; k++) {
+        double due = size_of(group) * (s->weight[k] / sum), has = (double)p->count[k] / unit;
+        assert_true(!s->weight[k] == !p->count[k]);
+        if (s->weight[k] && (has < due - 3 - forced || has > due + 3))
+            fail_msg("member %u of weight %u has %.2f of %u buckets, due %.2f", k, s->weight[k], has, size_of(group), due);
+    }
+}
+
+static unsigned some(const struct set *s, bool in)
+{
+    unsigned k;
+
+    do
+        k = (unsigned)random() % MEMBERS;
+    while (!s->weight[k] == in);
+    return k;
+}
+
+static uint32_t some_weight(void)
+{
+    static const uint32_t w[] = {1, 1, 1, 1, 2, 3, 10, 100, 255};
+
+    return w[random() % 9];
+}
+
+// Members come, go and change their weights at random. Whatever the history:
+//   one goes    exactly its own buckets move, none of the others'
+//   one comes   every bucket that moves becomes its, and only as many as it has
+//   any change  as few buckets move as the new shares allow
+static void random_changes_move_exactly_what_they_must(void **state)
+{
+    struct picture *before = malloc(sizeof *before), *after = malloc(sizeof *after);
+    unsigned left = 0, joined = 0, most = 0;
+
+    srandom(7);
+    for (unsigned run = 0; run < 40; run++) {
+        struct set s = {0};
+        uint32_t group = 0;
+        unsigned limit = run % 4 ? 16 : 120, equal = run % 2;
+        for (; s.n < (run % 3 ? 2 : limit / 2); s.n++)
+            s.weight[some(&s, false)] = 1;
+        apply(&group, &s);
+        look(group, before);
+        for (unsigned step = 0; step < 150; step++) {
+            int what = (int)(random() % 5);
+            unsigned k = some(&s, what > 1 || s.n == limit);
+            bool joins = !s.weight[k], leaves = !joins && what < 4 && s.n > 1;
+            s.weight[k] = leaves ? 0 : equal ? 1 : some_weight();
+            s.n += (unsigned)joins - (unsigned)leaves;
+            apply(&group, &s);
+            look(group, after);
+            is_fair(group, &s, after);
+            assert_int_equal(moved(before, after), moves_due(before, after));
+            if (leaves && moved(before, after) != before->count[k])
+                fail_msg("run %u step %u: leaves n=%u size=%u moved %u had %u", run, step, s.n, size_of(group), moved(before, after), before->count[k]);
+            if (joins && equal && moved(before, after) != after->count[k])
+                fail_msg("run %u step %u: joins n=%u size=%u moved %u has %u", run, step, s.n, size_of(group), moved(before, after), after->count[k]);
+            left += leaves;
+            joined += joins;
+            most = s.n > most ? s.n : most;
+            memcpy(before, after, sizeof *before);
+        }
+        nexthop_free(group);
+        rcu_barrier();
+    }
+    assert_true(left > 1000 && joined > 1000 && most > 60);
+    free(before);
+    free(after);
+}
+
+// A group made with n members and one that grew to them one by one: the same shares within two buckets.
+static void a_group_that_grew_is_as_fair_as_a_new_one(void **state)
+{
+    struct picture *grown = malloc(sizeof *grown), *made = malloc(sizeof *made);
+    struct set s = {0};
+    uint32_t g = 0, fresh = 0;
+
+    for (unsigned k = 0; k < MEMBERS; k++) {
+        s.weight[k] = 1 + k % 3;
+        apply(&g, &s);
+    }
+    apply(&fresh, &s);
+    look(g, grown);
+    look(fresh, made);
+    for (unsigned k = 0; k < MEMBERS; k++)
+        assert_in_range(grown->count[k] + 2, made->count[k], made->count[k] + 4);
+    free(grown);
+    free(made);
+}
+
+static void an_emptied_group_fills_again(void **state)
+{
+    struct picture *p = malloc(sizeof *p);
+    struct set s = {.weight = {[3] = 1, [5] = 1}}, none = {0};
+    uint32_t g = 0;
+
+    apply(&g, &s);
+    apply(&g, &none);
+    for (uint32_t h = 0; h < BUCKETS; h++)
+        assert_int_equal(nexthop_member(nexthop_get(g), h), 0);
+    apply(&g, &s);
+    look(g, p);
+    assert_int_equal(p->count[3], BUCKETS / 2);
+    assert_int_equal(p->count[5], BUCKETS / 2);
+    free(p);
+}
+
+#define group_test(f) cmocka_unit_test_setup_teardown(f, open_tables, close_tables)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        group_test(random_changes_move_exactly_what_they_must),
+        group_test(a_group_that_grew_is_as_fair_as_a_new_one),
+        group_test(an_emptied_group_fills_again),
+    };
+    rcu_init();
+    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    rcu_fini();
+    return r;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// passage.h - what the stages did with one packet, step by step
+//
+// Written by the forwarder's record.c while the packet goes through the stages:
+// in a dry run (`explain`, control's thread) or for real (`trace`, the forwarder that
+// received it). Read by mgmt, which tells the operator. Plain memory of fixed size,
+// made by who wants to know: whoever writes it allocates nothing.
+#ifndef TABLE_PASSAGE_H
+#define TABLE_PASSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "table/counter.h"
+#include "table/fib.h"
+
+#define PASSAGE_STEPS 16
+#define PASSAGE_FRAMES 80 // one packet becomes up to 64 pieces
+#define PASSAGE_NODES 28
+
+enum passage_of { PASSAGE_PACKET, PASSAGE_ERROR /* the ICMP error about it */ };
+enum passage_kind { PASSAGE_NO_IP, PASSAGE_PLAIN, PASSAGE_ODD, PASSAGE_LOCAL }; // as ether_in parts packets
+// How a step ends: the packet goes on to the next one, or that was its end.
+enum passage_end { PASSAGE_ON, PASSAGE_TO_LOCAL /* goes on, may only be delivered here */, PASSAGE_SENT, PASSAGE_PUNTED,
+                   PASSAGE_HELD, PASSAGE_DROPPED };
+enum passage_icmp { PASSAGE_ICMP_NONE, PASSAGE_ICMP_SENT, PASSAGE_ICMP_LIMITED, PASSAGE_ICMP_FORBIDDEN };
+
+struct passage_lookup {
+    bool asked;
+    struct ip_addr dst;
+    uint32_t leaf;      // next-hop id that the FIB names
+    uint8_t leaf_kind;  // enum nexthop_kind
+    uint32_t hash, bucket, n_buckets; // of a group: which member the flow takes
+    uint32_t nexthop;   // id of the member, or the leaf
+    uint8_t kind;       // enum nexthop_kind
+    uint16_t iface, mtu; // of the way out, 0 = none
+    uint8_t n_nodes;
+    struct fib_node node[PASSAGE_NODES];
+};
+
+struct passage_step {
+    const char *stage;
+    uint8_t of;    // enum passage_of
+    uint8_t kind;  // enum passage_kind: ether_in
+    uint8_t end;   // enum passage_end
+    uint8_t family; // 0 = no IP packet
+    uint16_t drop; // enum drop_reason
+    uint16_t punt_class;
+    uint16_t iface, vr; // came in by
+    uint16_t len, ttl;  // of the IP packet, as received
+    uint8_t icmp, icmp_type, icmp_code; // enum passage_icmp: an error to the sender was asked for
+    uint32_t icmp_word;                 // second word of its header, host order: MTU, pointer
+    uint16_t frame, n_frames;           // that left in this step: frame[frame .. frame + n_frames)
+    struct passage_lookup lookup;
+};
+
+struct passage_frame {
+    uint16_t port, iface; // leaves by; punted: came in by
+    uint32_t len;         // bytes of the frame
+    uint32_t kept, at;    // of them at bytes[at]
+};
+
+struct passage {
+    uint16_t port; // came in by
+    bool polled;   // a forwarder polls the port
+    uint16_t n_steps, n_frames;
+    struct passage_step step[PASSAGE_STEPS];
+    struct passage_frame in, frame[PASSAGE_FRAMES];
+    uint64_t tsc;            // trace: when
+    uint32_t snap;           // at most so many bytes of a frame are kept
+    uint32_t room, used;     // of bytes[]
+    uint8_t bytes[];
+};
+
+// An empty one, with `room` bytes behind it for frames.
+static inline void passage_init(struct passage *p, uint32_t room, uint32_t snap)
+{
+    p->n_steps = p->n_frames = 0;
+    p->used = 0;
+    p->room = room;
+    p->snap = snap;
+}
+
+// The step that was the packet's end; NULL: none is recorded.
+static inline const struct passage_step *passage_last(const struct passage *p, enum passage_of of)
+{
+    for (unsigned i = p->n_steps; i--;)
+        if (p->step[i].of == of)
+            return &p->step[i];
+    return NULL;
+}
+
+// Runs a frame that would come by `port` through the stages without effect, and writes it down: 0 or -errno. The forwarder has
+// it, main passes it to who asks. Control, an online RCU reader.
+typedef int passage_explain(uint16_t port, const void *frame, uint32_t n, struct passage *p);
+
+#endif
