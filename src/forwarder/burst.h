@@ -8,7 +8,7 @@
 // without exceptions is never moved.
 //
 //     set by      field
-//     ether_in    pkt ip iface, vr, mixed, chained, l2, size, len; of plain packets also what ip4/6_in sets
+//     ether_in    pkt ip iface, vr, mixed, features, chained, l2, size, len; of plain packets also what ip4/6_in sets
 //     ip4/6_in    len (as the header says) dst hop
 //     fwd         nh word hop_out size same
 //
@@ -43,6 +43,7 @@ struct burst {
     bool chained;   // some packet may have more than one segment
     bool same;      // each frame leaves with the length, and where, it came: the mbufs stay as they are
     uint8_t l2;     // bytes in front of the IP header of each frame, 0 = not the same for all
+    uint16_t features; // enum iface_feature, of all interfaces they came in by
     uint16_t vr;    // the one virtual router unless mixed
     struct rte_mbuf *pkt[BURST_ROOM];
     uint8_t *ip[BURST_ROOM];     // IP header, in the first segment
@@ -66,6 +67,7 @@ static inline void burst_reset(struct burst *b)
     b->mixed = false;
     b->chained = false;
     b->l2 = 0;
+    b->features = 0;
 }
 
 // Where `hop` lies in an IP header.
@@ -74,12 +76,13 @@ static inline unsigned burst_hop_at(const struct burst *b)
     return b->family == IP4 ? 8 : 4;
 }
 
-// The burst has another packet, of virtual router `vr`, at place i.
-static inline void burst_joins(struct burst *b, unsigned i, uint16_t vr)
+// The burst has another packet, of that interface, at place i.
+static inline void burst_joins(struct burst *b, unsigned i, const struct iface *iface)
 {
     if (i == 0)
-        b->vr = vr;
-    b->mixed |= vr != b->vr;
+        b->vr = iface->vr;
+    b->mixed |= iface->vr != b->vr;
+    b->features |= iface->features;
 }
 
 // Appends a packet; its place. The caller knows that there is room.
@@ -87,7 +90,7 @@ static inline unsigned burst_add(struct burst *b, struct rte_mbuf *m, uint8_t *i
 {
     unsigned i = b->n++;
 
-    burst_joins(b, i, iface_get(iface)->vr);
+    burst_joins(b, i, iface_get(iface));
     b->chained |= m->nb_segs > 1;
     b->pkt[i] = m;
     b->ip[i] = ip;

@@ -7,14 +7,14 @@
 //          local4, local6  IP packets in broadcast and multicast frames: they may be delivered here, but a router
 //                          must not forward them (RFC 1812 5.3.4)
 //   exits  ARP, LLDP, LACP, IS-IS ... -> punt; ETHER_TRUNCATED, ETHER_NOT_OURS, ETHER_TYPE_UNKNOWN,
-//          VLAN_UNKNOWN, IFACE_DOWN
+//          VLAN_UNKNOWN, VLAN_INNER_UNKNOWN, VLAN_TPID, VLAN_RESERVED, IFACE_DOWN; IP4_TRUNCATED, IP6_TRUNCATED: less than a header
 //
 // A plain packet is in a frame for the MAC of its interface, has a complete and
 // right header - IPv4 without options - and addresses that may be forwarded: the five checks of RFC 1812 5.2.2
 // and the martians of 5.3.7; for IPv6, RFC 8200 3 and RFC 4291 2.5-2.7.
 //
 // Frames are taken in rounds. A round supposes that all frames are of the kind of
-// the first - IPv4 or IPv6; untagged, tagged, or with the tag taken off by the port -
+// the first - IPv4 or IPv6; untagged, with one tag or two, the outermost in the frame or taken off by the port -
 // loads what the check needs from where that kind has it, and checks all at once (lanes.h). What fits joins in4 or in6, the
 // rest goes into the next round. Traffic of one kind takes one round, and each further kind one
 // more; what no round has taken is looked at frame by frame. Frames of one kind keep their order, so
@@ -29,11 +29,12 @@
 #include "forwarder/forwarder_priv.h"
 #include "forwarder/lanes_priv.h"
 #include "forwarder/packet.h"
+#include "forwarder/tags.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
-#define HEADERS_MAX 128u // VLAN tag, IPv4 with options or IPv6 with some extensions, and ports
+#define HEADERS_MAX 128u // VLAN tags, IPv4 with options or IPv6 with some extensions, and ports
 #define ROUNDS_MAX 4
 
 _Static_assert(HEADERS_MAX == LANES_WHOLE, "what plain packets have in their first segment");
@@ -64,16 +65,16 @@ static void ether_control(struct forwarder *f, struct rte_mbuf *m, uint16_t ifac
         packet_drop(f, m, iface, DROP_ETHER_TYPE_UNKNOWN);
 }
 
-// The interface of a frame with VLAN id `vlan`, 0 = untagged; 0 = none has it.
-static inline uint16_t iface_of(const struct port *port, uint16_t vlan)
-{
-    return vlan ? port->vlan_iface[vlan] : port->untagged;
-}
-
-// Appends to the burst that fits, to be looked at there; frames to group addresses may only be delivered here.
+// Appends what has a header at all to the burst that fits, to be looked at there; frames to group addresses may only be
+// delivered here.
 static void ether_ip(struct forwarder *f, struct rte_mbuf *m, uint8_t *ip, uint16_t iface, bool is4, bool group)
 {
     struct burst *b = is4 ? group ? &f->local4 : &f->odd4 : group ? &f->local6 : &f->odd6;
+
+    if (packet_readable(m, ip) < (is4 ? IP4_HDR : IP6_HDR)) {
+        packet_drop(f, m, iface, is4 ? DROP_IP4_TRUNCATED : DROP_IP6_TRUNCATED);
+        return;
+    }
     unsigned i = burst_add(b, m, ip, iface);
 
     b->len[i] = (uint16_t)(m->pkt_len - packet_l2_len(m, ip));
@@ -87,24 +88,17 @@ static void ether_one(struct forwarder *f, const struct port *port, struct rte_m
         packet_drop(f, m, 0, DROP_ETHER_TRUNCATED);
         return;
     }
-    uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *), *type_at = frame + 12;
-    uint16_t vlan = m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED ? m->vlan_tci & 0xfff : 0;
-    if (m->data_len < ETHER_HDR) {
+    uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *), *type_at;
+    struct tags tags;
+    if (m->data_len < ETHER_HDR || !(type_at = (uint8_t *)tags_read(m, true, &tags))) {
         packet_drop(f, m, port->untagged, DROP_ETHER_TRUNCATED);
         return;
     }
-    if (load16(type_at) == ETHER_TYPE_VLAN && !vlan) {
-        if (m->data_len < ETHER_HDR + VLAN_HDR) {
-            packet_drop(f, m, port->untagged, DROP_ETHER_TRUNCATED);
-            return;
-        }
-        vlan = load16_host(type_at + 2) & 0xfff;
-        type_at += VLAN_HDR;
-    }
-    uint16_t type = load16(type_at), id = iface_of(port, vlan);
+    uint16_t type = load16(type_at), id = 0;
+    enum drop_reason none = is_tag(type) ? DROP_VLAN_INNER_UNKNOWN : tags_iface(port, &tags, &id);
     const struct iface *iface = iface_get(id);
-    if (id == 0 || type == ETHER_TYPE_VLAN || type == RTE_BE16(0x88a8)) {
-        packet_drop(f, m, port->untagged, vlan || id ? DROP_VLAN_UNKNOWN : DROP_IFACE_DOWN);
+    if (none) {
+        packet_drop(f, m, port->untagged, none);
         return;
     }
     f->counter->iface[id].rx_packets++;
@@ -127,14 +121,15 @@ struct kind {
 
 static struct kind kind_of(const struct rte_mbuf *m, const uint8_t *frame)
 {
-    bool tagged = load16(frame + 12) == ETHER_TYPE_VLAN;
-    uint16_t type = load16(frame + (tagged ? 16 : 12));
+    bool stripped = m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED;
+    enum tag tag = stripped ? STRIPPED : UNTAGGED;
 
-    return (struct kind){.family = type == ETHER_TYPE_IP6 ? IP6 : IP4,
-                         .tag = tagged ? TAGGED : m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED ? STRIPPED : UNTAGGED};
+    if (unlikely(is_tag(load16(frame + 12))))
+        tag = stripped ? DOUBLE_STRIPPED : load16(frame + 16) == ETHER_TYPE_VLAN ? DOUBLE : TAGGED;
+    return (struct kind){.family = load16(frame + lanes_l2(tag) - 2) == ETHER_TYPE_IP6 ? IP6 : IP4, .tag = tag};
 }
 
-// Counts the packets from `at` on as received by their interfaces, and notes their virtual routers. Their bytes.
+// Counts the packets from `at` on as received by their interfaces, and notes their virtual routers and features. Their bytes.
 static uint64_t count_plain(struct forwarder *f, const struct port *port, struct burst *b, unsigned at, enum tag tag)
 {
     struct counter_iface *const counter = f->counter->iface;
@@ -145,7 +140,7 @@ static uint64_t count_plain(struct forwarder *f, const struct port *port, struct
             bytes += b->size[i];
         counter[port->untagged].rx_packets += b->n - at;
         counter[port->untagged].rx_bytes += bytes;
-        burst_joins(b, at, iface_get(port->untagged)->vr);
+        burst_joins(b, at, iface_get(port->untagged));
         return bytes;
     }
     for (unsigned i = at; i < b->n; i++) {
@@ -153,7 +148,7 @@ static uint64_t count_plain(struct forwarder *f, const struct port *port, struct
         c->rx_packets++;
         c->rx_bytes += b->size[i];
         bytes += b->size[i];
-        burst_joins(b, i, iface_get(b->iface[i])->vr);
+        burst_joins(b, i, iface_get(b->iface[i]));
     }
     return bytes;
 }

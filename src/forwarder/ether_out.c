@@ -10,7 +10,7 @@
 // with the packet before.
 //
 // A core commits about one store a cycle, so stores are what counts here. When
-// all frames leave as long as they came, untagged or with one tag as they came (b->same), the mbufs are not written at
+// all frames leave as long as they came, with as many tags as they came with (b->same), the mbufs are not written at
 // all; and untagged ones leave their interface's counters to the port's word until tx_flush.
 #include "forwarder/forwarder_priv.h"
 #include "forwarder/packet.h"
@@ -61,8 +61,8 @@ INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsi
         uint8_t *ip = b->ip[i], *frame = ip - head;
 
         store64(frame, load64(end - head));
-        if (l2 != ETHER_HDR)
-            store64(ip - 12, load64(end - 12));
+        if (l2 != ETHER_HDR) // of an untagged frame that others may be among: two bytes of the headroom too
+            store64(ip - 16, load64(end - 16));
         store64(ip - 8, load64(end - 8) | type_at_end); // the adjacency has zeros there
         store32(ip + hop_at, b->hop_out[i]);
         uint64_t at = tx_word[port];
@@ -90,6 +90,8 @@ INLINE void out_family(struct forwarder *f, const struct burst *b, uint8_t famil
         out(f, b, family, ETHER_HDR);
     else if (b->same && b->l2 == ETHER_HDR + VLAN_HDR)
         out(f, b, family, ETHER_HDR + VLAN_HDR);
+    else if (b->same && b->l2 == ETHER_HDR + 2 * VLAN_HDR)
+        out(f, b, family, ETHER_HDR + 2 * VLAN_HDR);
     else
         out(f, b, family, 0);
 }

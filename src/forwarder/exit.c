@@ -2,7 +2,7 @@
 // exit.c - packets whose next hop can not simply take them
 //
 // One packet at a time, after the common ones have been sorted out. In order:
-// ours -> punt; blackhole -> silence; TTL used up -> ICMP time exceeded; not
+// ours -> punt; a subnet's broadcast address -> punt, out as broadcast, or silence; blackhole -> silence; TTL used up -> ICMP time exceeded; not
 // resolved -> hold; larger than the MTU -> fragments, or ICMP too big; anything
 // else -> ICMP unreachable with the code of `refusal`. What is dropped keeps its
 // own reason, whether or not the ICMP error could be sent.
@@ -28,16 +28,24 @@ static const struct refusal {
     [NEXTHOP_FAILED] = {1 /* host */, 3 /* address */, DROP_NEIGH_FAILED, DROP_NEIGH_FAILED},
 };
 
+static void drop(struct forwarder *f, struct burst *b, unsigned i, enum drop_reason reason)
+{
+    if (packet_l2_len(b->pkt[i], b->ip[i]))
+        packet_drop(f, b->pkt[i], b->iface[i], reason);
+    else // held, made by us, or ready to be cut
+        packet_drop_bare(f, b->pkt[i], b->iface[i], reason);
+}
+
 static void refuse(struct forwarder *f, struct burst *b, unsigned i, enum nexthop_kind kind)
 {
     const struct refusal *r = &refusal[kind];
 
     if (b->family == IP4) {
         icmp4_error(f, b, i, ICMP4_UNREACHABLE, r->code4, 0);
-        packet_drop(f, b->pkt[i], b->iface[i], r->reason4);
+        drop(f, b, i, r->reason4);
     } else {
         icmp6_error(f, b, i, ICMP6_UNREACHABLE, r->code6, 0);
-        packet_drop(f, b->pkt[i], b->iface[i], r->reason6);
+        drop(f, b, i, r->reason6);
     }
 }
 
@@ -45,10 +53,10 @@ static void expire(struct forwarder *f, struct burst *b, unsigned i)
 {
     if (b->family == IP4) {
         icmp4_error(f, b, i, ICMP4_TIME_EXCEEDED, 0, 0);
-        packet_drop(f, b->pkt[i], b->iface[i], DROP_IP4_TTL);
+        drop(f, b, i, DROP_IP4_TTL);
     } else {
         icmp6_error(f, b, i, ICMP6_TIME_EXCEEDED, 0, 0);
-        packet_drop(f, b->pkt[i], b->iface[i], DROP_IP6_HOP_LIMIT);
+        drop(f, b, i, DROP_IP6_HOP_LIMIT);
     }
 }
 
@@ -58,17 +66,16 @@ static void too_big(struct forwarder *f, struct burst *b, unsigned i)
 
     if (b->family == IP6) { // routers do not fragment (RFC 8200 5)
         icmp6_error(f, b, i, ICMP6_TOO_BIG, 0, mtu);
-        packet_drop(f, b->pkt[i], b->iface[i], DROP_IP6_TOO_BIG);
+        drop(f, b, i, DROP_IP6_TOO_BIG);
     } else if (load16(b->ip[i] + 6) & RTE_BE16(0x4000)) { // DF; the MTU in the error is RFC 1191's
         icmp4_error(f, b, i, ICMP4_UNREACHABLE, ICMP4_CODE_FRAG_NEEDED, mtu);
-        packet_drop(f, b->pkt[i], b->iface[i], DROP_IP4_TOO_BIG);
+        drop(f, b, i, DROP_IP4_TOO_BIG);
     } else if (!fragment4(f, b, i)) {
-        packet_drop(f, b->pkt[i], b->iface[i], DROP_IP4_TOO_BIG);
+        drop(f, b, i, DROP_IP4_TOO_BIG);
     }
 }
 
-// A packet that starts at its IP header gets the Ethernet header it would have come with.
-static void ether_restore(struct rte_mbuf *m, uint16_t iface, uint8_t family)
+void ether_restore(struct rte_mbuf *m, uint16_t iface, uint8_t family)
 {
     // its old header lay there
     uint8_t *frame = (uint8_t *)rte_pktmbuf_prepend(m, ETHER_HDR);
@@ -83,7 +90,7 @@ static void deliver(struct forwarder *f, struct burst *b, unsigned i)
     struct rte_mbuf *m = b->pkt[i];
 
     if (b->kind == BURST_ORIGIN) { // our error goes to ourselves: its cause had our own address as its source
-        packet_drop(f, m, b->iface[i], b->family == IP4 ? DROP_IP4_MARTIAN_SRC : DROP_IP6_MARTIAN_SRC);
+        drop(f, b, i, b->family == IP4 ? DROP_IP4_MARTIAN_SRC : DROP_IP6_MARTIAN_SRC);
         return;
     }
     if (b->kind == BURST_RESUMED) // the address became ours while the packet was held
@@ -97,14 +104,21 @@ static void deliver(struct forwarder *f, struct burst *b, unsigned i)
 void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)
 {
     enum nexthop_kind kind = nexthop_word_kind(b->word[i]);
+    enum drop_reason why;
     bool expired = b->kind != BURST_RESUMED && ttl_of(b->ip[i], b->family) <= 1;
 
     switch (kind) {
     case NEXTHOP_LOCAL:
         deliver(f, b, i);
         break;
+    case NEXTHOP_BROADCAST: // from the subnet itself it is for us
+        if (nexthop_word_iface(b->word[i]) == b->iface[i])
+            deliver(f, b, i);
+        else if ((why = broadcast(f, b, i, expired)) != DROP_NONE)
+            drop(f, b, i, why);
+        break;
     case NEXTHOP_BLACKHOLE:
-        packet_drop(f, b->pkt[i], b->iface[i], DROP_BLACKHOLE);
+        drop(f, b, i, DROP_BLACKHOLE);
         break;
     case NEXTHOP_HOLD:
     case NEXTHOP_GLEAN:

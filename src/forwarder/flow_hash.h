@@ -2,15 +2,22 @@
 // flow_hash.h - which member of a next-hop group a packet takes
 //
 // All packets of a flow give the same value, so they take the same way and stay
-// in order. Fragments carry no ports but for the first one, so every fragment,
-// the first included, is hashed on addresses and protocol alone. IPv6 adds the
-// flow label (RFC 6438). The seed differs between virtual routers and machines:
+// in order. What makes a flow is the virtual router's choice (struct flow_hash):
+//
+//     l4         addresses, protocol and ports; of IPv6 the flow label too (RFC 6438)
+//     l3         addresses; of IPv6 the flow label too
+//     symmetric  as l4, but alike for both directions; the flow label is each direction's own and left out
+//
+// Fragments carry no ports but for the first one, so every fragment, the first
+// included, is hashed on addresses and protocol alone (all fragments of an IPv6 packet carry its
+// label). The seed differs between virtual routers and machines:
 // routers in a row do not all split alike. RFC 2992 for why by hash.
 #ifndef FORWARDER_FLOW_HASH_H
 #define FORWARDER_FLOW_HASH_H
 
 #include "base/hash.h"
 #include "forwarder/packet.h"
+#include "table/vr.h"
 
 // Protocols whose header begins with two 16-bit ports.
 static inline bool proto_has_ports(uint8_t proto)
@@ -18,31 +25,61 @@ static inline bool proto_has_ports(uint8_t proto)
     return proto == PROTO_TCP || proto == PROTO_UDP || proto == PROTO_SCTP || proto == PROTO_UDPLITE;
 }
 
-// `readable`: bytes from ip to the end of the first segment; `len`: of the packet.
-static inline uint32_t flow_hash4(const uint8_t *ip, uint32_t readable, uint32_t len, uint32_t seed)
+// The same for both directions: the smaller half first.
+static inline uint32_t ports_sorted(uint32_t ports)
 {
-    uint32_t hlen = (ip[0] & 15) * 4u, ports = 0;
-    bool fragment = load16(ip + 6) & RTE_BE16(0x3fff); // more fragments, or an offset
+    uint16_t a = (uint16_t)ports, b = (uint16_t)(ports >> 16);
 
-    if (!fragment && proto_has_ports(ip[9]) && hlen + 4 <= RTE_MIN(readable, len))
-        ports = load32(ip + hlen);
-    uint64_t h = hash_mix64(load64(ip + 12) ^ seed);
-    return (uint32_t)(hash_mix64(h ^ ((uint64_t)ip[9] << 32 | ports)) >> 32);
+    return a < b ? ports : (uint32_t)a << 16 | b;
 }
 
-static inline uint32_t flow_hash6(const uint8_t *ip, uint32_t readable, uint32_t len, uint32_t seed)
+// `readable`: bytes from ip to the end of the first segment; `len`: of the packet.
+static inline uint32_t flow_hash4(const uint8_t *ip, uint32_t readable, uint32_t len, struct flow_hash how)
 {
-    uint32_t label = load32(ip) & RTE_BE32(0x000fffff), ports = 0;
+    uint32_t hlen = (ip[0] & 15) * 4u, src = load32(ip + 12), dst = load32(ip + 16), ports = 0;
+    bool fragment = load16(ip + 6) & RTE_BE16(0x3fff); // more fragments, or an offset
+    uint64_t rest = 0;
+
+    if (how.mode != FLOW_HASH_L3) {
+        if (!fragment && proto_has_ports(ip[9]) && hlen + 4 <= RTE_MIN(readable, len))
+            ports = load32(ip + hlen);
+        if (how.mode == FLOW_HASH_SYMMETRIC) {
+            ports = ports_sorted(ports);
+            if (src > dst)
+                RTE_SWAP(src, dst);
+        }
+        rest = (uint64_t)ip[9] << 32 | ports;
+    }
+    uint64_t h = hash_mix64(((uint64_t)dst << 32 | src) ^ how.seed);
+    return (uint32_t)(hash_mix64(h ^ rest) >> 32);
+}
+
+static inline uint32_t flow_hash6(const uint8_t *ip, uint32_t readable, uint32_t len, struct flow_hash how)
+{
+    uint64_t a[2] = {load64(ip + 8), load64(ip + 16)}, b[2] = {load64(ip + 24), load64(ip + 32)}, rest = 0;
+    uint32_t ports = 0;
     uint8_t proto = ip[6];
 
-    if (proto_has_ports(proto) && IP6_HDR + 4 <= RTE_MIN(readable, len))
-        ports = load32(ip + IP6_HDR);
-    // Next header differs between fragments and the rest of a flow anyway (44), never between fragments of one packet.
-    uint64_t h = hash_mix64(load64(ip + 8) ^ seed);
-    h = hash_mix64(h ^ load64(ip + 16));
-    h = hash_mix64(h ^ load64(ip + 24));
-    h = hash_mix64(h ^ load64(ip + 32));
-    return (uint32_t)(hash_mix64(h ^ ((uint64_t)proto << 56) ^ ((uint64_t)label << 20) ^ ports) >> 32);
+    if (how.mode != FLOW_HASH_L3) {
+        // Next header differs between fragments and the rest of a flow anyway (44), never between fragments of one packet.
+        if (proto_has_ports(proto) && IP6_HDR + 4 <= RTE_MIN(readable, len))
+            ports = load32(ip + IP6_HDR);
+        if (how.mode == FLOW_HASH_SYMMETRIC) {
+            ports = ports_sorted(ports);
+            if (a[0] > b[0] || (a[0] == b[0] && a[1] > b[1])) {
+                RTE_SWAP(a[0], b[0]);
+                RTE_SWAP(a[1], b[1]);
+            }
+        }
+        rest = (uint64_t)proto << 56 ^ ports;
+    }
+    if (how.label && how.mode != FLOW_HASH_SYMMETRIC)
+        rest ^= (uint64_t)(load32(ip) & RTE_BE32(0x000fffff)) << 20;
+    uint64_t h = hash_mix64(a[0] ^ how.seed);
+    h = hash_mix64(h ^ a[1]);
+    h = hash_mix64(h ^ b[0]);
+    h = hash_mix64(h ^ b[1]);
+    return (uint32_t)(hash_mix64(h ^ rest) >> 32);
 }
 
 #endif

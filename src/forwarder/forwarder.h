@@ -11,6 +11,10 @@
 #ifndef FORWARDER_FORWARDER_H
 #define FORWARDER_FORWARDER_H
 
+#include <stdint.h>
+
+#include "table/passage.h"
+
 struct forwarder;
 
 // Body of forwarder thread `(uintptr_t)arg`: polls until forwarder_slot[i].stop; sleeps as plan_idle_mode allows.
@@ -24,5 +28,12 @@ void forwarder_free(struct forwarder *f);
 // One poll of every receive queue of the plan and of the inject ring: the number of packets taken.
 // Everything taken is sent, dropped, or in a ring when it returns.
 unsigned forwarder_poll(struct forwarder *f);
+
+// --- explain.c: what would happen to a packet (table/passage.h) ---
+
+#define EXPLAIN_FRAME_MAX 16384u
+// -EINVAL: no frame, or a larger one; -ENOBUFS: no buffers now. `p`: as of passage_init().
+int forwarder_explain(uint16_t port, const void *frame, uint32_t n, struct passage *p);
+void forwarder_explain_fini(void); // control
 
 #endif

@@ -13,7 +13,7 @@
 #include "forwarder/ttl.h"
 #include "forwarder/forbidden.h"
 
-static int cut(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t mtu)
+int fragment4_cut(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t mtu)
 {
     uint16_t room = (uint16_t)(rte_pktmbuf_data_room_size(exchange_pool) - RTE_PKTMBUF_HEADROOM);
 
@@ -35,7 +35,7 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
         ttl_lower(b->ip[i], IP4);
     rte_pktmbuf_adj(m, (uint16_t)packet_l2_len(m, b->ip[i]));
     packet_trim(m, b->len[i]);
-    int n = cut(m, piece, mtu);
+    int n = fragment4_cut(m, piece, mtu);
     if (n <= 0)
         return false;
     burst_reset(out);
@@ -51,9 +51,7 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
     }
     (void)f->lanes->take(out, false); // they fit: sets what ether_out needs
     f->counter->inject += (unsigned)n - 1;
-    if (f->dead.n == COLLECT_MAX)
-        dead_flush(f);
-    f->dead.pkt[f->dead.n++] = m;
+    packet_end(f, m, 0);
     ether_out(f, out);
     return true;
 }

@@ -32,22 +32,22 @@
 #define FWD_INLINE static inline __attribute__((always_inline))
 
 // A virtual router that is being made or taken apart has no fib: it routes nothing.
-FWD_INLINE const struct fib *fwd_fib(uint16_t vr, uint8_t family)
+FWD_INLINE const struct fib *fwd_fib(const struct forwarder *f, uint16_t vr, uint8_t family)
 {
-    return rcu_load(family == IP4 ? &vr_get(vr)->fib4 : &vr_get(vr)->fib6);
+    return vr_fib(vr_get(vr), family, f->node);
 }
 
-FWD_INLINE void fwd_lookup(struct burst *b, uint8_t family)
+FWD_INLINE void fwd_lookup(const struct forwarder *f, struct burst *b, uint8_t family)
 {
     const struct fib *fib[BURST_MAX];
 
     if (unlikely(b->mixed)) {
         for (unsigned i = 0; i < b->n; i++)
-            fib[i] = fwd_fib(iface_get(b->iface[i])->vr, family);
+            fib[i] = fwd_fib(f, iface_get(b->iface[i])->vr, family);
         family == IP4 ? fib_find4_each(fib, b->dst4, b->nh, b->n) : fib_find6_each(fib, b->dst6, b->nh, b->n);
         return;
     }
-    fib[0] = fwd_fib(b->vr, family);
+    fib[0] = fwd_fib(f, b->vr, family);
     if (unlikely(!fib[0]))
         memset(b->nh, 0, b->n * sizeof *b->nh);
     else if (family == IP4)
@@ -56,27 +56,40 @@ FWD_INLINE void fwd_lookup(struct burst *b, uint8_t family)
         fib_find6_bulk(fib[0], b->dst6, b->nh, b->n);
 }
 
-// Replaces packet i's group by the member of its flow. An empty group stays: fwd_exit tells it from "no route" by its kind.
-FWD_INLINE void fwd_choose(struct burst *b, unsigned i, uint8_t family)
+// What packet i's flow is told by.
+FWD_INLINE uint32_t fwd_hash(const struct burst *b, unsigned i, uint8_t family)
 {
-    uint32_t seed = vr_get(burst_vr(b, i))->hash_seed, readable = packet_readable(b->pkt[i], b->ip[i]);
-    uint32_t hash = family == IP4 ? flow_hash4(b->ip[i], readable, b->len[i], seed)
-                                  : flow_hash6(b->ip[i], readable, b->len[i], seed);
-    uint32_t member = nexthop_member(nexthop_get(b->nh[i]), hash);
+    struct flow_hash how = vr_flow_hash(vr_get(burst_vr(b, i)));
+    uint32_t readable = packet_readable(b->pkt[i], b->ip[i]);
+
+    return family == IP4 ? flow_hash4(b->ip[i], readable, b->len[i], how) : flow_hash6(b->ip[i], readable, b->len[i], how);
+}
+
+// Replaces packet i's group by the member of its flow. An empty group stays: fwd_exit tells it from "no route" by its kind.
+FWD_INLINE void fwd_choose(struct forwarder *f, struct burst *b, unsigned i, uint8_t family)
+{
+    uint32_t member = nexthop_member(nexthop_get(b->nh[i]), fwd_hash(b, i, family));
 
     rte_prefetch0(nexthop_get(member));
     b->nh[i] = member ? member : b->nh[i];
+    f->chosen[member]++;
 }
 
-// Those whose next hop is a group get their member. True when there were any.
-FWD_INLINE bool fwd_regroup(struct burst *b, uint64_t out, uint8_t family)
+// Those whose next hop is a group get their member, those of an alias what it stands for. True when there were any.
+FWD_INLINE bool fwd_regroup(struct forwarder *f, struct burst *b, uint64_t out, uint8_t family)
 {
     bool any = false;
 
     for (; out; out &= out - 1) {
         unsigned i = (unsigned)__builtin_ctzll(out);
-        if (nexthop_word_kind(b->word[i]) == NEXTHOP_GROUP) {
-            fwd_choose(b, i, family);
+        enum nexthop_kind kind = nexthop_word_kind(b->word[i]);
+        if (kind == NEXTHOP_ALIAS) {
+            b->nh[i] = nexthop_get(b->nh[i])->alias.target;
+            kind = nexthop_word_kind(nexthop_word(nexthop_get(b->nh[i])));
+            any = true;
+        }
+        if (kind == NEXTHOP_GROUP) {
+            fwd_choose(f, b, i, family);
             any = true;
         }
     }
@@ -91,7 +104,7 @@ FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family,
 
     if (likely(!out))
         return;
-    if (fwd_regroup(b, out, family))
+    if (fwd_regroup(f, b, out, family))
         out = f->lanes->take(b, lower);
     for (uint64_t left = out; left; left &= left - 1)
         fwd_exit(f, b, (unsigned)__builtin_ctzll(left));
@@ -102,12 +115,16 @@ FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family,
 // Deliver what is addressed to us, drop the rest.
 FWD_INLINE void fwd_local(struct forwarder *f, struct burst *b, uint8_t family)
 {
-    fwd_lookup(b, family);
+    fwd_lookup(f, b, family);
     for (unsigned i = 0; i < b->n; i++) {
         uint64_t word = nexthop_word(nexthop_get(b->nh[i]));
-        if (nexthop_word_kind(word) != NEXTHOP_LOCAL)
+        bool ours = nexthop_word_kind(word) == NEXTHOP_LOCAL ||
+                    (nexthop_word_kind(word) == NEXTHOP_BROADCAST && nexthop_word_iface(word) == b->iface[i]);
+        if (!ours) {
+            if (b->why[i] == DROP_IP6_LINK_LOCAL)
+                icmp6_beyond_scope(f, b, i);
             packet_drop(f, b->pkt[i], b->iface[i], b->why[i]);
-        else if (family == IP4)
+        } else if (family == IP4)
             punt_ip4(f, b->pkt[i], b->ip[i], b->iface[i]);
         else
             punt_ip6(f, b->pkt[i], b->ip[i], b->iface[i]);

@@ -37,6 +37,7 @@ void hold_flush(struct forwarder *f)
     unsigned sent = rte_ring_enqueue_burst(exchange_hold, (void **)c->pkt, c->n, NULL);
 
     for (unsigned i = sent; i < c->n; i++)
-        packet_drop(f, c->pkt[i], packet_meta(c->pkt[i])->iface, DROP_HOLD_RING_FULL);
+        packet_drop_bare(f, c->pkt[i], packet_meta(c->pkt[i])->iface, DROP_HOLD_RING_FULL);
+    f->holds |= sent > 0;
     c->n = 0;
 }

@@ -32,13 +32,20 @@
 #define ERROR_TOS 0xc0 // precedence 6 (RFC 1812 4.3.2.5), that is CS6 (RFC 2474)
 #define EXTENSIONS_MAX 8u // extension headers looked through
 
-enum { ICMP6_TOO_BIG_TYPE = 2, ICMP6_REDIRECT = 137 };
+enum { ICMP4_REDIRECT = 5, ICMP6_TOO_BIG_TYPE = 2, ICMP6_REDIRECT = 137 };
+
+bool icmp_has_token(const struct forwarder *f, uint16_t iface, bool redirect)
+{
+    if (redirect)
+        return icmp_may_redirect(iface, f->now, f->dry);
+    return f->dry ? icmp_could_send(iface, f->now) : icmp_may_send(iface, f->now);
+}
 
 // Whether an error is sent about a packet that came in by `iface`; `allowed`: by the rules.
-static bool may_send(struct forwarder *f, const struct burst *origin, uint16_t iface, bool allowed)
+static bool may_send(struct forwarder *f, const struct burst *origin, uint16_t iface, bool allowed, bool redirect)
 {
     struct counter_icmp *c = &f->counter->icmp;
-    bool rate = allowed && origin->n < BURST_MAX && icmp_may_send(iface, f->now);
+    bool rate = allowed && origin->n < BURST_MAX && icmp_has_token(f, iface, redirect);
 
     c->forbidden += !allowed;
     c->limited += allowed & !rate;
@@ -83,8 +90,8 @@ static bool may_answer4(const uint8_t *ip, uint32_t readable)
     return ip[12] != 0 && ip[12] != 127 && ip[12] < 224 && ip[16] < 224;
 }
 
-// Looks for ICMPv6 behind the extension headers. True when the packet is, or may be, an ICMPv6 error.
-static bool may_be_error6(const uint8_t *ip, uint32_t readable)
+// Looks for ICMPv6 behind the extension headers.
+bool icmp6_may_be_error(const uint8_t *ip, uint32_t readable)
 {
     uint8_t proto = ip[6];
     uint32_t at = IP6_HDR;
@@ -115,11 +122,10 @@ static bool may_answer6(const uint8_t *ip, uint32_t readable, uint8_t type)
         return false;
     if (ip[24] == 0xff && type != ICMP6_TOO_BIG_TYPE)
         return false;
-    return !may_be_error6(ip, readable);
+    return !icmp6_may_be_error(ip, readable);
 }
 
-// A buffer with `head` bytes of room for headers and up to `quote` bytes of packet i behind; NULL when there is none.
-static struct rte_mbuf *quote_packet(struct burst *b, unsigned i, uint32_t head, uint32_t quote)
+struct rte_mbuf *icmp_quote(struct burst *b, unsigned i, uint32_t head, uint32_t quote)
 {
     struct rte_mbuf *m = rte_pktmbuf_alloc(exchange_pool), *about = b->pkt[i];
 
@@ -155,9 +161,9 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
     ip4_t from = source4(b->iface[i]);
     bool allowed = b->kind != BURST_ORIGIN && from && may_answer4(about, packet_readable(b->pkt[i], about));
 
-    if (!may_send(f, &f->origin4, b->iface[i], allowed))
+    if (!may_send(f, &f->origin4, b->iface[i], allowed, type == ICMP4_REDIRECT))
         return;
-    struct rte_mbuf *m = quote_packet(b, i, IP4_HDR + ICMP_HDR, IP4_ERROR_MAX - IP4_HDR - ICMP_HDR);
+    struct rte_mbuf *m = icmp_quote(b, i, IP4_HDR + ICMP_HDR, IP4_ERROR_MAX - IP4_HDR - ICMP_HDR);
     if (!m)
         return;
     uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *), *icmp = ip + IP4_HDR;
@@ -178,29 +184,34 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
     send_error(f, &f->origin4, m, b->iface[i]);
 }
 
+void icmp6_fill(uint8_t *ip, uint32_t len, const uint8_t *from, const uint8_t *to, uint8_t type, uint8_t code, uint32_t word)
+{
+    uint8_t *icmp = ip + IP6_HDR;
+
+    memset(ip, 0, IP6_HDR + ICMP_HDR);
+    ip[0] = 0x60 | ERROR_TOS >> 4;
+    store16(ip + 4, rte_cpu_to_be_16((uint16_t)(len - IP6_HDR)));
+    ip[6] = PROTO_ICMP6;
+    ip[7] = ERROR_TTL;
+    memcpy(ip + 8, from, 16);
+    memcpy(ip + 24, to, 16);
+    icmp[0] = type;
+    icmp[1] = code;
+    store32(icmp + 4, rte_cpu_to_be_32(word));
+    uint32_t sum = checksum_pseudo6(ip + 8, ip + 24, len - IP6_HDR, PROTO_ICMP6);
+    store16(icmp + 2, checksum_finish(checksum_add(sum, icmp, len - IP6_HDR)));
+}
+
 void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type, uint8_t code, uint32_t word)
 {
     const uint8_t *about = b->ip[i], *from = source6(b->iface[i]);
     bool allowed = b->kind != BURST_ORIGIN && is_set6(from) && may_answer6(about, packet_readable(b->pkt[i], about), type);
 
-    if (!may_send(f, &f->origin6, b->iface[i], allowed))
+    if (!may_send(f, &f->origin6, b->iface[i], allowed, false))
         return;
-    struct rte_mbuf *m = quote_packet(b, i, IP6_HDR + ICMP_HDR, IP6_ERROR_MAX - IP6_HDR - ICMP_HDR);
+    struct rte_mbuf *m = icmp_quote(b, i, IP6_HDR + ICMP_HDR, IP6_ERROR_MAX - IP6_HDR - ICMP_HDR);
     if (!m)
         return;
-    uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *), *icmp = ip + IP6_HDR;
-    uint32_t len = m->data_len - IP6_HDR;
-    memset(ip, 0, IP6_HDR + ICMP_HDR);
-    ip[0] = 0x60 | ERROR_TOS >> 4;
-    store16(ip + 4, rte_cpu_to_be_16((uint16_t)len));
-    ip[6] = PROTO_ICMP6;
-    ip[7] = ERROR_TTL;
-    memcpy(ip + 8, from, 16);
-    memcpy(ip + 24, about + 8, 16);
-    icmp[0] = type;
-    icmp[1] = code;
-    store32(icmp + 4, rte_cpu_to_be_32(word));
-    uint32_t sum = checksum_pseudo6(ip + 8, ip + 24, len, PROTO_ICMP6);
-    store16(icmp + 2, checksum_finish(checksum_add(sum, icmp, len)));
+    icmp6_fill(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, from, about + 8, type, code, word);
     send_error(f, &f->origin6, m, b->iface[i]);
 }

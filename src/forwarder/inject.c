@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // inject.c - packets that others have for this forwarder
 //
-//   INJECT_FRAME    from the kernel, by tap_manager: out of its interface as it is, with the VLAN tag of the interface
+//   INJECT_FRAME    from the kernel, by tap_manager: out of its interface as it is, with the VLAN tags of the interface
 //   INJECT_NEXTHOP  held by neigh_manager, which found what the next hop is now: IP header first, TTL already lowered
 //   INJECT_TX       finished frames for a port whose transmit queue is ours
 //
@@ -10,19 +10,11 @@
 // router (the other two kinds).
 #include "forwarder/forwarder_priv.h"
 #include "forwarder/packet.h"
+#include "forwarder/tags.h"
 #include "table/iface.h"
 #include "forwarder/forbidden.h"
 
-static void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port)
-{
-    if (f->tx_queued == COLLECT_MAX)
-        tx_flush(f);
-    f->tx_pkt[port][tx_word_n(f->tx_word[port]++)] = m;
-    f->tx_ports |= 1ull << port;
-    f->tx_queued++;
-}
-
-static void inject_frame(struct forwarder *f, struct rte_mbuf *m)
+void inject_frame(struct forwarder *f, struct rte_mbuf *m)
 {
     uint16_t id = packet_meta(m)->iface;
     const struct iface *iface = iface_get(id);
@@ -35,15 +27,9 @@ static void inject_frame(struct forwarder *f, struct rte_mbuf *m)
         packet_drop(f, m, id, DROP_ETHER_TRUNCATED);
         return;
     }
-    if (iface->vlan) {
-        uint8_t *frame = (uint8_t *)rte_pktmbuf_prepend(m, VLAN_HDR);
-        if (!frame) {
-            packet_drop(f, m, id, DROP_INJECT_NO_BUFFER);
-            return;
-        }
-        memmove(frame, frame + VLAN_HDR, 12);
-        store16(frame + 12, ETHER_TYPE_VLAN);
-        store16(frame + 14, rte_cpu_to_be_16(iface->vlan));
+    if (!tags_put(m, iface)) {
+        packet_drop(f, m, id, DROP_INJECT_NO_BUFFER);
+        return;
     }
     f->counter->iface[id].tx_packets++;
     f->counter->iface[id].tx_bytes += m->pkt_len;

@@ -5,7 +5,7 @@
 
 void ip4_fwd(struct forwarder *f, struct burst *b)
 {
-    fwd_lookup(b, IP4);
+    fwd_lookup(f, b, IP4);
     fwd_decide(f, b, IP4, true);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage ip4_in: may this IPv4 packet be forwarded, and if not, why?
 //
-//   in     IPv4 packets that ether_in did not find plain, headers in the first segment
+//   in     IPv4 packets that ether_in did not find plain, headers in the first segment, 20 bytes at least
 //   out    survivors in the same order; len[], dst4[] set; destination is unicast, source can be one
 //          packets from or to link-local addresses move to f->local4: delivered here or dropped
-//   exits  PUNT (limited broadcast, link-local and control multicast, router alert), IP4_TRUNCATED, IP4_VERSION,
-//          IP4_CHECKSUM, IP4_MARTIAN_SRC, IP4_MARTIAN_DST, IP4_MULTICAST, those of ip4_options.c
+//   exits  PUNT (limited broadcast, link-local and control multicast, router alert), other groups -> multicast.c, IP4_TRUNCATED,
+//          IP4_VERSION, IP4_CHECKSUM, IP4_MARTIAN_SRC, IP4_MARTIAN_DST, those of ip4_options.c
 //
 // RFC 1812 5.2.2 asks for five checks (length of the frame, version, header
 // length, total length, checksum), 5.3.7 for the martians. Packet by packet: these are the
@@ -27,6 +27,11 @@ static bool is_link_local(const uint8_t *a)
     return a[0] == 169 && a[1] == 254;
 }
 
+static bool is_group(const uint8_t *a)
+{
+    return (a[0] & 0xf0) == 0xe0;
+}
+
 // Where a packet to a group goes: up when it concerns this link or the routing protocols.
 static bool multicast_is_control(const uint8_t *ip)
 {
@@ -39,7 +44,7 @@ static bool multicast_is_control(const uint8_t *ip)
 static enum drop_reason check_addresses(const uint8_t *ip, bool *up)
 {
     uint32_t src = load32(ip + 12), dst = load32(ip + 16);
-    bool group = (ip[16] & 0xf0) == 0xe0, broadcast = dst == 0xffffffff;
+    bool group = is_group(ip + 16), broadcast = dst == 0xffffffff;
 
     // A host without an address yet may speak on its link (DHCP, IGMP), not through us.
     if (!octet_is_unicast(ip[12]) && !(src == 0 && (group || broadcast)))
@@ -47,7 +52,7 @@ static enum drop_reason check_addresses(const uint8_t *ip, bool *up)
     if (broadcast || (group && multicast_is_control(ip)))
         *up = true;
     else if (group)
-        return DROP_IP4_MULTICAST;
+        return src == 0 ? DROP_IP4_MARTIAN_SRC : DROP_NONE;
     else if (!octet_is_unicast(ip[16]))
         return DROP_IP4_MARTIAN_DST;
     return DROP_NONE;
@@ -57,8 +62,6 @@ static enum drop_reason check_header(const struct rte_mbuf *m, const uint8_t *ip
 {
     uint32_t readable = packet_readable(m, ip), hlen = (ip[0] & 15) * 4u;
 
-    if (readable < IP4_HDR)
-        return DROP_IP4_TRUNCATED;
     if (ip[0] >> 4 != 4 || hlen < IP4_HDR)
         return DROP_IP4_VERSION;
     uint32_t len = load16_host(ip + 2);
@@ -88,6 +91,10 @@ static bool look(struct forwarder *f, struct burst *b, unsigned i)
         punt_ip4(f, b->pkt[i], ip, b->iface[i]);
         return false;
     }
+    if (is_group(ip + 16)) {
+        multicast(f, b, i);
+        return false;
+    }
     if (!(is_link_local(ip + 12) || is_link_local(ip + 16)) || b->kind == BURST_LOCAL)
         return true;
     unsigned k = burst_add(&f->local4, b->pkt[i], b->ip[i], b->iface[i]);
@@ -101,8 +108,10 @@ void ip4_in(struct forwarder *f, struct burst *b)
     uint64_t gone = 0;
 
     for (unsigned i = 0; i < b->n; i++) {
-        if (!look(f, b, i))
+        if (!look(f, b, i)) { // it may be free by now
             gone |= 1ull << i;
+            continue;
+        }
         b->len[i] = load16_host(b->ip[i] + 2);
         b->dst4[i] = load32(b->ip[i] + 16);
     }

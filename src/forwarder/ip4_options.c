@@ -23,18 +23,19 @@ enum { OPTION_END = 0, OPTION_NOP = 1, OPTION_RECORD_ROUTE = 7, OPTION_TIMESTAMP
 enum { TIMESTAMP_ONLY = 0, TIMESTAMP_AND_ADDRESS = 1, TIMESTAMP_PRESPECIFIED = 3 };
 
 // Our address on the way out (RFC 791 3.1), 0 where the packet is not forwarded.
-static ip4_t address_of_way_out(const struct burst *b, unsigned i)
+static ip4_t address_of_way_out(const struct forwarder *f, const struct burst *b, unsigned i)
 {
     const struct vr *vr = vr_get(burst_vr(b, i));
-    const struct fib *fib = rcu_load(&vr->fib4);
+    const struct fib *fib = vr_fib(vr, IP4, f->node);
     ip4_t dst = load32(b->ip[i] + 16);
     uint32_t id = 0;
 
     if (fib)
         fib_find4_bulk(fib, &dst, &id, 1);
+    id = nexthop_real(id);
     if (nexthop_word_kind(nexthop_word(nexthop_get(id))) == NEXTHOP_GROUP)
         id = nexthop_member(nexthop_get(id), flow_hash4(b->ip[i], packet_readable(b->pkt[i], b->ip[i]), b->len[i],
-                                                        vr->hash_seed));
+                                                        vr_flow_hash(vr)));
     const struct nexthop *nh = nexthop_get(id);
     if (nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_LOCAL || !nh->iface)
         return 0;
@@ -119,7 +120,7 @@ enum drop_reason ip4_options(struct forwarder *f, struct burst *b, unsigned i, b
         if (type == OPTION_RECORD_ROUTE || type == OPTION_TIMESTAMP) {
             if (mode == IP4_OPTIONS_DROP)
                 return DROP_IP4_OPTION;
-            if (mode == IP4_OPTIONS_PROCESS && (wrong = process(o, address_of_way_out(b, i))))
+            if (mode == IP4_OPTIONS_PROCESS && (wrong = process(o, address_of_way_out(f, b, i))))
                 return bad(f, b, i, at + wrong);
         }
         at += o[1];

@@ -5,7 +5,7 @@
 
 void ip6_fwd(struct forwarder *f, struct burst *b)
 {
-    fwd_lookup(b, IP6);
+    fwd_lookup(f, b, IP6);
     fwd_decide(f, b, IP6, true);
 }
 

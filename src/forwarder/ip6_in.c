@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage ip6_in: may this IPv6 packet be forwarded, and if not, why?
 //
-//   in     IPv6 packets that ether_in did not find plain
+//   in     IPv6 packets that ether_in did not find plain, 40 bytes at least
 //   out    survivors in the same order; len[], dst6[] set; destination is unicast beyond this link
 //          packets from link-local sources move to f->local6: delivered here or dropped
-//   exits  PUNT (link-local destination, multicast of node and link scope), IP6_TRUNCATED, IP6_VERSION,
-//          IP6_MARTIAN_SRC, IP6_MARTIAN_DST, IP6_MULTICAST, IP6_JUMBO
+//   exits  PUNT (link-local destination, multicast of link scope, MLD), multicast of wider scope -> multicast.c, IP6_TRUNCATED,
+//          IP6_VERSION, IP6_MARTIAN_SRC, IP6_MARTIAN_DST, IP6_JUMBO
 //
 // RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (who can be a source
 // or destination). Addresses whose first octet is 0x01..0xfd - all that is
@@ -37,8 +37,6 @@ static bool is_link_local(const uint8_t *a)
 
 static enum drop_reason check_header(const struct rte_mbuf *m, const uint8_t *ip)
 {
-    if (packet_readable(m, ip) < IP6_HDR)
-        return DROP_IP6_TRUNCATED;
     if (ip[0] >> 4 != 6)
         return DROP_IP6_VERSION;
     uint32_t len = IP6_HDR + load16_host(ip + 4);
@@ -47,6 +45,17 @@ static enum drop_reason check_header(const struct rte_mbuf *m, const uint8_t *ip
     if (len == IP6_HDR && ip[6] == PROTO_HOPOPTS) // RFC 2675; no link of ours carries that much
         return DROP_IP6_JUMBO;
     return DROP_NONE;
+}
+
+// Multicast listener discovery speaks to the group it is about (RFC 2710 3, RFC 3590), behind a router alert.
+static bool is_mld(const uint8_t *ip, uint32_t readable)
+{
+    uint32_t at = IP6_HDR;
+
+    if (ip[6] != PROTO_HOPOPTS || readable < at + 8 || ip[at] != PROTO_ICMP6)
+        return false;
+    at += 8u * (ip[at + 1] + 1u);
+    return readable > at && ((ip[at] >= 130 && ip[at] <= 132) || ip[at] == 143);
 }
 
 // What is wrong with the addresses; `*up` when the packet concerns this link.
@@ -59,10 +68,9 @@ static enum drop_reason check_addresses(const uint8_t *ip, bool *up)
         return DROP_IP6_MARTIAN_SRC;
     if (is_unspecified(dst) || is_loopback(dst) || is_mapped(dst))
         return DROP_IP6_MARTIAN_DST;
-    if (dst[0] == 0xff) {
-        // interface-local and link-local scope
-        *up = (dst[1] & 15) == 1 || (dst[1] & 15) == 2;
-        return *up ? DROP_NONE : DROP_IP6_MULTICAST;
+    if (dst[0] == 0xff) { // reserved and interface-local scope are on no link (RFC 4291 2.7)
+        *up = (dst[1] & 15) == 2;
+        return (dst[1] & 15) < 2 ? DROP_IP6_MARTIAN_DST : unspecified && !*up ? DROP_IP6_MARTIAN_SRC : DROP_NONE;
     }
     if (is_link_local(dst))
         *up = true;
@@ -84,8 +92,13 @@ static bool look(struct forwarder *f, struct burst *b, unsigned i)
         packet_drop(f, b->pkt[i], b->iface[i], why);
         return false;
     }
-    if (up) {
+    bool group = ip[24] == 0xff;
+    if (up || (group && is_mld(ip, packet_readable(b->pkt[i], ip)))) {
         punt_ip6(f, b->pkt[i], ip, b->iface[i]);
+        return false;
+    }
+    if (group) {
+        multicast(f, b, i);
         return false;
     }
     if (!is_link_local(ip + 8) || b->kind == BURST_LOCAL)
@@ -101,8 +114,10 @@ void ip6_in(struct forwarder *f, struct burst *b)
     uint64_t gone = 0;
 
     for (unsigned i = 0; i < b->n; i++) {
-        if (!look(f, b, i))
+        if (!look(f, b, i)) { // it may be free by now
             gone |= 1ull << i;
+            continue;
+        }
         b->len[i] = (uint16_t)(IP6_HDR + load16_host(b->ip[i] + 4));
         memcpy(b->dst6[i], b->ip[i] + 24, 16);
     }

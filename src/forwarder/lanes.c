@@ -31,13 +31,15 @@ INLINE uint32_t header_sum(uint64_t w0, uint64_t w8, uint32_t w16)
 // The interface by tag, and whether the frame is for it.
 INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_mbuf *m, const uint8_t *frame, uint16_t *iface)
 {
-    uint64_t stripped = m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED;
     unsigned vlan = tag == UNTAGGED ? 0 : (tag == TAGGED ? load16_host(frame + 14) : m->vlan_tci) & 0xfff;
 
-    *iface = tag == UNTAGGED || !vlan ? port->untagged : port->vlan_iface[vlan];
+    if (tag == DOUBLE || tag == DOUBLE_STRIPPED)
+        *iface = lanes_pair(port, tag, load64(frame + 12), m->vlan_tci);
+    else
+        *iface = tag == UNTAGGED || !vlan ? port->untagged : port->vlan_iface[vlan];
     uint64_t own = load64(iface_get(*iface));
     return ((own >> 16) == (load64(frame) & LANES_MAC)) & ((own & 0xff) != IFACE_NONE) & ((own & 0xff00) != 0) &
-           (tag == STRIPPED ? stripped != 0 : !stripped) & (tag != TAGGED || load16(frame + 12) == ETHER_TYPE_VLAN);
+           ((m->ol_flags & LANES_STRIPPED) == lanes_stripped(tag)) & (tag != TAGGED || load16(frame + 12) == ETHER_TYPE_VLAN);
 }
 
 INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
@@ -83,14 +85,18 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
 
 static uint64_t plain4(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b)
 {
-    return tag == UNTAGGED ? plain(a, port, UNTAGGED, b, IP4)
-           : tag == TAGGED ? plain(a, port, TAGGED, b, IP4) : plain(a, port, STRIPPED, b, IP4);
+    return tag == UNTAGGED   ? plain(a, port, UNTAGGED, b, IP4)
+           : tag == TAGGED   ? plain(a, port, TAGGED, b, IP4)
+           : tag == STRIPPED ? plain(a, port, STRIPPED, b, IP4)
+           : tag == DOUBLE   ? plain(a, port, DOUBLE, b, IP4) : plain(a, port, DOUBLE_STRIPPED, b, IP4);
 }
 
 static uint64_t plain6(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b)
 {
-    return tag == UNTAGGED ? plain(a, port, UNTAGGED, b, IP6)
-           : tag == TAGGED ? plain(a, port, TAGGED, b, IP6) : plain(a, port, STRIPPED, b, IP6);
+    return tag == UNTAGGED   ? plain(a, port, UNTAGGED, b, IP6)
+           : tag == TAGGED   ? plain(a, port, TAGGED, b, IP6)
+           : tag == STRIPPED ? plain(a, port, STRIPPED, b, IP6)
+           : tag == DOUBLE   ? plain(a, port, DOUBLE, b, IP6) : plain(a, port, DOUBLE_STRIPPED, b, IP6);
 }
 
 // RFC 1624 eq. 3: the TTL is the high byte of its 16-bit word, so one less of it is 0x0100 more in the checksum, which as

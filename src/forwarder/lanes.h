@@ -10,7 +10,14 @@
 #include "forwarder/burst.h"
 #include "table/port.h"
 
-enum tag { UNTAGGED, TAGGED /* in the frame */, STRIPPED /* by the port, into the mbuf */ };
+enum tag {
+    UNTAGGED,
+    TAGGED,          // one, in the frame
+    STRIPPED,        // one, taken off by the port, into the mbuf
+    DOUBLE,          // two, in the frame
+    DOUBLE_STRIPPED, // two, the outer one in the mbuf
+    TAG_N
+};
 
 struct arrivals { // received by one port, not yet looked at
     uint32_t n;

@@ -66,6 +66,25 @@ INLINE void store32(uint32_t *p, __m512i v)
     _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi64_epi32(v));
 }
 
+// The interface of each lane by its one VLAN id.
+INLINE void single_ids(const struct port *port, __m512i vlan, uint64_t id[8])
+{
+    _mm512_storeu_si512(id, vlan);
+    for (unsigned j = 0; j < 8; j++)
+        id[j] = id[j] ? port->vlan_iface[id[j]] : port->untagged;
+}
+
+// The interface of each lane by its two tags.
+INLINE void pair_ids(const struct port *port, enum tag tag, __m512i word, __m512i tci, uint64_t id[8])
+{
+    uint64_t words[8], tcis[8];
+
+    _mm512_storeu_si512(words, word);
+    _mm512_storeu_si512(tcis, tci);
+    for (unsigned j = 0; j < 8; j++)
+        id[j] = lanes_pair(port, tag, words[j], (uint16_t)tcis[j]);
+}
+
 // The interface by tag, and whether the frame is for it.
 INLINE __mmask8 for_us(__mmask8 k, const struct port *port, enum tag tag, __m512i frame, __m512i size, __m512i *iface)
 {
@@ -79,16 +98,16 @@ INLINE __mmask8 for_us(__mmask8 k, const struct port *port, enum tag tag, __m512
             return 0;
         return _mm512_mask_cmpeq_epu64_mask(k, mac, ALL(word >> 16));
     }
-    __m512i tci = tag == TAGGED ? gather(k, frame, 12) : _mm512_srli_epi64(size, 32); // 0x8100, TCI; or TCI in host order
-    __m512i vlan = _mm512_and_si512(tag == TAGGED ? number16(tci, 2) : _mm512_srli_epi64(tci, 16), ALL(0xfff));
+    __m512i word = tag == STRIPPED ? _mm512_setzero_si512() : gather(k, frame, 12), tci = _mm512_srli_epi64(size, 48);
     uint64_t id[8];
-    _mm512_storeu_si512(id, vlan);
-    for (unsigned j = 0; j < 8; j++)
-        id[j] = id[j] ? port->vlan_iface[id[j]] : port->untagged;
+    if (tag == DOUBLE || tag == DOUBLE_STRIPPED)
+        pair_ids(port, tag, word, tci, id);
+    else
+        single_ids(port, _mm512_and_si512(tag == TAGGED ? number16(word, 2) : tci, ALL(0xfff)), id);
     *iface = _mm512_loadu_si512(id);
     own = gather(k, _mm512_add_epi64(ALL((uintptr_t)iface_table), _mm512_mullo_epi64(*iface, ALL(sizeof(struct iface)))), 0);
     if (tag == TAGGED)
-        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(tci, ALL(0xffff)), ALL(0x0081));
+        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(word, ALL(0xffff)), ALL(LANES_TAG));
     k = _mm512_mask_test_epi64_mask(k, own, ALL(0xff));
     k = _mm512_mask_test_epi64_mask(k, own, ALL(0xff00));
     return _mm512_mask_cmpeq_epu64_mask(k, mac, _mm512_srli_epi64(own, 16));
@@ -135,8 +154,7 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         struct packets p = {.pkt = pkt, .ip = _mm512_add_epi64(frame, ALL(l2)), .size = all};
         __mmask8 k = for_us(live, port, tag, frame, size, &p.iface);
 
-        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(flags, ALL(RTE_MBUF_F_RX_VLAN_STRIPPED)),
-                                         ALL(tag == STRIPPED ? RTE_MBUF_F_RX_VLAN_STRIPPED : 0));
+        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(flags, ALL(LANES_STRIPPED)), ALL(lanes_stripped(tag)));
         k &= _mm512_cmpge_epu64_mask(first, ALL(LANES_WHOLE)) | _mm512_cmpge_epu64_mask(first, all);
         b->chained |= _mm512_mask_cmpneq_epu64_mask(live, first, all) != 0;
         if (family == IP4) {
@@ -174,14 +192,18 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
 
 static uint64_t plain4(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b)
 {
-    return tag == UNTAGGED ? plain(a, port, UNTAGGED, b, IP4)
-           : tag == TAGGED ? plain(a, port, TAGGED, b, IP4) : plain(a, port, STRIPPED, b, IP4);
+    return tag == UNTAGGED   ? plain(a, port, UNTAGGED, b, IP4)
+           : tag == TAGGED   ? plain(a, port, TAGGED, b, IP4)
+           : tag == STRIPPED ? plain(a, port, STRIPPED, b, IP4)
+           : tag == DOUBLE   ? plain(a, port, DOUBLE, b, IP4) : plain(a, port, DOUBLE_STRIPPED, b, IP4);
 }
 
 static uint64_t plain6(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b)
 {
-    return tag == UNTAGGED ? plain(a, port, UNTAGGED, b, IP6)
-           : tag == TAGGED ? plain(a, port, TAGGED, b, IP6) : plain(a, port, STRIPPED, b, IP6);
+    return tag == UNTAGGED   ? plain(a, port, UNTAGGED, b, IP6)
+           : tag == TAGGED   ? plain(a, port, TAGGED, b, IP6)
+           : tag == STRIPPED ? plain(a, port, STRIPPED, b, IP6)
+           : tag == DOUBLE   ? plain(a, port, DOUBLE, b, IP6) : plain(a, port, DOUBLE_STRIPPED, b, IP6);
 }
 
 // As hop_lowered in lanes.c.

@@ -11,6 +11,7 @@
 #define LANES_MAC 0x0000ffffffffffffull
 #define LANES_IP4 (0x0008ull | 0x45ull << 16)     // EtherType, version and header length, as loaded
 #define LANES_IP6 (0xdd86ull | 0x60ull << 16)
+#define LANES_TAG 0x0081u                         // EtherType 0x8100, as loaded
 #define LANES_LINK_LOCAL4 0xfea9u                 // 169.254/16 (RFC 3927), as loaded
 #define LANES_WHOLE 128u                          // ether_in.c: HEADERS_MAX
 #define LANES_CKSUM (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_BAD)
@@ -18,9 +19,28 @@
 // struct iface as its first 8 bytes: kind, up, MAC
 _Static_assert(offsetof(struct iface, kind) == 0 && offsetof(struct iface, up) == 1 && offsetof(struct iface, mac) == 2, "own");
 
+// How the port has marked all frames of a kind.
+#define LANES_STRIPPED (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED)
+static inline uint64_t lanes_stripped(enum tag tag)
+{
+    return tag == STRIPPED || tag == DOUBLE_STRIPPED ? RTE_MBUF_F_RX_VLAN_STRIPPED : 0;
+}
+
 static inline unsigned lanes_l2(enum tag tag)
 {
-    return tag == TAGGED ? 18 : 14;
+    return tag == DOUBLE ? 22 : tag == TAGGED || tag == DOUBLE_STRIPPED ? 18 : 14;
+}
+
+// The interface of a frame with two tags, DOUBLE or DOUBLE_STRIPPED; 0 = none, or another type of outer tag than its own.
+// `word`: 8 bytes from the first tag on, as loaded; `tci`: of the mbuf.
+static inline uint16_t lanes_pair(const struct port *port, enum tag tag, uint64_t word, uint16_t tci)
+{
+    uint32_t inner = (uint32_t)(tag == DOUBLE ? word >> 32 : word);
+    uint16_t outer = (tag == DOUBLE ? rte_bswap16((uint16_t)(word >> 16)) : tci) & 0xfff;
+    uint16_t id = port_inner[port->outer_row[outer]][rte_bswap16((uint16_t)(inner >> 16)) & 0xfff];
+    bool right = (uint16_t)inner == LANES_TAG && (tag != DOUBLE || (uint16_t)word == iface_get(id)->tpid_be);
+
+    return right ? id : 0;
 }
 
 extern const struct lanes lanes_scalar, lanes_avx512;

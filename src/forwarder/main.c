@@ -20,15 +20,14 @@ static void burst_init(struct burst *b, enum burst_kind kind, uint8_t family)
     b->family = family;
 }
 
-struct forwarder *forwarder_new(unsigned index)
+void forwarder_init(struct forwarder *f, unsigned index, struct counter_block *counter, uint8_t *used_mark, uint64_t *chosen)
 {
-    struct forwarder *f = mem_map("forwarder", sizeof *f);
-
-    if (!f)
-        return NULL;
     f->index = index;
-    f->counter = counter_mine();
-    f->used_mark = nexthop_used_mark[index];
+    f->node = mem_node_of_thread();
+    f->slot = thread_slot();
+    f->counter = counter;
+    f->used_mark = used_mark;
+    f->chosen = chosen;
     f->now = rte_rdtsc();
     f->lanes = lanes_choose(rte_vect_get_max_simd_bitwidth());
     burst_init(&f->in4, BURST_TRANSIT, IP4);
@@ -41,6 +40,14 @@ struct forwarder *forwarder_new(unsigned index)
     burst_init(&f->origin6, BURST_ORIGIN, IP6);
     burst_init(&f->resumed, BURST_RESUMED, IP4);
     burst_init(&f->fragment, BURST_TRANSIT, IP4);
+}
+
+struct forwarder *forwarder_new(unsigned index)
+{
+    struct forwarder *f = mem_map("forwarder", sizeof *f);
+
+    if (f)
+        forwarder_init(f, index, counter_mine(), nexthop_used_mark[index], nexthop_chosen[index]);
     return f;
 }
 
@@ -57,8 +64,10 @@ static void wake_others(struct forwarder *f)
         waker_wake(&forwarder_slot[__builtin_ctz(rest)].waker);
     if (f->punted)
         waker_wake(&exchange_punt_waker);
+    if (f->holds)
+        waker_wake(&exchange_hold_waker);
     f->handed = 0;
-    f->punted = false;
+    f->punted = f->holds = false;
 }
 
 void forwarder_main(void *arg)
@@ -76,7 +85,7 @@ void forwarder_main(void *arg)
     while (!__atomic_load_n(&slot->stop, __ATOMIC_ACQUIRE)) { // partner: control's store of stop
         unsigned taken = forwarder_poll(f);
         rcu_quiescent();
-        if (f->handed || f->punted)
+        if (f->handed || f->punted || f->holds)
             wake_others(f);
         idle_after_poll(&idle, taken);
     }

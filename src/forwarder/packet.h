@@ -17,7 +17,9 @@
 #define VLAN_HDR 4u
 #define ETHER_TYPE_IP4 RTE_BE16(0x0800)
 #define ETHER_TYPE_IP6 RTE_BE16(0x86dd)
-#define ETHER_TYPE_VLAN RTE_BE16(0x8100)
+#define ETHER_TYPE_VLAN RTE_BE16(0x8100)    // C-tag; also an outer one
+#define ETHER_TYPE_QINQ RTE_BE16(0x88a8)    // S-tag: outer only
+#define ETHER_TYPE_QINQ_OLD RTE_BE16(0x9100) // before 802.1ad: outer only
 
 #define IP4_HDR 20u
 #define IP6_HDR 40u
@@ -65,6 +67,12 @@ static inline void store64(void *p, uint64_t v)
 static inline uint16_t load16_host(const void *p)
 {
     return rte_be_to_cpu_16(load16(p));
+}
+
+// Does a VLAN tag begin with this EtherType?
+static inline bool is_tag(uint16_t type_be)
+{
+    return type_be == ETHER_TYPE_VLAN || type_be == ETHER_TYPE_QINQ || type_be == ETHER_TYPE_QINQ_OLD;
 }
 
 // Bytes in front of the IP header.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // path.c - the order of a packet's life; read this first
 //
-//     rx -> ether_in -+-------------> ip4_fwd -+-> ether_out -> tx
-//                     +-> (ip4_in) ->         |
-//                     +-------------> ip6_fwd -+
+//     rx -> ether_in -+-------------> (features_in) -> ip4_fwd -+-> ether_out -> tx
+//                     +-> (ip4_in) ->                          |
+//                     +-------------> (features_in) -> ip6_fwd -+
 //                     +-> (ip6_in) ->
 //
 //     exits:  punt        for the control plane, to the TAP (punt.c)
@@ -15,8 +15,9 @@
 // A stage takes a burst and leaves the survivors. A burst has one family and one
 // kind (burst.h), so frames received together part at ether_in: into plain IPv4 and
 // IPv6, which go on to the lookup; odd ones, which ip4_in and ip6_in look at one by
-// one; and those that are at most for us. Their ICMP errors make up two more. Everything a burst causes has left the forwarder when path_burst()
-// returns: nothing waits for packets to come.
+// one; and those that are at most for us. What an interface was given beyond routing is in
+// features_in, which bursts without such an interface do not enter. Their ICMP errors make up two
+// more. Everything a burst causes has left the forwarder when path_burst() returns: nothing waits for packets to come.
 //
 // Cost. One burst of TIMED_EVERY is timed: after each stage the cycles since the
 // one before are added to its counter (`show thread stages`). That is up to ten times 30 cycles for the TSC
@@ -27,7 +28,10 @@
 #include <rte_ethdev.h>
 
 #include "forwarder/forwarder_priv.h"
+#include "forwarder/tags.h"
 #include "core/rcu.h"
+#include "table/port.h"
+#include "table/trace.h"
 #include "forwarder/forbidden.h"
 
 #define TIMED_EVERY 61u
@@ -45,107 +49,172 @@ static __attribute__((noinline, cold)) void lap_count(struct forwarder *f, enum 
     f->lap = now;
 }
 
-PATH_INLINE void lap(struct forwarder *f, bool timed, enum stage stage, unsigned n)
+// Compiled in three ways: as most bursts go; with laps; and writing down what becomes of the one packet (record.h).
+enum how { USUAL, TIMED, RECORDED };
+
+PATH_INLINE void lap(struct forwarder *f, enum how how, enum stage stage, unsigned n)
 {
-    if (timed)
+    if (how == TIMED)
         lap_count(f, stage, n);
 }
 
+// A stage is done with the n packets it found in b, NULL = in f->rx.
+PATH_INLINE void done(struct forwarder *f, enum how how, enum stage stage, const struct burst *b, unsigned n)
+{
+    lap(f, how, stage, n);
+    if (how == RECORDED)
+        record_stage(f, stage, b);
+}
+
+// What the interfaces were given beyond routing.
+PATH_INLINE void path_features(struct forwarder *f, struct burst *b, enum how how)
+{
+    unsigned n = b->n;
+
+    features_in(f, b);
+    done(f, how, STAGE_FEATURES, b, n);
+}
+
 // From the lookup to the port.
-PATH_INLINE void path_fwd4(struct forwarder *f, struct burst *b, bool timed)
+PATH_INLINE void to_port4(struct forwarder *f, struct burst *b, enum how how)
 {
     unsigned n = b->n;
 
     ip4_fwd(f, b);
-    lap(f, timed, STAGE_IP4_FWD, n);
+    done(f, how, STAGE_IP4_FWD, b, n);
     if ((n = b->n)) {
         ether_out(f, b);
-        lap(f, timed, STAGE_ETHER_OUT, n);
+        done(f, how, STAGE_ETHER_OUT, b, n);
     }
 }
 
-PATH_INLINE void path_fwd6(struct forwarder *f, struct burst *b, bool timed)
+PATH_INLINE void path_fwd4(struct forwarder *f, struct burst *b, enum how how)
+{
+    if (unlikely(b->features)) {
+        path_features(f, b, how);
+        if (!b->n)
+            return;
+    }
+    to_port4(f, b, how);
+}
+
+PATH_INLINE void to_port6(struct forwarder *f, struct burst *b, enum how how)
 {
     unsigned n = b->n;
 
     ip6_fwd(f, b);
-    lap(f, timed, STAGE_IP6_FWD, n);
+    done(f, how, STAGE_IP6_FWD, b, n);
     if ((n = b->n)) {
         ether_out(f, b);
-        lap(f, timed, STAGE_ETHER_OUT, n);
+        done(f, how, STAGE_ETHER_OUT, b, n);
     }
 }
 
+PATH_INLINE void path_fwd6(struct forwarder *f, struct burst *b, enum how how)
+{
+    if (unlikely(b->features)) {
+        path_features(f, b, how);
+        if (!b->n)
+            return;
+    }
+    to_port6(f, b, how);
+}
+
 // Packets that ether_in has not found plain.
-PATH_INLINE void path_odd(struct forwarder *f, bool timed)
+PATH_INLINE void path_odd(struct forwarder *f, enum how how)
 {
     unsigned n;
 
     if ((n = f->odd4.n)) {
         ip4_in(f, &f->odd4);
-        lap(f, timed, STAGE_IP4_IN, n);
+        done(f, how, STAGE_IP4_IN, &f->odd4, n);
         if (f->odd4.n)
-            path_fwd4(f, &f->odd4, timed);
+            path_fwd4(f, &f->odd4, how);
         burst_reset(&f->odd4);
     }
     if ((n = f->odd6.n)) {
         ip6_in(f, &f->odd6);
-        lap(f, timed, STAGE_IP6_IN, n);
+        done(f, how, STAGE_IP6_IN, &f->odd6, n);
         if (f->odd6.n)
-            path_fwd6(f, &f->odd6, timed);
+            path_fwd6(f, &f->odd6, how);
         burst_reset(&f->odd6);
     }
 }
 
 // Packets that may be delivered here, not forwarded.
-static void path_local(struct forwarder *f)
+PATH_INLINE void local_stages(struct forwarder *f, enum how how)
 {
     if (f->local4.n) {
         ip4_in(f, &f->local4);
-        ip4_local(f, &f->local4);
+        done(f, how, STAGE_IP4_IN, &f->local4, 0);
+        if (unlikely(f->local4.features) && f->local4.n)
+            path_features(f, &f->local4, how);
+        if (f->local4.n) {
+            ip4_local(f, &f->local4);
+            done(f, how, STAGE_OTHER, &f->local4, 0);
+        }
         burst_reset(&f->local4);
     }
     if (f->local6.n) {
         ip6_in(f, &f->local6);
-        ip6_local(f, &f->local6);
+        done(f, how, STAGE_IP6_IN, &f->local6, 0);
+        if (unlikely(f->local6.features) && f->local6.n)
+            path_features(f, &f->local6, how);
+        if (f->local6.n) {
+            ip6_local(f, &f->local6);
+            done(f, how, STAGE_OTHER, &f->local6, 0);
+        }
         burst_reset(&f->local6);
     }
 }
 
+static void path_local(struct forwarder *f)
+{
+    local_stages(f, USUAL);
+}
+
 // ICMP errors of this burst.
-static void path_origin(struct forwarder *f)
+PATH_INLINE void origin_stages(struct forwarder *f, enum how how)
 {
     if (f->origin4.n) {
-        ip4_fwd(f, &f->origin4);
-        ether_out(f, &f->origin4);
+        to_port4(f, &f->origin4, how);
         burst_reset(&f->origin4);
     }
     if (f->origin6.n) {
-        ip6_fwd(f, &f->origin6);
-        ether_out(f, &f->origin6);
+        to_port6(f, &f->origin6, how);
         burst_reset(&f->origin6);
     }
 }
 
-PATH_INLINE void path_apart(struct forwarder *f, bool timed)
+static void path_origin(struct forwarder *f)
+{
+    origin_stages(f, USUAL);
+}
+
+PATH_INLINE void path_apart(struct forwarder *f, enum how how)
 {
     unsigned n = f->local4.n + f->local6.n + f->origin4.n + f->origin6.n;
 
     if (likely(!n))
         return;
-    path_local(f);
-    path_origin(f);
-    lap(f, timed, STAGE_OTHER, n);
+    if (how == RECORDED) {
+        local_stages(f, how);
+        origin_stages(f, how);
+    } else {
+        path_local(f);
+        path_origin(f);
+    }
+    lap(f, how, STAGE_OTHER, n);
 }
 
 // What the burst left in our arrays goes out.
-PATH_INLINE void path_flush(struct forwarder *f, bool timed)
+PATH_INLINE void path_flush(struct forwarder *f, enum how how)
 {
     unsigned n = f->tx_queued;
 
     if (n) {
         tx_flush(f);
-        lap(f, timed, STAGE_TX, n);
+        lap(f, how, STAGE_TX, n);
     }
     n = f->punt_n + f->hold.n + f->dead.n;
     if (likely(!n))
@@ -156,27 +225,84 @@ PATH_INLINE void path_flush(struct forwarder *f, bool timed)
         hold_flush(f);
     if (f->dead.n)
         dead_flush(f);
-    lap(f, timed, STAGE_OTHER, n);
+    lap(f, how, STAGE_OTHER, n);
 }
 
-PATH_INLINE void path_stages(struct forwarder *f, const struct plan_rx *q, unsigned n, bool timed)
+PATH_INLINE void path_stages(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats, unsigned n, enum how how)
+{
+    stats->packets += n;
+    burst_reset(&f->in4);
+    burst_reset(&f->in6);
+    stats->bytes += ether_in(f, port);
+    done(f, how, STAGE_ETHER_IN, NULL, n);
+    if (likely(f->in4.n))
+        path_fwd4(f, &f->in4, how);
+    if (f->in6.n)
+        path_fwd6(f, &f->in6, how);
+    if (unlikely(f->odd4.n | f->odd6.n))
+        path_odd(f, how);
+    path_apart(f, how);
+}
+
+__attribute__((noinline, cold)) void path_recorded(struct forwarder *f, uint16_t port, struct plan_rx_stats *stats)
+{
+    path_stages(f, port, stats, 1, RECORDED);
+}
+
+// The packets [at, at + n) of a burst become f->rx.
+static void rx_part(struct forwarder *f, const struct arrivals *all, unsigned at, unsigned n)
+{
+    memcpy(f->rx.pkt, all->pkt + at, n * sizeof *all->pkt);
+    memcpy(f->rx.frame, all->frame + at, n * sizeof *all->frame);
+    f->rx.n = n;
+}
+
+// Each packet of f->rx that a trace wants goes alone and is written down; what came before it goes before it, as a burst. Left in
+// f->rx is what came behind the last one: how many.
+static unsigned path_traced(struct forwarder *f, const struct plan_rx *q, struct plan_rx_stats *stats)
+{
+    struct arrivals all = f->rx;
+    unsigned from = 0;
+
+    for (unsigned i = 0; i < all.n; i++) {
+        struct passage *p = trace_take(q->port, all.pkt[i], iface_of_frame(port_get(q->port), all.pkt[i], true));
+        if (!p)
+            continue;
+        if (i > from) {
+            rx_part(f, &all, from, i - from);
+            path_stages(f, q->port, stats, i - from, USUAL);
+            path_flush(f, USUAL);
+        }
+        rx_part(f, &all, i, 1);
+        record_begin(f, p, q->port, all.pkt[i]);
+        path_recorded(f, q->port, stats);
+        path_flush(f, USUAL);
+        record_end(f);
+        trace_done(p);
+        from = i + 1;
+    }
+    if (from)
+        rx_part(f, &all, from, all.n - from);
+    return f->rx.n;
+}
+
+// Somebody looks at what this port receives. How many packets are left to go the usual way.
+static __attribute__((noinline, cold)) unsigned path_watched(struct forwarder *f, const struct plan_rx *q,
+                                                             struct plan_rx_stats *stats)
+{
+    watch_received(f, q->port);
+    return path_traced(f, q, stats);
+}
+
+PATH_INLINE void path_whole(struct forwarder *f, const struct plan_rx *q, unsigned n, enum how how)
 {
     struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[q->port][q->queue];
 
     f->counter->burst_size[31 - __builtin_clz(n)]++;
-    stats->packets += n;
-    burst_reset(&f->in4);
-    burst_reset(&f->in6);
-    stats->bytes += ether_in(f, q->port);
-    lap(f, timed, STAGE_ETHER_IN, n);
-    if (likely(f->in4.n))
-        path_fwd4(f, &f->in4, timed);
-    if (f->in6.n)
-        path_fwd6(f, &f->in6, timed);
-    if (unlikely(f->odd4.n | f->odd6.n))
-        path_odd(f, timed);
-    path_apart(f, timed);
-    path_flush(f, timed);
+    if (unlikely(port_get(q->port)->watch_rx))
+        n = path_watched(f, q, stats);
+    path_stages(f, q->port, stats, n, how);
+    path_flush(f, how);
 }
 
 // How many packets waited in the queue: those of the burst and those that still do.
@@ -197,14 +323,14 @@ static __attribute__((noinline, cold)) void path_burst_timed(struct forwarder *f
     lap_count(f, STAGE_RX, n);
     depth_sample(f, q, n);
     f->lap = rte_rdtsc();
-    path_stages(f, q, n, true);
+    path_whole(f, q, n, TIMED);
     f->until_timed = TIMED_EVERY - 1;
 }
 
 static void path_burst(struct forwarder *f, const struct plan_rx *q, unsigned n)
 {
     f->until_timed--;
-    path_stages(f, q, n, false);
+    path_whole(f, q, n, USUAL);
 }
 
 // The time since the last poll began belongs to what that poll found.
@@ -242,7 +368,7 @@ unsigned forwarder_poll(struct forwarder *f)
     unsigned injected = inject(f);
     if (injected) {
         path_origin(f);
-        path_flush(f, false); // what is injected is not timed
+        path_flush(f, USUAL); // what is injected is not timed
     }
     taken += injected;
     f->last_poll_busy = taken > 0;

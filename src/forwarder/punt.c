@@ -2,7 +2,7 @@
 // Exit punt: packets for the control plane, sorted into classes
 //
 // A frame goes up whole: with its Ethernet header, as it was received, but for
-// the VLAN tag, which the TAP of a sub-interface does not show. The class
+// the VLAN tags, which the TAP of a sub-interface does not show. The class
 // (table/punt.h) decides who waits and who is dropped when more comes than the
 // control plane can take: what ends a session first goes first, and a flood of
 // one class fills its own queue and spends its own rate. A class is given for
@@ -18,8 +18,8 @@ void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_cla
     uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
     struct collect *c = &f->punt[class];
 
-    if (load16(frame + 12) == ETHER_TYPE_VLAN) {
-        memmove(frame + VLAN_HDR, frame, 12);
+    while (unlikely(is_tag(load16(frame + 12)))) { // ether_in has seen them, and what follows
+        frame = memmove(frame + VLAN_HDR, frame, 12);
         rte_pktmbuf_adj(m, VLAN_HDR);
     }
     *packet_meta(m) = (struct packet_meta){.iface = iface, .vr = iface_get(iface)->vr};
@@ -48,6 +48,8 @@ void punt_flush(struct forwarder *f)
 {
     if (likely(!f->punt_n))
         return;
+    if (unlikely(watch_bits(&watch_punt)))
+        watch_punted(f);
     for (unsigned class = 0; class < PUNT_CLASS_N; class++)
         if (f->punt[class].n)
             class_flush(f, class);

@@ -17,25 +17,17 @@
 
 #include "forwarder/forwarder_priv.h"
 #include "forwarder/packet.h"
+#include "forwarder/tags.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
 #define TX_TRIES 16
 
-// The interface a finished frame leaves by: its VLAN tag tells.
-static uint16_t iface_of_frame(const struct port *port, const struct rte_mbuf *m)
-{
-    const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-
-    return load16(frame + 12) == ETHER_TYPE_VLAN ? port->vlan_iface[load16_host(frame + 14) & 0xfff]
-                                                 : port->untagged;
-}
-
 static void tx_drop(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n,
                     enum drop_reason reason)
 {
     for (unsigned i = 0; i < n; i++) {
-        uint16_t iface = iface_of_frame(port_get(port), pkt[i]);
+        uint16_t iface = iface_of_frame(port_get(port), pkt[i], false);
         f->counter->iface[iface].tx_packets--;
         f->counter->iface[iface].tx_bytes -= pkt[i]->pkt_len;
         packet_drop(f, pkt[i], iface, reason);
@@ -60,11 +52,8 @@ static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, str
             tx_drop(f, port, &m, 1, DROP_TX_NO_BUFFER);
             continue;
         }
-        if (copy != m) {
-            if (f->dead.n == COLLECT_MAX)
-                dead_flush(f);
-            f->dead.pkt[f->dead.n++] = m;
-        }
+        if (copy != m)
+            packet_end(f, m, 0);
         pkt[k++] = copy;
     }
     return k;
@@ -72,6 +61,8 @@ static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, str
 
 static void tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pkt, unsigned n)
 {
+    if (unlikely(port_get(port)->watch_tx))
+        watch_sent(f, port, pkt, n);
     if (unlikely(__atomic_load_n(&exchange_mixed, __ATOMIC_RELAXED)) && port_get(port)->fast_free)
         n = tx_copies(f, port, pkt, n);
     unsigned sent = rte_eth_tx_burst(port, queue, pkt, (uint16_t)n);
@@ -121,8 +112,20 @@ void tx_flush(struct forwarder *f)
     f->tx_queued = 0;
 }
 
+// One finished frame that its interface has counted.
+void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port)
+{
+    if (f->tx_queued == COLLECT_MAX)
+        tx_flush(f);
+    f->tx_pkt[port][tx_word_n(f->tx_word[port]++)] = m;
+    f->tx_ports |= 1ull << port;
+    f->tx_queued++;
+}
+
 void dead_flush(struct forwarder *f)
 {
+    if (unlikely(watch_bits(&watch_drop)))
+        watch_dropped(f);
     rte_pktmbuf_free_bulk(f->dead.pkt, f->dead.n);
     f->dead.n = 0;
 }

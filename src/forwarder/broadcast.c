@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exit broadcast: packets to the broadcast address of a subnet of ours, from elsewhere
+//
+// They never leave to one host. When the interface of the subnet passes them on (`directed-broadcast`, off unless
+// configured: RFC 2644), they leave to everybody on the link, otherwise they end here by name. No error is sent
+// about one (RFC 1812 4.3.2.7), nor is one that is larger than the link cut.
+#include "forwarder/forwarder_priv.h"
+#include "forwarder/packet.h"
+#include "forwarder/forbidden.h"
+
+static enum drop_reason why_not(const struct burst *b, unsigned i, bool expired)
+{
+    uint64_t word = b->word[i];
+
+    if (!iface_get(nexthop_word_iface(word))->policy.directed_broadcast)
+        return DROP_DIRECTED_BROADCAST;
+    if (b->kind == BURST_ORIGIN) // our error: its cause had no host as its source
+        return DROP_IP4_MARTIAN_SRC;
+    if (expired)
+        return DROP_IP4_TTL;
+    return nexthop_word_mtu(word) && b->len[i] > nexthop_word_mtu(word) ? DROP_IP4_TOO_BIG : DROP_NONE;
+}
+
+enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, bool expired)
+{
+    enum drop_reason why = why_not(b, i, expired);
+    struct burst *one = &f->fragment; // a burst of its own: this one's packets have adjacencies
+
+    if (why != DROP_NONE)
+        return why;
+    burst_reset(one);
+    unsigned at = burst_add(one, b->pkt[i], b->ip[i], b->iface[i]);
+    one->len[at] = b->len[i];
+    one->size[at] = 0;
+    one->nh[at] = b->nh[i];
+    (void)f->lanes->take(one, b->kind != BURST_RESUMED); // sets what ether_out needs; its verdict is what brought us here
+    ether_out(f, one);
+    return DROP_NONE;
+}

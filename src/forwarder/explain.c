@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// explain.c - what would happen to a packet: the stages themselves, in a dry run
+//
+// The packet goes through path.c's order of the very stage functions, on a forwarder of
+// its own: its counters, its marks and its arrays are nobody else's, and instead of
+// the flush everything it holds is given back to the pool. What stages share with
+// each other beyond their forwarder is the token buckets of ICMP errors, and there a dry
+// forwarder only looks (icmp_error.c). So nothing that is counted, limited or sent changes.
+//
+// Runs on control's thread, like main.c neither before nor after but beside the packets: so this file may allocate.
+#include <errno.h>
+#include <string.h>
+
+#include "core/mem.h"
+#include "core/rcu.h"
+#include "core/thread.h"
+#include "forwarder/forwarder_priv.h"
+#include "forwarder/packet.h"
+
+static struct dry {
+    struct counter_block counter;
+    struct plan plan; // by which no port has a transmit queue: what is flushed after all goes nowhere
+    struct forwarder f;
+    uint8_t used_mark[NEXTHOP_MAX];
+    uint64_t chosen[NEXTHOP_MAX];
+} *dry; // control's
+
+// The plan by which packets of the port are sent on; NULL: nobody polls it.
+static const struct plan *plan_of(uint16_t port)
+{
+    for (unsigned i = 0; i < FORWARDER_MAX; i++) {
+        const struct plan *p = rcu_load(&forwarder_slot[i].plan);
+        for (unsigned k = 0; p && k < p->n_rx; k++)
+            if (p->rx[k].port == port)
+                return p;
+    }
+    return NULL;
+}
+
+// A chain of buffers with the frame in it.
+static struct rte_mbuf *mbuf_of(const uint8_t *frame, uint32_t n)
+{
+    struct rte_mbuf *first = NULL, **end = &first;
+
+    for (uint32_t at = 0; at < n; end = &(*end)->next) {
+        struct rte_mbuf *m = *end = rte_pktmbuf_alloc(exchange_pool);
+        if (!m) {
+            rte_pktmbuf_free(first);
+            return NULL;
+        }
+        m->data_len = (uint16_t)RTE_MIN(n - at, (uint32_t)rte_pktmbuf_tailroom(m));
+        memcpy(rte_pktmbuf_mtod(m, void *), frame + at, m->data_len);
+        at += m->data_len;
+        first->pkt_len = at;
+        first->nb_segs = (uint16_t)(first->nb_segs + (m != first));
+    }
+    return first;
+}
+
+static void collect_free(struct collect *c)
+{
+    rte_pktmbuf_free_bulk(c->pkt, c->n);
+    c->n = 0;
+}
+
+// In place of path_flush: says what tx would have refused, and gives everything back.
+static void flush_dry(struct forwarder *f, const struct plan *real)
+{
+    bool no_queue = false;
+
+    for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1) {
+        unsigned port = (unsigned)__builtin_ctzll(ports);
+        no_queue |= !real || real->tx_owner[port] >= FORWARDER_MAX;
+        rte_pktmbuf_free_bulk(f->tx_pkt[port], tx_word_n(f->tx_word[port]));
+        f->tx_word[port] = 0;
+    }
+    if (no_queue)
+        record_refused(f, DROP_TX_NO_QUEUE);
+    f->tx_ports = 0;
+    f->tx_queued = f->punt_n = 0;
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
+        collect_free(&f->punt[c]);
+    collect_free(&f->hold);
+    collect_free(&f->dead);
+}
+
+static int dry_make(void)
+{
+    if (dry)
+        return 0;
+    dry = mem_map("explain", sizeof *dry);
+    if (!dry)
+        return -errno;
+    forwarder_init(&dry->f, FORWARDER_MAX, &dry->counter, dry->used_mark, dry->chosen);
+    memset(dry->plan.tx_owner, PLAN_TX_NONE, sizeof dry->plan.tx_owner);
+    dry->f.plan = &dry->plan;
+    dry->f.dry = true;
+    return 0;
+}
+
+int forwarder_explain(uint16_t port, const void *frame, uint32_t n, struct passage *p)
+{
+    struct plan_rx_stats nowhere = {0};
+    int r;
+
+    thread_must_be(ROLE_CONTROL);
+    if (!n || n > EXPLAIN_FRAME_MAX || port >= PORT_MAX)
+        return -EINVAL;
+    r = dry_make();
+    struct rte_mbuf *m = r ? NULL : mbuf_of(frame, n);
+    if (!m)
+        return r ? r : -ENOBUFS;
+    struct forwarder *f = &dry->f;
+    const struct plan *real = plan_of(port);
+    f->now = rte_rdtsc();
+    f->used_epoch = __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED);
+    f->rx.n = 1;
+    f->rx.pkt[0] = m;
+    f->rx.frame[0] = rte_pktmbuf_mtod(m, uint8_t *);
+    p->polled = real != NULL;
+    record_begin(f, p, port, m);
+    path_recorded(f, port, &nowhere);
+    flush_dry(f, real);
+    return 0;
+}
+
+void forwarder_explain_fini(void)
+{
+    mem_unmap(dry, dry ? sizeof *dry : 0);
+    dry = NULL;
+}

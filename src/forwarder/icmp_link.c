@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// icmp_link.c - the one ICMP error that goes to a link-local address: destination beyond the scope of the source
+//
+// A host without another address yet has sent to the world from its link-local one (RFC 4443 3.1, code 2). Its address
+// is in no FIB, and means something on its link only: so the answer leaves by the interface the packet came in by, from our link-local
+// address there, in a frame to the MAC that sent the packet - on that link it is the source itself. The rules and the token
+// buckets are those of all errors (icmp_error.c).
+#include "forwarder/forwarder_priv.h"
+#include "forwarder/packet.h"
+#include "table/iface.h"
+#include "forwarder/forbidden.h"
+
+#define ICMP_HDR 8u
+#define IP6_ERROR_MAX 1280u
+
+enum { ICMP6_UNREACHABLE = 1, ICMP6_CODE_SCOPE = 2 };
+
+static bool may_answer(const struct burst *b, unsigned i)
+{
+    const uint8_t *ip = b->ip[i], *own = iface_get(b->iface[i])->addr6_ll;
+    const uint8_t *frame = rte_pktmbuf_mtod(b->pkt[i], const uint8_t *);
+
+    return own[0] == 0xfe && packet_l2_len(b->pkt[i], ip) >= ETHER_HDR && !(frame[6] & 1) &&
+           !icmp6_may_be_error(ip, packet_readable(b->pkt[i], ip));
+}
+
+void icmp6_beyond_scope(struct forwarder *f, struct burst *b, unsigned i)
+{
+    const unsigned head = ETHER_HDR + IP6_HDR + ICMP_HDR;
+    const struct iface *iface = iface_get(b->iface[i]);
+    const uint8_t *about = rte_pktmbuf_mtod(b->pkt[i], const uint8_t *);
+
+    if (!may_answer(b, i)) {
+        f->counter->icmp.forbidden++;
+        return;
+    }
+    if (!icmp_has_token(f, iface->id, false)) {
+        f->counter->icmp.limited++;
+        return;
+    }
+    struct rte_mbuf *m = icmp_quote(b, i, head, IP6_ERROR_MAX - IP6_HDR - ICMP_HDR);
+    if (!m)
+        return;
+    uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *), *ip = frame + ETHER_HDR;
+    memcpy(frame, about + 6, 6);
+    memcpy(frame + 6, iface->mac, 6);
+    store16(frame + 12, ETHER_TYPE_IP6);
+    icmp6_fill(ip, m->data_len - ETHER_HDR, iface->addr6_ll, b->ip[i] + 8, ICMP6_UNREACHABLE, ICMP6_CODE_SCOPE, 0);
+    ip[7]--; // it does not pass the forwarding path, which takes one
+    *packet_meta(m) = (struct packet_meta){.iface = iface->id, .vr = iface->vr};
+    f->counter->inject++;
+    f->counter->icmp.sent++;
+    f->counter->iface[iface->id].inject_packets++;
+    inject_frame(f, m);
+}

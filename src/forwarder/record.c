@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// record.c - writing down what the stages do with a packet; see record.h
+#include "forwarder/record.h"
+
+#include "forwarder/fwd_priv.h"
+#include "forwarder/tags.h"
+#include "table/port.h"
+#include "forwarder/forbidden.h"
+
+// --- frames ---
+
+static struct passage_frame keep(struct passage *p, const struct rte_mbuf *m, uint16_t port, uint16_t iface)
+{
+    struct passage_frame k = {.port = port, .iface = iface, .len = m->pkt_len, .at = p->used};
+
+    k.kept = RTE_MIN(k.len, p->snap);
+    k.kept = RTE_MIN(k.kept, p->room - p->used);
+    uint8_t *to = p->bytes + k.at;
+    const void *from = rte_pktmbuf_read(m, 0, k.kept, to);
+    if (from && from != to)
+        memcpy(to, from, k.kept);
+    p->used += k.kept;
+    return k;
+}
+
+static void frame_add(struct passage *p, struct passage_step *s, const struct rte_mbuf *m, uint16_t port, uint16_t iface)
+{
+    if (p->n_frames == PASSAGE_FRAMES)
+        return;
+    p->frame[p->n_frames++] = keep(p, m, port, iface);
+    s->n_frames++;
+}
+
+// --- before and after ---
+
+static uint32_t local_n(const struct forwarder *f)
+{
+    return f->local4.n + f->local6.n;
+}
+
+static uint32_t origin_n(const struct forwarder *f)
+{
+    return f->origin4.n + f->origin6.n;
+}
+
+static void note_all(struct forwarder *f)
+{
+    struct record *r = &f->record;
+
+    memcpy(r->drop, f->counter->drop, sizeof r->drop);
+    r->icmp = f->counter->icmp;
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
+        r->punt[c] = f->punt[c].n;
+    r->hold = f->hold.n;
+    r->local = local_n(f);
+    r->origin = origin_n(f);
+    for (unsigned p = 0; p < PORT_MAX; p++)
+        r->tx[p] = (uint16_t)tx_word_n(f->tx_word[p]);
+}
+
+static enum drop_reason dropped(const struct forwarder *f)
+{
+    for (unsigned i = DROP_NONE + 1; i < DROP_N; i++)
+        if (f->counter->drop[i] != f->record.drop[i])
+            return i;
+    return DROP_NONE;
+}
+
+static void add_sent(struct forwarder *f, struct passage_step *s)
+{
+    for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1) {
+        uint16_t port = (uint16_t)__builtin_ctzll(ports);
+        for (unsigned k = f->record.tx[port]; k < tx_word_n(f->tx_word[port]); k++)
+            frame_add(f->record.passage, s, f->tx_pkt[port][k], port, iface_of_frame(port_get(port), f->tx_pkt[port][k], false));
+    }
+}
+
+static void add_punted(struct forwarder *f, struct passage_step *s)
+{
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++) {
+        struct collect *up = &f->punt[c];
+        if (up->n == f->record.punt[c])
+            continue;
+        struct rte_mbuf *m = up->pkt[up->n - 1];
+        s->end = PASSAGE_PUNTED;
+        s->punt_class = (uint16_t)c;
+        frame_add(f->record.passage, s, m, iface_get(packet_meta(m)->iface)->port, packet_meta(m)->iface);
+    }
+}
+
+// `stays`: the packet is still in its burst; what left then is about it, like a redirect, not it.
+static void find_end(struct forwarder *f, struct passage_step *s, bool stays)
+{
+    s->frame = f->record.passage->n_frames;
+    s->drop = (uint16_t)dropped(f);
+    add_sent(f, s);
+    if (s->n_frames) // of several copies of a multicast packet some may be dropped, and one punted
+        s->end = PASSAGE_SENT;
+    else
+        add_punted(f, s);
+    if (stays)
+        s->end = PASSAGE_ON;
+    else if (s->drop && s->end != PASSAGE_SENT)
+        s->end = PASSAGE_DROPPED;
+    else if (f->hold.n != f->record.hold)
+        s->end = PASSAGE_HELD;
+    else if (local_n(f) > f->record.local && s->kind != PASSAGE_LOCAL)
+        s->end = PASSAGE_TO_LOCAL;
+    f->record.left |= (uint8_t)((s->end == PASSAGE_SENT || s->end == PASSAGE_PUNTED || s->end == PASSAGE_HELD) << s->of);
+}
+
+static void find_icmp(struct forwarder *f, struct passage_step *s)
+{
+    const struct counter_icmp *now = &f->counter->icmp, *was = &f->record.icmp;
+
+    if (now->limited != was->limited) {
+        s->icmp = PASSAGE_ICMP_LIMITED;
+    } else if (now->forbidden != was->forbidden) {
+        s->icmp = PASSAGE_ICMP_FORBIDDEN;
+    } else if (now->sent != was->sent) { // without a lookup of its own: an IPv6 redirect (redirect.c)
+        s->icmp = PASSAGE_ICMP_SENT;
+        s->icmp_type = 137;
+    }
+    if (origin_n(f) <= f->record.origin)
+        return;
+    const struct burst *b = f->origin4.n ? &f->origin4 : &f->origin6;
+    const uint8_t *icmp = b->ip[b->n - 1] + (b->family == IP4 ? IP4_HDR : IP6_HDR);
+    s->icmp = PASSAGE_ICMP_SENT;
+    s->icmp_type = icmp[0];
+    s->icmp_code = icmp[1];
+    s->icmp_word = rte_be_to_cpu_32(load32(icmp + 4));
+}
+
+// --- what a stage looked at ---
+
+static void find_packet(const struct burst *b, struct passage_step *s)
+{
+    s->family = b->family;
+    s->iface = b->iface[0];
+    s->vr = burst_vr(b, 0);
+    s->len = b->len[0];
+    s->ttl = (uint16_t)(b->family == IP4 ? b->hop[0] & 0xff : b->hop[0] >> 24);
+}
+
+// The lookup once more, with all that leads to its answer. A table that has changed meanwhile shows as a group whose member
+// is another one.
+static void find_lookup(const struct forwarder *f, const struct burst *b, struct passage_step *s)
+{
+    struct passage_lookup *l = &s->lookup;
+    const struct fib *fib = fwd_fib(f, s->vr, b->family);
+
+    l->asked = true;
+    l->dst.family = b->family;
+    if (b->family == IP4)
+        l->dst.ip4 = b->dst4[0];
+    else
+        memcpy(l->dst.b, b->dst6[0], 16);
+    if (fib) {
+        l->leaf = nexthop_real(fib_find(fib, &l->dst));
+        l->n_nodes = (uint8_t)RTE_MIN(fib_path(fib, &l->dst, l->node, PASSAGE_NODES), (unsigned)PASSAGE_NODES);
+    }
+    uint64_t word = nexthop_word(nexthop_get(l->leaf));
+    l->leaf_kind = nexthop_word_kind(word);
+    l->nexthop = b->nh[0];
+    if (l->leaf_kind == NEXTHOP_GROUP) {
+        uint64_t group = __atomic_load_n(&nexthop_get(l->leaf)->group.word, __ATOMIC_ACQUIRE); // as nexthop_member
+        l->hash = fwd_hash(b, 0, b->family);
+        l->n_buckets = (uint32_t)(group >> 32) + 1;
+        l->bucket = l->hash & (uint32_t)(group >> 32);
+    }
+    word = nexthop_word(nexthop_get(l->nexthop));
+    l->kind = nexthop_word_kind(word);
+    if (l->kind == NEXTHOP_GROUP || l->kind == NEXTHOP_NONE)
+        return;
+    l->iface = nexthop_word_iface(word);
+    l->mtu = nexthop_word_mtu(word);
+}
+
+// Where ether_in has put the packet.
+static void find_kind(struct forwarder *f, struct passage_step *s)
+{
+    const struct {
+        const struct burst *b;
+        uint8_t kind;
+    } where[] = {{&f->in4, PASSAGE_PLAIN}, {&f->in6, PASSAGE_PLAIN},   {&f->odd4, PASSAGE_ODD},
+                 {&f->odd6, PASSAGE_ODD},  {&f->local4, PASSAGE_LOCAL}, {&f->local6, PASSAGE_LOCAL}};
+
+    for (unsigned i = 0; i < RTE_DIM(where); i++)
+        if (where[i].b->n) {
+            find_packet(where[i].b, s);
+            s->kind = where[i].kind;
+        }
+}
+
+// --- steps ---
+
+static const char *name_of(enum stage stage, const struct burst *b)
+{
+    static const char *const name[STAGE_N][2] = {
+        [STAGE_RX] = {"rx", "rx"},          [STAGE_ETHER_IN] = {"ether_in", "ether_in"},
+        [STAGE_IP4_IN] = {"ip4_in", "ip4_in"},    [STAGE_IP4_FWD] = {"ip4_fwd", "ip4_fwd"},
+        [STAGE_IP6_IN] = {"ip6_in", "ip6_in"},    [STAGE_IP6_FWD] = {"ip6_fwd", "ip6_fwd"},
+        [STAGE_ETHER_OUT] = {"ether_out", "ether_out"}, [STAGE_TX] = {"tx", "tx"},
+        [STAGE_FEATURES] = {"features_in", "features_in"}, [STAGE_OTHER] = {"ip4_local", "ip6_local"},
+    };
+
+    return name[stage][b && b->family == IP6];
+}
+
+static struct passage_step *step_add(struct forwarder *f, enum stage stage, const struct burst *b)
+{
+    struct passage *p = f->record.passage;
+
+    if (p->n_steps == PASSAGE_STEPS)
+        return NULL;
+    struct passage_step *s = &p->step[p->n_steps++];
+    memset(s, 0, sizeof *s);
+    s->stage = name_of(stage, b);
+    s->of = b && b->kind == BURST_ORIGIN ? PASSAGE_ERROR : PASSAGE_PACKET;
+    s->iface = f->record.iface;
+    s->vr = iface_get(s->iface)->vr;
+    return s;
+}
+
+void record_stage(struct forwarder *f, enum stage stage, const struct burst *b)
+{
+    struct passage_step *s = step_add(f, stage, b);
+
+    if (s) {
+        if (b)
+            find_packet(b, s);
+        else
+            find_kind(f, s);
+        if (stage == STAGE_IP4_FWD || stage == STAGE_IP6_FWD || stage == STAGE_OTHER)
+            find_lookup(f, b, s);
+        find_end(f, s, b && b->n);
+        find_icmp(f, s);
+        f->record.iface = s->iface;
+    }
+    note_all(f);
+}
+
+void record_begin(struct forwarder *f, struct passage *p, uint16_t port, const struct rte_mbuf *m)
+{
+    p->port = port;
+    f->record.passage = p;
+    f->record.left = 0;
+    uint16_t iface = iface_of_frame(port_get(port), m, true);
+    f->record.iface = iface ? iface : port_get(port)->untagged;
+    p->in = keep(p, m, port, f->record.iface);
+    note_all(f);
+}
+
+void record_refused(struct forwarder *f, enum drop_reason reason)
+{
+    struct passage_step *s = step_add(f, STAGE_TX, NULL);
+
+    if (!s)
+        return;
+    if (reason == DROP_PUNT_RING_FULL || reason == DROP_HOLD_RING_FULL)
+        s->stage = reason == DROP_PUNT_RING_FULL ? "punt" : "hold";
+    s->of = f->record.left & 1 << PASSAGE_PACKET ? PASSAGE_PACKET : PASSAGE_ERROR;
+    s->end = PASSAGE_DROPPED;
+    s->drop = (uint16_t)reason;
+}
+
+void record_end(struct forwarder *f)
+{
+    enum drop_reason reason = dropped(f);
+
+    if (reason != DROP_NONE)
+        record_refused(f, reason);
+}

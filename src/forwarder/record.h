@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// record.h - writing down what the stages do with a packet that goes through them alone
+//
+//     record_begin(f, passage, port, m)
+//     each stage, then record_stage()        path.c, in its recorded form
+//     record_end()                           after the flush
+//
+// The stages know nothing of it: before and after each one what a forwarder has
+// collected and counted is compared. So what is told is what was done. Works only
+// while nothing but that packet, and what it causes, is inside the forwarder.
+#ifndef FORWARDER_RECORD_H
+#define FORWARDER_RECORD_H
+
+#include <stdint.h>
+
+#include "forwarder/burst.h"
+#include "table/counter.h"
+#include "table/passage.h"
+
+struct forwarder;
+
+struct record {
+    struct passage *passage;
+    uint16_t iface; // came in by
+    uint8_t left;   // bit o: something of enum passage_of o waits to be sent, held or punted
+    // as it was before the stage
+    uint64_t drop[DROP_N];
+    struct counter_icmp icmp;
+    uint32_t punt[PUNT_CLASS_N], hold, local, origin;
+    uint16_t tx[PORT_MAX];
+};
+
+void record_begin(struct forwarder *f, struct passage *p, uint16_t port, const struct rte_mbuf *m);
+// The stage is done. `b`: the burst that it worked on; NULL: f->rx (ether_in).
+void record_stage(struct forwarder *f, enum stage stage, const struct burst *b);
+void record_end(struct forwarder *f);
+// A step at the end: what was sent, held or punted was not taken.
+void record_refused(struct forwarder *f, enum drop_reason reason);
+
+#endif

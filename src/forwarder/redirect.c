@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// redirect.c - telling a host that its packet could have gone straight to the next hop
+//
+// An input feature, off unless configured. A packet that came in by the interface by which its next hop is reached
+// goes on as any other, and its sender is told, when (RFC 1812 5.2.7.2, RFC 4861 8.2)
+//
+//     it is a neighbour on that interface
+//     the next hop is resolved, and of the packet's family: it is the destination itself, or a router; an IPv6 router is
+//     named by its link-local address, so one that routes name otherwise is not told of
+//
+// IPv4 as any ICMP error (icmp_error.c). The IPv6 message has to arrive with hop limit 255 and comes from our
+// link-local address, so it does not pass the lookup: it leaves by the sender's adjacency. Redirects have a token bucket of their
+// own for each interface. The destination is looked up twice, here and in ip4_fwd or ip6_fwd: only bursts of such
+// interfaces pay for that.
+#include "base/checksum.h"
+#include "forwarder/fwd_priv.h"
+#include "forwarder/ttl.h"
+#include "table/icmp.h"
+#include "forwarder/forbidden.h"
+
+enum { ICMP4_REDIRECT = 5, ICMP4_CODE_HOST = 1, ICMP6_REDIRECT = 137 };
+enum { OPTION_TARGET_MAC = 2, OPTION_REDIRECTED = 4 };
+
+#define REDIRECT6_HDR 40u // ICMPv6 header, target, destination
+#define OPTION_MAC_LEN 8u
+#define OPTION_QUOTE_HDR 8u
+#define IP6_REDIRECT_MAX 1280u
+
+// The sender's adjacency when it is a neighbour on the interface it sent by; 0 = it is none.
+static uint32_t sender(const struct forwarder *f, const struct burst *b, unsigned i, uint8_t family)
+{
+    const struct fib *fib = fwd_fib(f, burst_vr(b, i), family);
+    struct ip_addr src = {.family = family};
+    uint32_t id;
+
+    memcpy(src.b, b->ip[i] + (family == IP4 ? 12 : 8), family == IP4 ? 4 : 16);
+    if (!fib)
+        return 0;
+    if (family == IP4)
+        fib_find4_bulk(fib, &src.ip4, &id, 1);
+    else
+        fib_find6_bulk(fib, (const uint8_t(*)[16])src.b, &id, 1);
+    uint64_t word = nexthop_word(nexthop_get(id));
+    bool neighbor = nexthop_word_kind(word) == NEXTHOP_ADJACENCY && nexthop_word_iface(word) == b->iface[i];
+    return neighbor && nexthop_address[id].family && ip_equal(&nexthop_address[id], &src) ? id : 0;
+}
+
+// The next hop that the sender should use itself; 0 = none, it did well to send to us.
+FWD_INLINE uint32_t better(struct burst *b, unsigned i, uint8_t family)
+{
+    if (!(iface_get(b->iface[i])->features & IFACE_REDIRECT) || ttl_of(b->ip[i], family) <= 1)
+        return 0;
+    b->nh[i] = nexthop_real(b->nh[i]);
+    if (nexthop_word_kind(nexthop_word(nexthop_get(b->nh[i]))) == NEXTHOP_GROUP)
+        b->nh[i] = nexthop_member(nexthop_get(b->nh[i]), fwd_hash(b, i, family)); // without counting it as chosen
+    uint64_t word = nexthop_word(nexthop_get(b->nh[i]));
+    if (nexthop_word_kind(word) != NEXTHOP_ADJACENCY || nexthop_word_iface(word) != b->iface[i])
+        return 0;
+    return nexthop_address[b->nh[i]].family == family ? b->nh[i] : 0;
+}
+
+void redirect4(struct forwarder *f, struct burst *b)
+{
+    fwd_lookup(f, b, IP4);
+    for (unsigned i = 0; i < b->n; i++) {
+        uint32_t id = better(b, i, IP4);
+        if (id && iface_get(b->iface[i])->addr4 && sender(f, b, i, IP4))
+            icmp4_error(f, b, i, ICMP4_REDIRECT, ICMP4_CODE_HOST, rte_be_to_cpu_32(nexthop_address[id].ip4));
+    }
+}
+
+static bool is_link_local(const uint8_t *a)
+{
+    return a[0] == 0xfe && (a[1] & 0xc0) == 0x80;
+}
+
+// The message about packet i, `id` its better next hop; NULL without a buffer.
+static struct rte_mbuf *redirect6_make(struct burst *b, unsigned i, uint32_t id, const uint8_t *from)
+{
+    const unsigned head = IP6_HDR + REDIRECT6_HDR + OPTION_MAC_LEN + OPTION_QUOTE_HDR;
+    const struct nexthop *nh = nexthop_get(id);
+    uint64_t word = nexthop_word(nh);
+    uint32_t quote = RTE_MIN(IP6_REDIRECT_MAX - head, (uint32_t)b->len[i]) & ~7u; // options are counted in 8 bytes
+    struct rte_mbuf *m = icmp_quote(b, i, head, quote);
+
+    if (!m)
+        return NULL;
+    uint8_t *ip = rte_pktmbuf_mtod(m, uint8_t *), *icmp = ip + IP6_HDR, *option = icmp + REDIRECT6_HDR;
+    uint32_t len = m->data_len - IP6_HDR;
+    memset(ip, 0, head);
+    ip[0] = 0x60;
+    store16(ip + 4, rte_cpu_to_be_16((uint16_t)len));
+    ip[6] = PROTO_ICMP6;
+    ip[7] = 255;
+    memcpy(ip + 8, from, 16);
+    memcpy(ip + 24, b->ip[i] + 8, 16);
+    icmp[0] = ICMP6_REDIRECT;
+    memcpy(icmp + 8, nexthop_address[id].b, 16);
+    memcpy(icmp + 24, b->ip[i] + 24, 16);
+    option[0] = OPTION_TARGET_MAC;
+    option[1] = 1;
+    memcpy(option + 2, nexthop_rewrite(nh, word) + NEXTHOP_REWRITE - nexthop_word_head(word), 6);
+    option[8] = OPTION_REDIRECTED;
+    option[9] = (uint8_t)((OPTION_QUOTE_HDR + quote) / 8);
+    uint32_t sum = checksum_pseudo6(ip + 8, ip + 24, len, PROTO_ICMP6);
+    store16(icmp + 2, checksum_finish(checksum_add(sum, icmp, len)));
+    return m;
+}
+
+// To the neighbour that `id` leads to, with its hop limit as it is.
+static void send_to(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, uint32_t id)
+{
+    struct burst *one = &f->fragment;
+
+    burst_reset(one);
+    one->family = IP6;
+    unsigned at = burst_add(one, m, rte_pktmbuf_mtod(m, uint8_t *), iface);
+    one->len[at] = m->data_len;
+    one->size[at] = 0;
+    one->nh[at] = id;
+    f->counter->inject++;
+    f->counter->icmp.sent++;
+    f->counter->iface[iface].inject_packets++;
+    if (f->lanes->take(one, false)) // it was resolved a moment ago
+        packet_drop_bare(f, m, iface, DROP_NEIGH_FAILED);
+    else
+        ether_out(f, one);
+    one->family = IP4;
+}
+
+void redirect6(struct forwarder *f, struct burst *b)
+{
+    fwd_lookup(f, b, IP6);
+    for (unsigned i = 0; i < b->n; i++) {
+        const struct iface *iface = iface_get(b->iface[i]);
+        uint32_t id = better(b, i, IP6), to = id ? sender(f, b, i, IP6) : 0;
+        const uint8_t *way = nexthop_address[id].b;
+        bool named = id && (is_link_local(way) || !memcmp(way, b->ip[i] + 24, 16));
+        if (!to || !named || !is_link_local(iface->addr6_ll))
+            continue;
+        if (!icmp_may_redirect(b->iface[i], f->now, f->dry)) {
+            f->counter->icmp.limited++;
+            continue;
+        }
+        struct rte_mbuf *m = redirect6_make(b, i, id, iface->addr6_ll);
+        if (m)
+            send_to(f, m, b->iface[i], to);
+    }
+}
