@@ -17,9 +17,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "manager/journal.h"
 #include "manager/neigh.h"
 #include "manager/nexthop_manager.h"
 #include "manager/rib.h"
+#include "table/iface.h"
 
 int hop_compare(const void *a, const void *b)
 {
@@ -46,11 +48,11 @@ bool hop_is_alive(struct rib_vr *v, const struct netlink_hop *hop)
 {
     const struct rib_link *l = rib_link_find(v, hop->ifindex);
 
-    return l && l->up && l->carrier;
+    // The port's own carrier is known before the kernel announces that of the TAP.
+    return l && l->up && l->carrier && (!l->iface || __atomic_load_n(&iface_get(l->iface)->carrier, __ATOMIC_RELAXED));
 }
 
-// The leg's next-hop id, 0 = it leaves by none of our interfaces.
-static uint32_t hop_nexthop(struct rib_vr *v, const struct hop *h)
+uint32_t hop_nexthop(struct rib_vr *v, const struct hop *h)
 {
     const struct rib_link *l = rib_link_find(v, h->key.ifindex);
 
@@ -93,6 +95,8 @@ static bool resolve_group(struct rib_vr *v, struct hop_set *s)
     if (s->group) {
         if (nexthop_group_set(s->id, member, weight, n))
             log_error("nexthop: no room for the group's buckets: group=%u members=%u", s->id, n);
+        else if (journal_knows(s->id))
+            rib_journal_group(v, s);
         return false;
     }
     id = nexthop_group_new(member, weight, n);
@@ -104,10 +108,20 @@ static bool resolve_group(struct rib_vr *v, struct hop_set *s)
     return set_id(s, id, true);
 }
 
+// The kernel's own business when its link is none of our interfaces.
+static uint32_t broadcast_nexthop(struct rib_vr *v, const struct hop_set *s)
+{
+    const struct rib_link *l = s->n ? rib_link_find(v, s->hop[0].key.ifindex) : NULL;
+
+    return l && l->broadcast ? l->broadcast : nexthop_shared(NEXTHOP_LOCAL);
+}
+
 static bool resolve_id(struct rib_vr *v, struct hop_set *s)
 {
     uint32_t id;
 
+    if (s->fixed == NEXTHOP_BROADCAST)
+        return set_id(s, broadcast_nexthop(v, s), false);
     if (s->fixed)
         return set_id(s, nexthop_shared(s->fixed), false);
     if (s->many)

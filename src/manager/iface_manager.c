@@ -13,6 +13,7 @@
 // deletes is made again.
 #include "manager/iface_manager.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "core/thread.h"
+#include "manager/iface_policy.h"
 #include "manager/netns.h"
 #include "manager/rib_iface.h"
 #include "manager/rib_manager.h"
@@ -30,6 +32,7 @@
 #include "manager/tap_list.h"
 #include "manager/tap_manager.h"
 #include "manager/vr_manager.h"
+#include "manager/watch_manager.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
@@ -149,19 +152,9 @@ static void tap_detach(struct iface *i, struct tap *tap, bool delete)
 
 // --- adding and deleting ---
 
-static void port_leads_to(const struct iface *i, uint16_t id)
+static int port_leads_to(const struct iface *i, uint16_t id)
 {
-    struct port *p = port_get(i->port);
-    uint16_t *to = i->vlan ? &p->vlan_iface[i->vlan] : &p->untagged;
-
-    __atomic_store_n(to, id, __ATOMIC_RELEASE); // after the interface is complete
-}
-
-static uint16_t port_leads(uint16_t port, uint16_t vlan)
-{
-    const struct port *p = port_get(port);
-
-    return vlan ? p->vlan_iface[vlan] : p->untagged;
+    return port_lead(port_get(i->port), i->outer_vlan, i->vlan, id);
 }
 
 static uint16_t mtu_effective(const char *name, uint16_t wanted, uint16_t port_mtu)
@@ -185,10 +178,16 @@ static int complete(struct iface *i, enum iface_kind kind, char *err, size_t err
         tap_detach(i, &own[i->id].tap, !own[i->id].tap.found);
         return r;
     }
-    port_leads_to(i, i->id);
+    r = port_leads_to(i, i->id);
+    if (r) {
+        snprintf(err, err_size, "interface %s: there are as many outer VLANs as possible (%d)", i->name, OUTER_VLAN_MAX - 1);
+        rib_manager_iface_del(i->id);
+        tap_detach(i, &own[i->id].tap, !own[i->id].tap.found);
+        return r;
+    }
     changed = true;
-    log_info("iface_manager: added: interface=%s id=%u port=%s vlan=%u vr=%s ifindex=%d", i->name, i->id,
-             port_get(i->port)->name, i->vlan, vr_get(i->vr)->name, i->ifindex);
+    log_info("iface_manager: added: interface=%s id=%u port=%s outer-vlan=%u vlan=%u vr=%s ifindex=%d", i->name, i->id,
+             port_get(i->port)->name, i->outer_vlan, i->vlan, vr_get(i->vr)->name, i->ifindex);
     return 0;
 }
 
@@ -214,6 +213,8 @@ static int add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_want
     i->vr = v->id;
     i->port = wish->port;
     i->vlan = wish->vlan;
+    i->outer_vlan = wish->outer_vlan;
+    i->tpid_be = wish->tpid_be;
     i->mtu = wish->mtu;
     i->carrier = wish->carrier;
     memcpy(i->mac, wish->mac, sizeof i->mac);
@@ -221,6 +222,7 @@ static int add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_want
     int r = complete(i, kind, err, err_size);
     if (r)
         iface_free(i);
+    watch_manager_port_changed();
     return r;
 }
 
@@ -234,23 +236,38 @@ int iface_manager_add_port(const char *name, uint16_t port, const uint8_t mac[6]
     return add(&wish, IFACE_PORT, 0, vr, err, err_size);
 }
 
-int iface_manager_add_vport(const char *name, const char *port, uint16_t vlan, uint16_t mtu, const char *vr,
+// Are these tags ones that frames can carry?
+static int check_tags(const char *name, struct vport_tags t, char *err, size_t err_size)
+{
+    bool outer_right = t.outer ? t.outer <= 4094 && (t.tpid == 0x88a8 || t.tpid == 0x8100 || t.tpid == 0x9100) : !t.tpid;
+
+    if (!t.vlan || t.vlan > 4094) {
+        snprintf(err, err_size, "vport %s: VLAN %u is not in 1..4094", name, t.vlan);
+        return -EINVAL;
+    }
+    if (!outer_right) {
+        snprintf(err, err_size, "vport %s: there is no outer tag of VLAN %u and type %#x", name, t.outer, t.tpid);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+int iface_manager_add_vport(const char *name, const char *port, struct vport_tags tags, uint16_t mtu, const char *vr,
                             char *err, size_t err_size)
 {
     const struct iface *parent = iface_find_name(port);
-    struct iface wish = {.vlan = vlan};
+    struct iface wish = {.vlan = tags.vlan, .outer_vlan = tags.outer, .tpid_be = htons(tags.outer ? tags.tpid : 0x8100)};
 
     if (!parent || parent->kind != IFACE_PORT) {
         snprintf(err, err_size, "vport %s: there is no port %s", name, port);
         return -ENOENT;
     }
-    if (!vlan || vlan > 4094) {
-        snprintf(err, err_size, "vport %s: VLAN %u is not in 1..4094", name, vlan);
-        return -EINVAL;
-    }
-    if (port_leads(parent->port, vlan)) {
-        snprintf(err, err_size, "vport %s: VLAN %u of port %s belongs to %s", name, vlan, port,
-                 iface_get(port_leads(parent->port, vlan))->name);
+    int r = check_tags(name, tags, err, err_size);
+    if (r)
+        return r;
+    uint16_t other = port_iface(port_get(parent->port), tags.outer, tags.vlan);
+    if (other) {
+        snprintf(err, err_size, "vport %s: VLAN %u of port %s belongs to %s", name, tags.vlan, port, iface_get(other)->name);
         return -EEXIST;
     }
     snprintf(wish.name, sizeof wish.name, "%s", name);
@@ -283,6 +300,8 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     tap_detach(i, &own[i->id].tap, !(starting && own[i->id].tap.found));
     log_info("iface_manager: deleted: interface=%s id=%u", name, i->id);
     iface_free(i);
+    watch_manager_port_changed();
+    iface_policy_settle();
     changed = true;
     return 0;
 }
@@ -321,6 +340,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     }
     if (!r) {
         __atomic_store_n(&i->vr, to->id, __ATOMIC_RELAXED);
+        iface_policy_settle();
         if (!same_netns) {
             tap_going_add(&own[i->id].tap);
             own[i->id].tap = tap;
@@ -379,12 +399,15 @@ void iface_manager_port_link(uint16_t port, bool up)
 {
     thread_must_be(ROLE_CONTROL);
     for_each_iface(i) {
-        if (i->port != port || i->carrier == up)
+        if (i->port == port)
+            __atomic_store_n(&i->carrier, up, __ATOMIC_RELAXED);
+    }
+    rib_manager_port_link(port); // first: flows wait for it. The TAPs' carrier takes the kernel's word, and its time.
+    for_each_iface(i) {
+        if (i->port != port)
             continue;
-        i->carrier = up;
         tap_set_carrier(&own[i->id].tap, up);
         up_set(i);
-        rib_manager_iface_changed(i->id);
     }
 }
 
@@ -408,7 +431,8 @@ void iface_manager_port_moved(uint16_t from, uint16_t to)
             continue;
         port_leads_to(i, 0);
         __atomic_store_n(&i->port, to, __ATOMIC_RELAXED);
-        port_leads_to(i, i->id);
+        if (port_leads_to(i, i->id))
+            log_error("iface_manager: no room for its outer VLAN: interface=%s", i->name);
         rib_manager_iface_changed(i->id);
     }
 }

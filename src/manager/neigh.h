@@ -26,11 +26,11 @@ struct rib_vr;
 struct rte_mbuf;
 
 #define NEIGH_HOLD_MAX 32                       // packets that wait for one neighbour
-#define NEIGH_PENDING_MAX 1024                  // hosts being resolved at a time
-#define NEIGH_PENDING_LINK_MAX 512              // of them on one link
+#define NEIGH_PENDING_MAX 1024                  // hosts being resolved at a time, or half of the kernel's table if that is less
 #define NEIGH_RATE 500                          // new resolutions a second, and as many at once
 #define NEIGH_HOLD_NS 3000000000ull           // how long a packet waits
 #define NEIGH_NEGATIVE_NS 3000000000ull       // how long a failure is remembered
+#define NEIGH_KEPT_NS 10000000000ull          // how long a host in use is kept that the kernel has pushed out
 #define NEIGH_EPOCH_NS 4000000000ull          // of the marks "used lately"
 
 struct neigh {
@@ -53,6 +53,7 @@ struct neigh {
     uint32_t refs; // hops that lead through it
     uint32_t nexthop; // held, 0 = none yet
     uint64_t failed_until_ns, asked_ns;
+    uint64_t kept_until_ns; // in use, and pushed out by the kernel: its MAC is believed until then
     uint32_t n_held;
     struct rte_mbuf *held, **held_tail; // oldest first
     LIST_ENTRY(neigh) on_pending;
@@ -61,7 +62,7 @@ struct neigh {
 // What the route store tells of a host and does for one; it stands above us, so it names itself at the start.
 struct neigh_routes {
     bool (*is_connected)(struct rib_vr *v, const struct ip_addr *addr, int ifindex); // its longest route leads onto that link
-    void (*set_host)(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop); // its own FIB entry; 0 = none
+    void (*set_host)(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop, bool on); // its own FIB entry
 };
 int neigh_manager_init(const struct neigh_routes *routes);
 void neigh_manager_fini(void);
@@ -74,6 +75,8 @@ uint32_t neigh_nexthop(struct neigh *n); // its id; 0 when its link is not one o
 // --- for the event loop ---
 void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del);
 void neigh_sweep(struct rib_vr *v, uint8_t gen); // forgets the kernel's entries not seen in this dump
+bool neigh_is_group(const struct ip_addr *a); // multicast
+void neigh_groups_keep(struct rib_vr *v, const struct rib_link *l); // neigh_groups.c
 void neigh_link_changed(struct rib_vr *v, struct rib_link *l); // up, down, carrier, became ours or no longer is
 void neigh_link_gone(struct rib_vr *v, struct rib_link *l);
 void neigh_tick(uint64_t now_ns); // a few times a second: timeouts, refresh, epoch
@@ -105,7 +108,7 @@ struct neigh *neigh_make(struct rib_vr *v, int ifindex, const struct ip_addr *ad
 struct neigh *neigh_of_nexthop(uint32_t id); // NULL when the id is no neighbour's
 void neigh_want(struct neigh *n, uint64_t now_ns); // asks the kernel to resolve it, once a second at most
 void neigh_update(struct neigh *n, uint64_t now_ns); // kind, host route and life follow the state; n may be freed
-bool neigh_is_resolved(const struct neigh *n);
+bool neigh_is_resolved(const struct neigh *n); // by the kernel, now
 bool neigh_is_used(const struct neigh *n); // by traffic, lately
 bool neigh_is_ours(const struct neigh *n); // on a link of one of our interfaces: what `show neighbor` lists
 uint32_t neigh_count(int vr); // of ours; -1 = all

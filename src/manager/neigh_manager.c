@@ -14,7 +14,9 @@
 //
 // Gateways: NTF_MANAGED keeps them resolved in the kernel. Hosts: the kernel
 // lets an entry go stale after half a minute, because it does not see our
-// traffic; those that forwarders used lately are probed again (NTF_USE).
+// traffic; those that forwarders used lately are probed again (NTF_USE). A table that is full pushes out what is
+// stale, whether we use it or not: such a host keeps its MAC while the kernel is asked again, so that
+// neither a scan nor its end costs it a packet.
 #include "manager/neigh.h"
 
 #include <errno.h>
@@ -24,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "manager/neigh_limit.h"
 #include "manager/rib.h"
 #include "table/counter.h"
 
@@ -42,11 +45,12 @@ int neigh_manager_init(const struct neigh_routes *r)
     pool_init(&neighs, (sizeof(struct neigh) + 7) & ~7u);
     owner = calloc(NEXTHOP_MAX, sizeof *owner);
     scanned_ns = epoch_ns = clock_now_ns();
-    return owner ? 0 : -ENOMEM;
+    return owner ? neigh_limit_init() : -ENOMEM;
 }
 
 void neigh_manager_fini(void)
 {
+    neigh_limit_fini();
     pool_fini(&neighs);
     free(owner);
     owner = NULL;
@@ -157,7 +161,7 @@ static void drop_id(struct neigh *n)
     if (!n->nexthop)
         return;
     if (n->host)
-        routes.set_host(n->vr, &n->addr, 0);
+        routes.set_host(n->vr, &n->addr, n->nexthop, false);
     n->host = false;
     owner[n->nexthop] = 0;
     nexthop_set_kind(n->nexthop, NEXTHOP_UNREACHABLE); // until the last FIB entry has let go of it
@@ -173,6 +177,7 @@ static bool make_id(struct neigh *n, uint16_t iface)
     n->nexthop = nexthop_make(NEXTHOP_HOLD, iface);
     if (!n->nexthop)
         return false;
+    nexthop_set_address(n->nexthop, &n->addr);
     n->kind = NEXTHOP_HOLD;
     n->iface = iface;
     owner[n->nexthop] = find_id(n->vr, n->ifindex, &n->addr);
@@ -193,7 +198,7 @@ static void set_kind(struct neigh *n, uint8_t kind, bool new_mac)
 static void update(struct neigh *n, uint64_t now_ns, bool new_mac)
 {
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
-    bool alive = l && l->up && l->carrier, resolved = neigh_is_resolved(n);
+    bool alive = l && l->up && l->carrier, resolved = neigh_is_resolved(n) || n->kept_until_ns > now_ns;
     bool failed = n->failed_until_ns > now_ns;
     uint16_t iface = l ? l->iface : 0;
     bool host = iface && (resolved || failed) && is_connected(n);
@@ -204,7 +209,7 @@ static void update(struct neigh *n, uint64_t now_ns, bool new_mac)
         set_kind(n, !alive ? NEXTHOP_FAILED : resolved ? NEXTHOP_ADJACENCY
                     : failed ? NEXTHOP_FAILED : NEXTHOP_HOLD, new_mac);
         if (host != n->host)
-            routes.set_host(n->vr, &n->addr, host ? n->nexthop : 0);
+            routes.set_host(n->vr, &n->addr, n->nexthop, host);
         n->host = host;
     }
     if (resolved && alive && n->nexthop)
@@ -267,6 +272,8 @@ void neigh_want(struct neigh *n, uint64_t now_ns)
 
 void neigh_refused(struct rib_vr *v, int error)
 {
+    if (error == -ENOBUFS)
+        neigh_limit_refused();
     if ((error != -EINVAL && error != -EOPNOTSUPP) || v->no_managed)
         return;
     v->no_managed = true;
@@ -274,14 +281,28 @@ void neigh_refused(struct rib_vr *v, int error)
                v->id);
 }
 
+// Does the kernel delete a good entry that we use? Who deletes one on purpose (`ip neigh del`, a link that goes) has the kernel
+// call it failed first.
+static bool is_pushed_out(const struct neigh *n, bool del)
+{
+    const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
+
+    return del && n->host && l && l->up && l->carrier && neigh_is_resolved(n) && !(n->state & (NUD_PERMANENT | NUD_NOARP)) &&
+           neigh_is_used(n);
+}
+
 void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
 {
-    struct neigh *n = del ? neigh_find(v, m->ifindex, &m->addr) : neigh_make(v, m->ifindex, &m->addr);
+    struct neigh *n = neigh_is_group(&m->addr) ? NULL : del ? neigh_find(v, m->ifindex, &m->addr) : neigh_make(v, m->ifindex, &m->addr);
     uint64_t now = clock_now_ns();
     bool new_mac;
 
     if (!n)
         return;
+    if (is_pushed_out(n, del)) {
+        n->kept_until_ns = now + NEIGH_KEPT_NS;
+        n->asked_ns = 0;
+    }
     n->gen = v->gen;
     new_mac = m->has_mac && memcmp(n->mac, m->mac, 6);
     n->in_kernel = !del;
@@ -292,9 +313,13 @@ void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
     if (del)
         n->managed = false;
     if (neigh_is_resolved(n))
-        n->failed_until_ns = 0;
-    else if ((n->state & NUD_FAILED) && (n->refs || n->pending))
+        n->failed_until_ns = n->kept_until_ns = 0;
+    else if (n->state & NUD_FAILED)
+        n->kept_until_ns = 0;
+    if (!neigh_is_resolved(n) && (n->state & NUD_FAILED) && (n->refs || n->pending))
         n->failed_until_ns = now + NEIGH_NEGATIVE_NS;
+    if (n->kept_until_ns > now)
+        neigh_want(n, now);
     update(n, now, new_mac);
 }
 
@@ -303,9 +328,12 @@ void neigh_link_changed(struct rib_vr *v, struct rib_link *l)
     uint64_t now = clock_now_ns();
     struct neigh *n, *next;
 
+    neigh_groups_keep(v, l);
     for (n = LIST_FIRST(&l->neighs); n; n = next) {
         next = LIST_NEXT(n, on_link);
         n->asked_ns = 0;
+        if (!l->up || !l->carrier)
+            n->kept_until_ns = 0;
         if (n->refs)
             neigh_want(n, now);
         neigh_update(n, now);
@@ -319,7 +347,7 @@ void neigh_link_gone(struct rib_vr *v, struct rib_link *l)
     for (n = LIST_FIRST(&l->neighs); n; n = next) {
         next = LIST_NEXT(n, on_link);
         n->in_kernel = n->has_mac = n->managed = false;
-        n->failed_until_ns = 0;
+        n->failed_until_ns = n->kept_until_ns = 0;
     }
     neigh_link_changed(v, l);
 }
@@ -376,7 +404,7 @@ static void tick_one(void *ctx, struct neigh *n)
 
     if (n->refs && !n->managed && (!neigh_is_resolved(n) || stale))
         neigh_want(n, now);
-    else if (stale && !n->managed && neigh_is_used(n))
+    else if ((stale && !n->managed && neigh_is_used(n)) || n->kept_until_ns > now)
         neigh_want(n, now);
     // Asked for, but the kernel has told nothing: it has the entry and we have lost it.
     if (n->refs && !n->in_kernel && n->asked_ns && now - n->asked_ns > 2 * ASK_INTERVAL_NS)
@@ -393,6 +421,7 @@ static void tick_one(void *ctx, struct neigh *n)
 
 void neigh_tick(uint64_t now_ns)
 {
+    neigh_limit_tick(now_ns);
     if (now_ns - epoch_ns >= NEIGH_EPOCH_NS) {
         epoch_ns = now_ns;
         // 0 in a mark means "never", so no epoch is 0
@@ -408,7 +437,7 @@ void neigh_tick(uint64_t now_ns)
 static void forget(void *ctx, struct neigh *n)
 {
     n->in_kernel = n->managed = false;
-    n->failed_until_ns = 0;
+    n->failed_until_ns = n->kept_until_ns = 0;
     neigh_hold_drop(n, DROP_HOLD_GONE);
     if (n->pending)
         neigh_pending_del(n);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "manager/neigh.h"
+#include "manager/neigh_limit.h"
 #include "manager/rib.h"
 #include "table/counter.h"
 #include "table/exchange.h"
@@ -31,15 +32,16 @@ void neigh_pending_tick(uint64_t now_ns)
 }
 
 // May one more host be resolved? Spends a token.
-static bool admit(const struct rib_link *l, uint64_t now_ns)
+static bool admit(const struct rib_link *l, uint8_t family, uint64_t now_ns)
 {
+    unsigned most = neigh_limit_pending(family);
     uint64_t earned = (now_ns - tokens_at_ns) / (1000000000u / NEIGH_RATE);
 
     if (earned) {
         tokens = tokens + earned > NEIGH_RATE ? NEIGH_RATE : tokens + earned;
         tokens_at_ns = now_ns;
     }
-    if (!tokens || neigh_pending_count() >= NEIGH_PENDING_MAX || l->n_pending >= NEIGH_PENDING_LINK_MAX)
+    if (!tokens || neigh_pending_count() >= most || l->n_pending >= most / 2)
         return false;
     tokens--;
     return true;
@@ -87,7 +89,7 @@ static void glean(struct rib_vr *v, uint16_t iface, const struct ip_addr *dst, s
         neigh_hold_count(DROP_NEIGH_FAILED, m);
         return;
     }
-    if (!(n && (n->pending || neigh_is_resolved(n))) && !admit(l, now_ns)) {
+    if (!(n && (n->pending || neigh_is_resolved(n))) && !admit(l, dst->family, now_ns)) {
         neigh_hold_count(DROP_HOLD_LIMIT, m);
         return;
     }
@@ -119,7 +121,7 @@ static void take(struct rte_mbuf *m, uint64_t now_ns)
             glean(v, nh->iface, &dst, m, now_ns);
             return;
         }
-        id = fib_find(rib_fib(v, dst.family), &dst);
+        id = nexthop_real(fib_find(rib_fib(v, dst.family), &dst));
     }
     neigh_hold_count(DROP_HOLD_GONE, m);
 }

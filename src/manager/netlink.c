@@ -28,7 +28,8 @@
 static const int group[] = {
     RTNLGRP_LINK,        RTNLGRP_NEIGH,      RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
     RTNLGRP_IPV4_ROUTE,  RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,   RTNLGRP_IPV6_RULE,
-    RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF, RTNLGRP_NEXTHOP,
+    RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF, RTNLGRP_IPV4_MROUTE, RTNLGRP_IPV6_MROUTE,
+    RTNLGRP_NEXTHOP,      RTNLGRP_IPV4_MCADDR,  RTNLGRP_IPV6_MCADDR,
 };
 
 static int socket_in_netns(int netns_fd)
@@ -71,7 +72,7 @@ int netlink_open(struct netlink *n, int netns_fd, size_t receive_bytes, bool eve
     setsockopt(n->fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof one);
     for (size_t i = 0; events && i < sizeof group / sizeof *group; i++)
         if (setsockopt(n->fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group[i], sizeof group[i]) &&
-            group[i] != RTNLGRP_NEXTHOP) // kernels before 5.3 have no next-hop objects
+            group[i] < RTNLGRP_NEXTHOP) // kernels before 5.3 have no next-hop objects, those before 6.14 announce no joins
             goto fail_errno;
     return 0;
 fail_errno:
@@ -106,6 +107,7 @@ int netlink_dump(struct netlink *n, uint16_t type, int family)
     size_t head = type == RTM_GETLINK      ? sizeof(struct ifinfomsg)
                   : type == RTM_GETROUTE   ? sizeof(struct rtmsg)
                   : type == RTM_GETNEIGH   ? sizeof(struct ndmsg)
+                  : type == RTM_GETNEIGHTBL ? sizeof(struct ndtmsg)
                                            : 8; // ifaddrmsg, nhmsg; rtgenmsg with padding
 
     mnl_nlmsg_put_header(&m);
@@ -131,7 +133,7 @@ int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsgh
         m[i].msg_hdr = (struct msghdr){.msg_name = &from[i], .msg_namelen = sizeof from[i],
                                        .msg_iov = &io[i], .msg_iovlen = 1};
     }
-    got = recvmmsg(n->fd, m, NETLINK_BATCH, MSG_DONTWAIT, NULL);
+    got = recvmmsg(n->fd, m, n->batch ? n->batch : NETLINK_BATCH, MSG_DONTWAIT, NULL);
     if (got < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
     for (int i = 0; i < got; i++) {
@@ -157,10 +159,11 @@ int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *
     mnl_nlmsg_put_header(&m);
     m.h.nlmsg_type = RTM_NEWNEIGH;
     m.h.nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE;
+    m.h.nlmsg_seq = want; // comes back with a refusal
     nd = mnl_nlmsg_put_extra_header(&m.h, sizeof *nd);
     nd->ndm_family = (uint8_t)ip_af_of_family(addr->family);
     nd->ndm_ifindex = ifindex;
-    nd->ndm_state = NUD_NONE;
+    nd->ndm_state = want == NETLINK_NEIGH_GROUP ? NUD_NOARP : NUD_NONE; // a group's MAC follows from its address
     // A gateway is exempt from the kernel's garbage collection (NTF_EXT_LEARNED): else an ARP flood that fills the table
     // would push it out, and no new entry could be made for it. NTF_USE alone takes both marks away.
     nd->ndm_flags = want == NETLINK_NEIGH_USE ? NTF_USE : NTF_EXT_LEARNED;

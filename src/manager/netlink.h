@@ -31,6 +31,8 @@ enum netlink_event_kind {
     NETLINK_EVENT_NEXTHOP,
     NETLINK_EVENT_RULE,
     NETLINK_EVENT_NETCONF,
+    NETLINK_EVENT_MROUTE,
+    NETLINK_EVENT_GROUP,
 };
 
 struct netlink_link {
@@ -97,6 +99,27 @@ struct netlink_netconf {
     uint8_t family;
     int ifindex;            // NETCONFA_IFINDEX_ALL, _DEFAULT or a link
     bool has_ignore_linkdown, ignore_linkdown;
+    bool has_multicast, multicast; // a multicast routing daemon has made the link an interface of its own
+};
+
+#define NETLINK_OUTS 32 // interfaces that the kernel's multicast routing has
+
+struct netlink_mroute {
+    uint8_t family; // enum ip_family
+    uint32_t table;
+    bool resolved;                 // else packets wait in the kernel until the daemon has told
+    uint8_t source[16], group[16]; // zeros: any
+    int in;                        // ifindex, 0 = none
+    uint8_t n_out;
+    struct {
+        int ifindex;
+        uint8_t ttl; // packets with a larger one pass
+    } out[NETLINK_OUTS];
+};
+
+struct netlink_group { // that the host has joined on a link
+    int ifindex;
+    struct ip_addr addr;
 };
 
 struct netlink_event {
@@ -111,16 +134,28 @@ struct netlink_event {
         struct netlink_nexthop nexthop;
         struct netlink_rule rule;
         struct netlink_netconf netconf;
+        struct netlink_mroute mroute;
+        struct netlink_group group;
     };
 };
+
+// Missing in the headers of kernels before 6.14, which announce no joins.
+#define RTM_NEWMULTICAST 56
+#define RTM_DELMULTICAST 57
+#define RTNLGRP_IPV4_MCADDR 37
+#define RTNLGRP_IPV6_MCADDR 38
+
 
 // 1: `e` is filled in; 0: a message that does not concern a router; -EBADMSG: malformed. The whole
 // message [h, h + nlmsg_len) must be readable and aligned to 4 bytes.
 int netlink_parse(const struct nlmsghdr *h, struct netlink_event *e);
+int netlink_parse_mroute(const struct nlmsghdr *h, struct netlink_mroute *r); // netlink_multicast.c
+int netlink_parse_group(const struct nlmsghdr *h, struct netlink_group *g);
 
 // --- sockets ---
 
 struct netlink {
+    unsigned batch; // datagrams to read at once, 0 = NETLINK_BATCH
     int fd; // -1 = closed
     uint32_t portid, seq;
 };
@@ -139,6 +174,7 @@ int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsgh
 
 enum netlink_neigh_want {
     NETLINK_NEIGH_USE,     // resolve now, once (NTF_USE); also ends NTF_MANAGED
+    NETLINK_NEIGH_GROUP,   // a multicast group's entry, also when the table is full (NTF_EXT_LEARNED)
     NETLINK_NEIGH_MANAGED, // keep resolved (NTF_EXT_MANAGED), also when the table is full (NTF_EXT_LEARNED)
 };
 // No answer comes unless the kernel refuses (NLMSG_ERROR with n->seq of the request). 0 or -errno.

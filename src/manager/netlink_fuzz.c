@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "manager/neigh_limit.h"
 #include "manager/netlink.h"
 
 static uint64_t sum;
@@ -42,7 +43,10 @@ static void read_nexthop(const struct netlink_nexthop *n)
 static void message(void *ctx, const struct nlmsghdr *h)
 {
     static struct netlink_event e;
+    struct neigh_table table;
 
+    if (neigh_limit_parse(h, &table))
+        sum += table.entries + table.refused;
     if (netlink_parse(h, &e) <= 0)
         return;
     switch (e.kind) {

@@ -7,7 +7,8 @@
 //   - a route's next hop comes as RTA_GATEWAY, as RTA_VIA (IPv4 via IPv6) or
 //     inside RTA_MULTIPATH, and becomes hop[] in each case; with RTA_NH_ID the
 //     hops are only a copy and are dropped, the object speaks for itself;
-//   - AF_BRIDGE, multicast-cache and other foreign families are not ours (0).
+//   - AF_BRIDGE and other foreign families are not ours (0).
+// Multicast has its own file (netlink_multicast.c).
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/fib_rules.h>
@@ -23,36 +24,7 @@
 
 #include "base/hash.h"
 #include "manager/netlink.h"
-
-// Not mnl_nlmsg_get_payload_tail(): it rounds up, behind the end of what was received.
-static const char *message_end(const struct nlmsghdr *h)
-{
-    return (const char *)h + h->nlmsg_len;
-}
-
-static uint32_t attr_u32(const struct nlattr *a, bool *bad)
-{
-    uint32_t v = 0;
-
-    if (mnl_attr_get_payload_len(a) < sizeof v)
-        *bad = true;
-    else
-        memcpy(&v, mnl_attr_get_payload(a), sizeof v);
-    return v;
-}
-
-static void attr_ip(const struct nlattr *a, uint8_t family, struct ip_addr *addr, bool *bad)
-{
-    size_t n = family == IP4 ? 4 : 16;
-
-    memset(addr, 0, sizeof *addr);
-    if (mnl_attr_get_payload_len(a) < n) {
-        *bad = true;
-        return;
-    }
-    addr->family = family;
-    memcpy(addr->b, mnl_attr_get_payload(a), n);
-}
+#include "manager/netlink_attr.h"
 
 static void attr_via(const struct nlattr *a, struct ip_addr *addr, bool *bad)
 {
@@ -83,13 +55,6 @@ static void hop_finish(struct netlink_hop *hop)
     if (hop->gateway.family && ip_is_zero(&hop->gateway))
         hop->gateway.family = IP_NONE;
 }
-
-// Iterates attributes of [first, end) and notices a tail that is no attribute.
-#define attr_each(a, first, end)                                                                   \
-    for (a = (const struct nlattr *)(first);                                                       \
-         (const char *)(end) - (const char *)a >= (int)sizeof *a &&                                \
-         (mnl_attr_ok(a, (int)((const char *)(end) - (const char *)a)) || (bad = true, false));    \
-         a = mnl_attr_next(a))
 
 static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netlink_route *r,
                             bool *out_bad)
@@ -370,6 +335,10 @@ static int parse_netconf(const struct nlmsghdr *h, struct netlink_netconf *r)
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
         switch (mnl_attr_get_type(a)) {
         case NETCONFA_IFINDEX: r->ifindex = (int)attr_u32(a, &bad); has_ifindex = true; break;
+        case NETCONFA_MC_FORWARDING:
+            r->has_multicast = true;
+            r->multicast = attr_u32(a, &bad) != 0;
+            break;
         case NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN:
             r->has_ignore_linkdown = true;
             r->ignore_linkdown = attr_u32(a, &bad) != 0;
@@ -377,6 +346,19 @@ static int parse_netconf(const struct nlmsghdr *h, struct netlink_netconf *r)
         }
     }
     return bad || !has_ifindex ? -EBADMSG : 1;
+}
+
+static int parse_any_route(const struct nlmsghdr *h, struct netlink_event *e)
+{
+    const struct rtmsg *m = mnl_nlmsg_get_payload(h);
+
+    if (mnl_nlmsg_get_payload_len(h) >= sizeof *m &&
+        (m->rtm_family == RTNL_FAMILY_IPMR || m->rtm_family == RTNL_FAMILY_IP6MR)) {
+        e->kind = NETLINK_EVENT_MROUTE;
+        return netlink_parse_mroute(h, &e->mroute);
+    }
+    e->kind = NETLINK_EVENT_ROUTE;
+    return parse_route(h, &e->route);
 }
 
 int netlink_parse(const struct nlmsghdr *h, struct netlink_event *e)
@@ -392,7 +374,11 @@ int netlink_parse(const struct nlmsghdr *h, struct netlink_event *e)
     case RTM_DEL##NAME: e->del = true; /* fall through */                                          \
     case RTM_NEW##NAME: e->kind = NETLINK_EVENT_##KIND; return fn(h, &e->member)
     switch (h->nlmsg_type) {
-    CASE(ROUTE, ROUTE, parse_route, route);
+    case RTM_DELROUTE: e->del = true; /* fall through */
+    case RTM_NEWROUTE: return parse_any_route(h, e);
+    case RTM_DELMULTICAST: e->del = true; /* fall through */
+    case RTM_GETMULTICAST: // so dumps of kernels before 6.14 call their rows
+    case RTM_NEWMULTICAST: e->kind = NETLINK_EVENT_GROUP; return netlink_parse_group(h, &e->group);
     CASE(LINK, LINK, parse_link, link);
     CASE(ADDR, ADDR, parse_addr, addr);
     CASE(NEIGH, NEIGH, parse_neigh, neigh);

@@ -2,6 +2,7 @@
 // netlink_test.c - kernel messages become events; cut and mangled ones do no harm
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/nexthop.h>
@@ -255,6 +256,97 @@ static void mangled_messages_do_no_harm(void **state)
     }
 }
 
+static void put_out(int ifindex, uint8_t ttl)
+{
+    struct rtnexthop *nh = mnl_nlmsg_get_payload_tail(&m.h);
+
+    *nh = (struct rtnexthop){.rtnh_hops = ttl, .rtnh_ifindex = ifindex, .rtnh_len = sizeof *nh};
+    m.h.nlmsg_len += sizeof *nh;
+}
+
+static void a_multicast_route_has_an_input_and_outputs_with_thresholds(void **state)
+{
+    struct nlattr *nest;
+
+    begin_route(RTM_NEWROUTE, RTNL_FAMILY_IPMR, 32)->rtm_table = 0;
+    mnl_attr_put_u32(&m.h, RTA_TABLE, 253);
+    put4(RTA_SRC, "10.0.0.2");
+    put4(RTA_DST, "239.1.1.1");
+    mnl_attr_put_u32(&m.h, RTA_IIF, 7);
+    nest = mnl_attr_nest_start(&m.h, RTA_MULTIPATH);
+    for (int i = 0; i < 40; i++) // more than there can be
+        put_out(i + 1, (uint8_t)(i + 2));
+    nest->nla_len = (uint16_t)((char *)mnl_nlmsg_get_payload_tail(&m.h) - (char *)nest);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.kind, NETLINK_EVENT_MROUTE);
+    assert_true(!e.del && e.mroute.resolved);
+    assert_int_equal(e.mroute.family, IP4);
+    assert_int_equal(e.mroute.table, 253);
+    assert_int_equal(e.mroute.in, 7);
+    assert_memory_equal(e.mroute.source, ((uint8_t[16]){10, 0, 0, 2}), 16);
+    assert_memory_equal(e.mroute.group, ((uint8_t[16]){239, 1, 1, 1}), 16);
+    assert_int_equal(e.mroute.n_out, NETLINK_OUTS);
+    assert_int_equal(e.mroute.out[31].ifindex, 32);
+    assert_int_equal(e.mroute.out[31].ttl, 33);
+    nest->nla_len = (uint16_t)(nest->nla_len - 2); // a leg that is cut
+    m.h.nlmsg_len -= 2;
+    assert_int_equal(netlink_parse(&m.h, &e), 1); // the tail is shorter than a leg: it is none
+}
+
+static void an_unresolved_multicast_route_says_so(void **state)
+{
+    begin_route(RTM_DELROUTE, RTNL_FAMILY_IP6MR, 128)->rtm_flags = RTNH_F_UNRESOLVED;
+    put4(RTA_SRC, "2001:db8::1");
+    put4(RTA_DST, "ff1e::1");
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_true(e.del && !e.mroute.resolved);
+    assert_int_equal(e.mroute.family, IP6);
+    assert_int_equal(e.mroute.group[1], 0x1e);
+    assert_int_equal(e.mroute.n_out, 0);
+}
+
+static void multicast_routes_that_lie_are_refused(void **state)
+{
+    struct nlattr *nest;
+
+    begin_route(RTM_NEWROUTE, RTNL_FAMILY_IPMR, 32);
+    mnl_attr_put(&m.h, RTA_SRC, 2, "\1\2");
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+    begin_route(RTM_NEWROUTE, RTNL_FAMILY_IPMR, 32);
+    nest = mnl_attr_nest_start(&m.h, RTA_MULTIPATH);
+    put_out(1, 1);
+    ((struct rtnexthop *)mnl_attr_get_payload(nest))->rtnh_len = 400;
+    nest->nla_len = (uint16_t)((char *)mnl_nlmsg_get_payload_tail(&m.h) - (char *)nest);
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+    ((struct rtnexthop *)mnl_attr_get_payload(nest))->rtnh_len = 0; // would never end
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+}
+
+static void a_joined_group_has_a_link(void **state)
+{
+    // as Linux 6.18 sends them: ifaddrmsg, IFA_MULTICAST, IFA_CACHEINFO
+    struct ifaddrmsg *a = begin(RTM_NEWMULTICAST, 0, sizeof *a);
+
+    *a = (struct ifaddrmsg){.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_flags = IFA_F_PERMANENT, .ifa_index = 3};
+    put4(IFA_MULTICAST, "239.1.1.1");
+    mnl_attr_put(&m.h, IFA_CACHEINFO, 16, "0123456789abcdef");
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.kind, NETLINK_EVENT_GROUP);
+    assert_int_equal(e.group.ifindex, 3);
+    assert_ip(&e.group.addr, "239.1.1.1");
+    assert_false(e.del);
+    m.h.nlmsg_type = RTM_DELMULTICAST;
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_true(e.del);
+    m.h.nlmsg_type = RTM_GETMULTICAST; // a row of a dump
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_false(e.del);
+    begin(RTM_NEWMULTICAST, 0, sizeof *a);
+    ((struct ifaddrmsg *)mnl_nlmsg_get_payload(&m.h))->ifa_family = AF_INET6;
+    put4(IFA_MULTICAST, "239.1.1.1"); // too short for its family
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +361,10 @@ int main(void)
         cmocka_unit_test(short_attributes_are_refused),
         cmocka_unit_test(every_cut_of_a_message_is_noticed_or_harmless),
         cmocka_unit_test(mangled_messages_do_no_harm),
+        cmocka_unit_test(a_multicast_route_has_an_input_and_outputs_with_thresholds),
+        cmocka_unit_test(an_unresolved_multicast_route_says_so),
+        cmocka_unit_test(multicast_routes_that_lie_are_refused),
+        cmocka_unit_test(a_joined_group_has_a_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

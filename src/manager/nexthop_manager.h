@@ -8,6 +8,7 @@
 //     (link, no gateway)    one GLEAN id per interface
 //     several legs          one GROUP id per hop set; legs that are down are left out
 //     local, blackhole ...  one id each, for all
+//     default route, several candidates   where uRPF asks: an ALIAS of the above (rib_source.c)
 //
 // Ids are counted: a hop set, a group and every FIB prefix that names an id
 // hold it, and the last one to let go frees it after the next commit. So a path
@@ -35,6 +36,8 @@ void nexthop_hold(uint32_t id);       // 0 is fine
 void nexthop_put(uint32_t id);        // 0 is fine
 void nexthop_free_unused(void);       // after fib_commit: ids nobody holds
 uint32_t nexthop_holders(uint32_t id);
+// The alias of that content, found or made; not held for the caller. `target` itself when the table is full.
+uint32_t nexthop_alias(uint32_t target, bool is_default, const uint16_t *other, unsigned n);
 
 struct hop {
     struct netlink_hop key;
@@ -48,7 +51,7 @@ struct hop_set {
     bool many;   // a group even with one leg left
     bool group;  // id is a group of our own
     bool usable; // the kernel would use it: some leg is not dead
-    uint8_t fixed; // enum nexthop_kind when it leads nowhere: BLACKHOLE, UNREACHABLE; 0 = by its hops
+    uint8_t fixed; // enum nexthop_kind when its hops do not decide: LOCAL, BROADCAST, BLACKHOLE …; 0 = they do
     uint32_t id; // held; 0 = none yet
     struct hop *hop;
 };
@@ -58,6 +61,7 @@ bool hop_set_fill(struct rib_vr *v, struct hop_set *s, const struct netlink_hop 
 bool hop_set_resolve(struct rib_vr *v, struct hop_set *s); // after a link or neighbour changed; same answer
 void hop_set_clear(struct rib_vr *v, struct hop_set *s);   // lets go of everything
 bool hop_set_uses(const struct hop_set *s, int ifindex);
+uint32_t hop_nexthop(struct rib_vr *v, const struct hop *h); // the leg's next-hop id, 0 = it leaves by none of our interfaces
 // Would the kernel use this leg (dead)? Does a packet get through it now (alive)?
 bool hop_is_dead(struct rib_vr *v, const struct netlink_hop *hop, uint8_t family);
 bool hop_is_alive(struct rib_vr *v, const struct netlink_hop *hop);

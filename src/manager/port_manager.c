@@ -6,9 +6,10 @@
 // device is stopped, thread_manager takes it out of all plans and a grace period
 // passes, so no forwarder is inside its driver.
 //
-// The link is looked at twice a second, ten times where a kernel interface
-// is behind the port (its carrier is one ioctl), and at once when the driver has a
-// link interrupt. Both come from DPDK's interrupt thread as a call in control's mailbox.
+// The link is looked at twice a second, 40 times where a kernel interface
+// is behind the port (its carrier is one ioctl), at once when the driver has a
+// link interrupt, and at once when the kernel announces a change (link_watch.h). The first two and the
+// interrupt come from DPDK's interrupt thread as a call in control's mailbox.
 #include "manager/port_manager.h"
 
 #include <errno.h>
@@ -23,25 +24,30 @@
 #include "base/vec.h"
 #include "core/mailbox.h"
 #include "manager/iface_manager.h"
+#include "manager/link_watch.h"
+#include "manager/netns.h"
 #include "manager/port_device.h"
 #include "manager/port_pool.h"
 #include "manager/thread_manager.h"
+#include "manager/watch_manager.h"
 #include "table/iface.h"
 #include "table/port.h"
 
-#define LINK_POLL_US 100000
-#define LINK_POLL_SLOW 5 // ports without kernel interface: every fifth time
+#define LINK_POLL_US 25000
+#define LINK_POLL_SLOW 20 // ports without kernel interface: every twentieth time
 
 struct managed_port {
     struct port_config wish; // as asked for, zeroes and all
     struct port_device device;
     bool open; // false only when a change failed and the device did not even come back as it was
     bool started, link_up;
+    struct link_watch *watch; // of its kernel interface, if any
 };
 
 static VEC(struct managed_port *) ports; // in order of attachment
 static _Atomic bool poll_posted, poll_running;
 static unsigned n_polls;
+static struct event_base *loop; // control's
 
 static struct managed_port *find(const char *name)
 {
@@ -88,6 +94,22 @@ static void link_look(struct managed_port *p)
     p->link_up = up;
     log_notice("port_manager: link: port=%s state=%s", p->wish.name, up ? "up" : "down");
     iface_manager_port_link(p->device.id, up);
+}
+
+static void on_announcement(void *port)
+{
+    link_look(port);
+}
+
+static struct link_watch *watch_open(struct managed_port *p)
+{
+    int back = netns_enter(p->device.netns);
+    struct link_watch *w = back < 0 ? NULL : link_watch_open(loop, p->device.netdev.ifindex, on_announcement, p);
+
+    if (!w)
+        log_warning("port_manager: link changes are found by polling only: port=%s error=%m", p->wish.name);
+    netns_leave(back);
+    return w;
 }
 
 static void links_look(void *all)
@@ -214,6 +236,8 @@ static int open_device(struct managed_port *p, char *err, size_t err_size)
     rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_LSC, link_interrupt, NULL);
     rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_RMV, removal_interrupt, NULL);
     table_enter(p);
+    p->watch = p->device.netdev.name[0] ? watch_open(p) : NULL;
+    watch_manager_port_changed();
     p->open = true;
     return 0;
 }
@@ -223,10 +247,13 @@ static void close_device(struct managed_port *p)
     if (!p->open)
         return;
     p->open = false;
+    link_watch_close(p->watch);
+    p->watch = NULL;
     rte_eth_dev_callback_unregister(p->device.id, RTE_ETH_EVENT_INTR_LSC, link_interrupt, NULL);
     rte_eth_dev_callback_unregister(p->device.id, RTE_ETH_EVENT_INTR_RMV, removal_interrupt, NULL);
     port_device_close(&p->device);
     port_get(p->device.id)->used = false;
+    watch_manager_port_changed();
 }
 
 static int check_new(const struct port_config *cfg, char *err, size_t err_size)
@@ -329,8 +356,8 @@ static int reopen(struct managed_port *p, const struct port_config *cfg, char *e
             return r;
         }
     }
-    port_get(p->device.id)->untagged = saved->untagged;
-    memcpy(port_get(p->device.id)->vlan_iface, saved->vlan_iface, sizeof saved->vlan_iface);
+    if (p->device.id == id) // otherwise its interfaces move below
+        port_lead_as(port_get(id), saved);
     free(saved);
     if (p->device.id != id)
         iface_manager_port_moved(id, p->device.id);
@@ -522,9 +549,10 @@ static int rx_fd(uint16_t id, uint16_t queue)
     return -1;
 }
 
-int port_manager_init(void)
+int port_manager_init(struct event_base *base)
 {
     thread_must_be(ROLE_CONTROL);
+    loop = base;
     thread_manager_set_rx_fd(rx_fd);
     atomic_store(&poll_running, true);
     return rte_eal_alarm_set(LINK_POLL_US, link_alarm, NULL);

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct event_base;
+
 struct port_config {
     char name[16];       // operator's name; also the name of the interface and its TAP
     char devargs[256];   // DPDK device: "net_af_packet0,iface=eth1", "0000:3b:00.0", "net_memif0,…"
@@ -51,7 +53,7 @@ unsigned port_manager_list(char (*name)[16], unsigned max);     // attached port
 // Names and values of the device's extended statistics.
 int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value), void *ctx);
 
-int port_manager_init(void);
+int port_manager_init(struct event_base *loop); // control's
 void port_manager_fini(void);
 
 #endif

@@ -12,8 +12,9 @@
 // them, so "everything through this interface or next-hop object" is a list
 // and not a search. All of it belongs to rib_manager's thread; the files are
 // rib_index.c (numbers), rib_list.c (lists), rib_path.c (paths), rib_work.c (their prefixes), rib_fib.c (best route into the FIB),
+// rib_source.c (what uRPF asks),
 // rib_event.c (what an event means), rib_link.c (what the kernel does silently),
-// rib_want.c and rib_sync.c (dumps).
+// rib_want.c and rib_sync.c (dumps), rib_audit.c and rib_compare.c (audits), rib_journal.c.
 #ifndef MANAGER_RIB_H
 #define MANAGER_RIB_H
 
@@ -24,6 +25,7 @@
 #include "base/vec.h"
 #include "manager/netlink.h"
 #include "manager/nexthop_manager.h"
+#include "manager/rib_audit.h"
 #include "manager/rib_map.h"
 #include "manager/rib_pool.h"
 #include "manager/rib_trie.h"
@@ -37,7 +39,7 @@ struct neigh;
 
 enum rib_route_flag {
     RIB_ROUTE_LOCAL = 1, // from the kernel's local table, which is asked before the others
-    RIB_ROUTE_HOST = 2,  // a neighbour on a link (neigh_manager); loses against every route of the kernel
+    RIB_ROUTE_HOST = 2,  // a neighbour on a link (neigh_manager); behind every route of the kernel; see host_behind in rib_fib.c
 };
 
 struct rib_route {
@@ -77,6 +79,7 @@ struct rib { // of one family
     uint64_t by_protocol[256], n_routes; // without hosts
     VEC(struct prefix) wide_local; // prefixes of the local table that are no host: 127.0.0.0/8
     struct rib_trie neigh;         // neighbours by address
+    uint64_t sum[RIB_BLOCKS];      // of what is installed, by block (rib_audit.h)
 };
 
 struct rib_address {
@@ -85,17 +88,25 @@ struct rib_address {
     bool secondary, usable;
 };
 
+struct rib_group { // joined on a link by the host
+    struct ip_addr addr;
+    uint8_t gen;
+};
+
 struct rib_link {
     int ifindex;
     bool known, up, carrier; // known: the kernel has told about it
     bool ignore_linkdown[2]; // IPv4, IPv6
+    bool multicast[2];       // a multicast routing daemon works on it: IPv4, IPv6
     uint8_t gen;
     uint32_t mtu;
     uint16_t iface; // ours, 0 = not one of ours
     uint32_t glean; // next hop of its connected prefixes, held; 0 = none
+    uint32_t broadcast; // of its broadcast addresses, likewise
     char name[16];
     uint32_t n_pending; // hosts being resolved on it
     VEC(struct rib_address) addr;
+    VEC(struct rib_group) group; // that may come from beyond the link
     LIST_HEAD(, neigh) neighs;
 };
 
@@ -108,6 +119,10 @@ enum rib_stage { // of a dump, in this order
     RIB_STAGE_RULE6,
     RIB_STAGE_NEXTHOP,
     RIB_STAGE_NEIGH,
+    RIB_STAGE_MROUTE4,
+    RIB_STAGE_MROUTE6,
+    RIB_STAGE_GROUP4,
+    RIB_STAGE_GROUP6,
     RIB_STAGE_ROUTE4,
     RIB_STAGE_ROUTE6,
     RIB_STAGE_N
@@ -115,11 +130,6 @@ enum rib_stage { // of a dump, in this order
 #define RIB_STAGES_ALL ((1u << RIB_STAGE_N) - 1)
 #define RIB_STAGES_ROUTES4 (1u << RIB_STAGE_NEXTHOP | 1u << RIB_STAGE_ROUTE4)
 #define RIB_STAGES_ROUTES6 (1u << RIB_STAGE_NEXTHOP | 1u << RIB_STAGE_ROUTE6)
-
-struct rib_audit { // one waiting asker
-    void (*done)(void *ctx, int result, uint64_t checked, uint64_t diverged);
-    void *ctx;
-};
 
 struct rib_sync {
     uint32_t todo;      // stages of the dump that is running
@@ -143,8 +153,6 @@ struct rib_sync {
     uint64_t heard_ns;  // when it saw that
     struct rib_map touched;  // prefixes (by hash) changed by events since the last row
     struct rib_map diverged; // prefixes (by hash) found different in this dump and not explained by an event since
-    VEC(struct rib_audit) audit; // askers; the first n_audit of them are served by the dump that is running
-    size_t n_audit;
 };
 
 struct rib_vr {
@@ -158,10 +166,13 @@ struct rib_vr {
     uint32_t *path_bucket, n_path_buckets, n_paths;
     VEC(uint32_t) dirty; // paths whose prefixes wait for their second look
     struct rib_map link, object; // struct rib_link, struct nexthop_object
+    struct rib_mroutes *mroutes; // rib_multicast.h; NULL = there never were any
     struct rib_sync sync;
+    struct rib_audit audit;
     uint8_t gen; // of links, addresses, objects, neighbours in the dump begun last
     bool synced, no_managed, changed; // changed: something waits for fib_commit
     bool ignore_linkdown_all4;
+    uint8_t sources[2]; // IPv4, IPv6: enum rib_sources
     uint64_t rules;   // policy rules that are there and ignored
     uint64_t messages, batches, overruns, resyncs, swept, diverged, last_change_ns;
     uint64_t window_ns, window_messages; // of the millisecond that tells a storm (rib_manager.c)
@@ -200,8 +211,8 @@ void rib_route_del(struct rib_vr *v, struct rib *r, uint32_t route); // unlinked
 void rib_route_move(struct rib *r, uint32_t route, uint32_t prev);   // behind prev (0 = first)
 void rib_route_set_path(struct rib_vr *v, struct rib *r, uint32_t route, struct rib_path *path);
 uint32_t rib_route_prev(const struct rib *r, uint32_t route); // 0 = it is the first
-// A neighbour's host route: nexthop 0 removes it.
-void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop);
+// A neighbour's host route comes or goes; that of another neighbour with the address, which has taken its place, stays.
+void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop, bool on);
 // Does the longest route of the kernel to the host lead onto that link without a gateway?
 bool rib_is_connected(struct rib_vr *v, const struct ip_addr *addr, int ifindex);
 int rib_check(struct rib_vr *v, struct rib *r, char *why, size_t n); // 0, or -EINVAL with a sentence
@@ -230,14 +241,24 @@ bool rib_path_work(struct rib_vr *v, unsigned budget);       // looks at up to `
 // --- rib_fib.c: the best candidate goes to the FIB ---
 uint32_t rib_best(struct rib_vr *v, struct rib *r, uint32_t node); // route, 0 = none usable; hosts included
 void rib_evaluate(struct rib_vr *v, struct rib *r, uint32_t node);  // FIB := best; the node may be pruned
+void rib_evaluate_host(struct rib_vr *v, struct rib *r, uint32_t node); // the same, after a change by neigh_manager
 void rib_load(struct rib_vr *v, struct rib *r); // end of the deferral: everything at once
 void rib_commit(struct rib_vr *v);              // end of a batch
 bool rib_in_fib(const struct prefix *p, uint8_t type); // false: link-local and multicast prefixes, which forwarders judge themselves
-uint64_t rib_fib_compare(struct rib_vr *v, struct rib *r); // exact prefixes against the FIB; heals; number of differences
+// The FIB's entry of a node := what the route leads to (0 = none). False when nothing changed.
+bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route);
+
+// --- rib_source.c: what uRPF has to know of a prefix ---
+uint32_t rib_source_leaf(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t best, uint32_t nexthop); // the id for the FIB
+void rib_source_set(struct rib_vr *v, uint8_t family, uint8_t sources); // enum rib_sources; the FIB follows
 
 // --- rib_engine.c: the structure behind the FIB, changed while it runs ---
 int rib_engine_set(struct rib_vr *v, uint8_t family, enum fib_engine engine); // 0, or -errno and the old one stays
 bool rib_engine_fall_back(struct rib_vr *v, uint8_t family, int error); // to poptrie; false: it is that already
+
+// --- rib_journal.c: what next-hop ids mean, for the journal ---
+void rib_journal_group(struct rib_vr *v, const struct hop_set *s); // a group's legs changed
+void rib_journal_nexthop(struct rib_vr *v, struct rib *r, uint32_t route, const struct prefix *p, uint32_t nexthop);
 
 // --- rib_event.c: what a route event means ---
 void rib_event_route(struct rib_vr *v, const struct netlink_event *e);
@@ -264,6 +285,10 @@ void rib_sync_want(struct rib_vr *v, uint32_t stages, uint64_t delay_ns);
 void rib_sync_touch(struct rib_vr *v, const struct prefix *p);   // an event changed it
 void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how); // a dump says something else than we had
 bool rib_sync_is_touched(const struct rib_vr *v, const struct prefix *p);
+// The same for what is no prefix, by a hash, not 0.
+void rib_sync_touch_key(struct rib_vr *v, uint32_t key);
+bool rib_sync_is_touched_key(const struct rib_vr *v, uint32_t key);
+void rib_sync_diverge_key(struct rib_vr *v, uint32_t key);
 
 // --- rib_sync.c: dumps ---
 void rib_sync_step(struct rib_vr *v, bool drained); // between batches: begins, sweeps, ends

@@ -56,9 +56,10 @@ int rib_engine_set(struct rib_vr *v, uint8_t family, enum fib_engine engine)
         fib_free(new);
         return err;
     }
-    rcu_publish(family == IP4 ? &vr->fib4 : &vr->fib6, new);
+    vr_publish(vr, family, new);
     rcu_synchronize(); // no burst holds the old one any more
     fib_free(old);
+    rib_audit_restart(v, family);
     v->changed = true;
     return 0;
 }

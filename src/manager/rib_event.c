@@ -313,6 +313,6 @@ void rib_row_route(struct rib_vr *v, const struct netlink_route *m)
     } else {
         rib_route_add(v, r, node, place, path, m->metric, m->protocol, flags);
     }
-    rib_sync_diverge(v, &m->prefix, known ? "out of order" : "missing");
+    rib_sync_diverge(v, &m->prefix, known ? "the kernel had its candidates in another order" : "the kernel had it, the RIB not");
     rib_evaluate(v, r, node);
 }

@@ -6,7 +6,8 @@
 // table that is no host (127.0.0.0/8, or "any IP") therefore shadows main's
 // longer prefixes under it (r->wide_local). Everything else follows from the
 // order of the lists: the first candidate the kernel would use wins, and a
-// neighbour's host route is the last candidate of its prefix.
+// neighbour's host route is the last candidate of its prefix. A route of the kernel
+// to one host on a link has the neighbour's next hop as soon as there is one.
 //
 // Until a family's first dump is complete nothing is installed; then everything
 // goes at once (fib_load), which builds a full table in the time of a few
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "manager/journal.h"
 #include "manager/neigh.h"
 #include "table/fib.h"
 
@@ -71,6 +73,45 @@ static uint32_t nexthop_of(struct rib_vr *v, struct rib *r, uint32_t route)
     return t->flags & RIB_ROUTE_HOST ? t->path : rib_path_nexthop(rib_path_at(v, t->path));
 }
 
+// The host candidate behind `best`, a route of the kernel, when that leads onto the host's link; 0 = none.
+static uint32_t host_behind(struct rib_vr *v, struct rib *r, uint32_t best)
+{
+    const struct rib_path *path = rib_path_at(v, rib_route_at(r, best)->path);
+
+    for (uint32_t id = rib_route_at(r, best)->next; id; id = rib_route_at(r, id)->next)
+        if (rib_route_at(r, id)->flags & RIB_ROUTE_HOST) {
+            const struct neigh *n = neigh_of_nexthop(rib_route_at(r, id)->path);
+            return n && rib_path_is_connected(path, n->ifindex) ? id : 0;
+        }
+    return 0;
+}
+
+static bool is_host(struct rib *r, uint32_t node)
+{
+    struct prefix p;
+
+    rib_trie_prefix(&r->trie, node, &p);
+    return p.len == ip_bits(p.family);
+}
+
+// Whose next hop the FIB is to have for a node with this best route.
+static uint32_t leading(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
+{
+    uint32_t host = 0;
+
+    if (route && is_host(r, node) && !(rib_route_at(r, route)->flags & RIB_ROUTE_HOST))
+        host = host_behind(v, r, route);
+    return host ? host : route;
+}
+
+// What the FIB is to have for a node: that next hop, or an alias of it.
+static uint32_t leaf_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
+{
+    uint32_t nexthop = nexthop_of(v, r, leading(v, r, node, route));
+
+    return v->sources[r->trie.family == IP6] && nexthop ? rib_source_leaf(v, r, node, route, nexthop) : nexthop;
+}
+
 static void failed(struct rib_vr *v, const struct prefix *p, int error)
 {
     char text[PREFIX_TEXT_MAX];
@@ -81,16 +122,39 @@ static void failed(struct rib_vr *v, const struct prefix *p, int error)
     rib_sync_want(v, p->family == IP4 ? RIB_STAGES_ROUTES4 : RIB_STAGES_ROUTES6, 10 * NS_PER_S);
 }
 
-// The FIB's entry for a node := nexthop (0 = none). False when nothing changed.
-static bool install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t nexthop)
+// What the journal is told before the FIB changes: a next hop that no route had yet. An alias is told as what it stands for.
+static void describe(struct rib_vr *v, struct rib *r, uint32_t route, const struct prefix *p, uint32_t nexthop)
+{
+    uint32_t real = nexthop_real(nexthop);
+
+    if (real && !journal_knows(real))
+        rib_journal_nexthop(v, r, route, p, real);
+}
+
+static void account(struct rib_vr *v, struct rib *r, const struct prefix *p, struct rib_node *n, uint32_t nexthop,
+                    uint8_t protocol)
+{
+    uint32_t was = nexthop_real(n->nexthop), is = nexthop_real(nexthop);
+
+    if (was != is)
+        journal_route(v->id, p, was, n->protocol, is, protocol);
+    rib_audit_changed(v, r, p, n->nexthop, nexthop);
+    n->nexthop = (uint16_t)nexthop;
+    n->protocol = protocol;
+}
+
+bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {
     struct rib_node *n = rib_trie_at(&r->trie, node);
     struct fib *fib = rib_fib(v, r->trie.family);
+    uint32_t nexthop = leaf_of(v, r, node, route);
     struct prefix p;
     int err;
 
-    if (n->nexthop == nexthop)
+    if (n->nexthop == nexthop) {
+        n->protocol = route ? rib_route_at(r, route)->protocol : 0;
         return false;
+    }
     rib_trie_prefix(&r->trie, node, &p);
     err = nexthop ? fib_set(fib, &p, nexthop) : fib_del(fib, &p);
     if (err && err != -ENOENT && rib_engine_fall_back(v, p.family, err)) {
@@ -101,25 +165,41 @@ static bool install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t nex
         failed(v, &p, err);
         return false;
     }
+    describe(v, r, leading(v, r, node, route), &p, nexthop);
     nexthop_hold(nexthop);
     nexthop_put(n->nexthop);
     r->n_fib += !n->nexthop;
     r->n_fib -= !nexthop;
-    n->nexthop = (uint16_t)nexthop;
+    account(v, r, &p, n, nexthop, route ? rib_route_at(r, route)->protocol : 0);
     r->updates++;
     v->changed = true;
     return true;
 }
 
+static bool reinstall(struct rib_vr *v, struct rib *r, uint32_t node, struct prefix *p)
+{
+    bool changed = !r->deferred && rib_install(v, r, node, rib_best(v, r, node));
+
+    rib_trie_prefix(&r->trie, node, p);
+    rib_trie_prune(&r->trie, node);
+    return changed;
+}
+
 void rib_evaluate(struct rib_vr *v, struct rib *r, uint32_t node)
 {
-    bool changed = !r->deferred && install(v, r, node, nexthop_of(v, r, rib_best(v, r, node)));
+    struct prefix p;
+    bool changed = reinstall(v, r, node, &p);
+
+    // A route to one host may go without a change of the FIB, which has had the host's next hop.
+    if (changed || (!r->deferred && p.len == ip_bits(p.family)))
+        neigh_recheck(v, &p);
+}
+
+void rib_evaluate_host(struct rib_vr *v, struct rib *r, uint32_t node)
+{
     struct prefix p;
 
-    rib_trie_prefix(&r->trie, node, &p);
-    rib_trie_prune(&r->trie, node);
-    if (changed && p.len < ip_bits(p.family))
-        neigh_recheck(v, &p);
+    reinstall(v, r, node, &p);
 }
 
 static size_t collect(struct rib_vr *v, struct rib *r, struct fib_route *route)
@@ -127,13 +207,16 @@ static size_t collect(struct rib_vr *v, struct rib *r, struct fib_route *route)
     size_t n = 0;
 
     for (uint32_t id = rib_trie_first(&r->trie); id; id = rib_trie_next(&r->trie, id)) {
-        uint32_t nexthop = nexthop_of(v, r, rib_best(v, r, id));
+        uint32_t best = rib_best(v, r, id), nexthop = leaf_of(v, r, id, best);
 
         if (!nexthop)
             continue;
         rib_trie_prefix(&r->trie, id, &route[n].prefix);
-        route[n++].nexthop = nexthop;
+        describe(v, r, leading(v, r, id, best), &route[n].prefix, nexthop);
+        rib_audit_changed(v, r, &route[n].prefix, 0, nexthop);
         rib_trie_at(&r->trie, id)->nexthop = (uint16_t)nexthop;
+        rib_trie_at(&r->trie, id)->protocol = rib_route_at(r, best)->protocol;
+        route[n++].nexthop = nexthop;
         nexthop_hold(nexthop);
     }
     return n;
@@ -142,12 +225,13 @@ static size_t collect(struct rib_vr *v, struct rib *r, struct fib_route *route)
 // The bulk load had no memory: back to one by one, which tells about each failure.
 static void load_singly(struct rib_vr *v, struct rib *r)
 {
+    rib_audit_forget(r);
     for (uint32_t id = rib_trie_first(&r->trie); id; id = rib_trie_next(&r->trie, id)) {
         struct rib_node *n = rib_trie_at(&r->trie, id);
         uint32_t collected = n->nexthop;
 
         n->nexthop = 0;
-        install(v, r, id, nexthop_of(v, r, rib_best(v, r, id)));
+        rib_install(v, r, id, rib_best(v, r, id));
         nexthop_put(collected);
     }
 }
@@ -172,6 +256,7 @@ void rib_load(struct rib_vr *v, struct rib *r)
         load_singly(v, r);
     }
     free(route);
+    journal_loaded(v->id, r->trie.family);
     v->changed = true;
     neigh_recheck(v, &all);
 }
@@ -185,28 +270,5 @@ void rib_commit(struct rib_vr *v)
         v->changed = false;
     }
     nexthop_free_unused();
-}
-
-uint64_t rib_fib_compare(struct rib_vr *v, struct rib *r)
-{
-    struct fib *fib = rib_fib(v, r->trie.family);
-    uint64_t wrong = 0;
-
-    for (uint32_t id = rib_trie_first(&r->trie); id && !r->deferred; id = rib_trie_next(&r->trie, id)) {
-        struct rib_node *n = rib_trie_at(&r->trie, id);
-        uint32_t best = nexthop_of(v, r, rib_best(v, r, id));
-        struct prefix p;
-
-        rib_trie_prefix(&r->trie, id, &p);
-        if (fib_get(fib, &p) != n->nexthop) {
-            wrong++;
-            if (n->nexthop ? !fib_set(fib, &p, n->nexthop) : !fib_del(fib, &p))
-                v->changed = true;
-        }
-        if (best != n->nexthop) {
-            wrong++;
-            install(v, r, id, best);
-        }
-    }
-    return wrong;
+    journal_new_moment();
 }

@@ -14,6 +14,7 @@
 #include "core/mailbox.h"
 #include "manager/neigh.h"
 #include "manager/rib.h"
+#include "manager/rib_multicast.h"
 #include "table/iface.h"
 #include "table/vr.h"
 
@@ -27,9 +28,13 @@ void rib_iface_bind(struct rib_vr *v, uint16_t iface)
         rib_iface_unbind(v, l->iface);
     l->iface = iface;
     l->glean = nexthop_make(NEXTHOP_GLEAN, iface);
+    l->broadcast = nexthop_make(NEXTHOP_BROADCAST, iface);
+    if (l->broadcast)
+        nexthop_set_broadcast(l->broadcast, iface);
     rib_iface_addresses(v, l);
     neigh_link_changed(v, l);
     rib_link_rehop(v, l->ifindex);
+    rib_multicast_bind(v, l);
     if (v->table != RIB_TABLE_MAIN) // its local routes are ours from now on
         rib_sync_want(v, 1u << RIB_STAGE_ROUTE4 | 1u << RIB_STAGE_ROUTE6, 0);
     if (l->known)
@@ -47,16 +52,21 @@ static struct rib_link *link_of_iface(struct rib_vr *v, uint16_t iface)
 void rib_iface_unbind(struct rib_vr *v, uint16_t iface)
 {
     struct rib_link *l = link_of_iface(v, iface);
-    uint32_t glean;
+    uint32_t glean, broadcast;
 
     if (!l)
         return;
+    rib_multicast_unbind(v, l);
     l->iface = 0;
+    rib_multicast_refresh(v);
     glean = l->glean;
     l->glean = 0;
+    broadcast = l->broadcast;
+    l->broadcast = 0;
     neigh_link_changed(v, l);
     rib_link_rehop(v, l->ifindex);
     nexthop_put(glean);
+    nexthop_put(broadcast);
     while (rib_path_work(v, 1u << 20)) // nothing names the interface when this returns
         ;
     rib_commit(v);

@@ -47,6 +47,7 @@ void rib_link_free_unused(struct rib_vr *v, bool all)
     vec_foreach(&unused, u) {
         map_del(&v->link, (uint32_t)(*u)->ifindex);
         vec_free(&(*u)->addr);
+        vec_free(&(*u)->group);
         free(*u);
     }
     vec_free(&unused);

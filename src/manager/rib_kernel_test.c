@@ -141,8 +141,13 @@ static const char *kernel_says(const struct ip_addr *a)
     default: return "none";
     }
     switch (r->type) {
-    case RTN_LOCAL:
     case RTN_BROADCAST:
+        if (r->n_hops && is_ours(r->hop[0].ifindex)) {
+            snprintf(text, sizeof text, "broadcast %s", link_name(r->hop[0].ifindex));
+            return text;
+        }
+        return "local";
+    case RTN_LOCAL:
     case RTN_ANYCAST: return "local";
     case RTN_BLACKHOLE: return "blackhole";
     case RTN_PROHIBIT: return "prohibit";

@@ -84,7 +84,7 @@ void kit_init(void)
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     rcu_thread_register();
     rcu_offline();
-    bug_on(counter_init() || iface_table_init() || nexthop_table_init() || vr_table_init() || plan_init());
+    bug_on(counter_init() || iface_table_init() || multicast_init() || nexthop_table_init() || vr_table_init() || plan_init());
     sem_init(&stalled, 0, 0);
     sem_init(&stall_end, 0, 0);
     rib_iface_set_event(count_event);
@@ -99,6 +99,7 @@ void kit_fini(void)
     rcu_barrier();
     plan_fini();
     vr_table_fini();
+    multicast_fini();
     nexthop_table_fini();
     iface_table_fini();
     counter_fini();
@@ -195,6 +196,11 @@ void kit_go_on(void)
     sem_post(&stall_end);
 }
 
+void kit_in_rib_manager(void (*fn)(void *arg), void *arg)
+{
+    bug_on(mailbox_call(ROLE_RIB_MANAGER, fn, arg, KIT_PATIENCE_MS));
+}
+
 void kit_run(unsigned ms)
 {
     struct timeval t = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
@@ -215,6 +221,7 @@ static void iface_up(unsigned i)
     f->vr = vr->id;
     f->mtu = 1500;
     f->up = 1;
+    f->carrier = true;
     memcpy(f->mac, "\2\0\0\0\1\0", 6);
     f->mac[5] = (uint8_t)i;
     f->ifindex = (int)if_nametoindex(name);
@@ -316,7 +323,7 @@ const char *kit_fib(const char *text)
 
     bug_on(ip_parse(text, &a));
     rcu_online();
-    id = fib_find(a.family == IP4 ? vr->fib4 : vr->fib6, &a);
+    id = nexthop_real(fib_find(a.family == IP4 ? vr->fib4 : vr->fib6, &a));
     nh = nexthop_get(id);
     word = nexthop_word(nh);
     switch (nexthop_word_kind(word)) {
@@ -329,6 +336,7 @@ const char *kit_fib(const char *text)
     case NEXTHOP_HOLD:
     case NEXTHOP_GLEAN:
     case NEXTHOP_FAILED:
+    case NEXTHOP_BROADCAST:
         snprintf(buf, sizeof buf, "%s %s", nexthop_kind_name(nexthop_word_kind(word)), iface_of(nh)->name);
         break;
     default: snprintf(buf, sizeof buf, "%s", nexthop_kind_name(nexthop_word_kind(word)));
@@ -351,8 +359,7 @@ void kit_expect(const char *addr, const char *what)
 struct answer {
     bool there;
     struct rib_stats stats;
-    int result;
-    uint64_t checked, diverged;
+    struct rib_audit_report report;
     struct rib_row *row;
     struct neigh_row *neigh;
     unsigned n, max;
@@ -384,25 +391,31 @@ void kit_stats(struct rib_stats *s)
     *s = a.stats;
 }
 
-static void got_audit(void *ctx, int result, uint64_t checked, uint64_t diverged)
+static void got_audit(void *ctx, const struct rib_audit_report *r)
 {
     struct answer *a = ctx;
 
-    a->result = result;
-    a->checked = checked;
-    a->diverged = diverged;
+    a->report = *r;
     a->there = true;
+}
+
+void kit_audit_report(bool now, struct rib_audit_report *r)
+{
+    struct answer a = {0};
+
+    bug_on(now ? rib_manager_audit(vr->id, got_audit, &a) : rib_manager_audit_report(vr->id, got_audit, &a));
+    await(&a);
+    *r = a.report;
 }
 
 uint64_t kit_audit(void)
 {
-    struct answer a = {0};
+    struct rib_audit_report r;
 
-    bug_on(rib_manager_audit(vr->id, got_audit, &a));
-    await(&a);
-    assert_int_equal(a.result, 0);
-    assert_true(a.checked > 0);
-    return a.diverged;
+    kit_audit_report(true, &r);
+    assert_int_equal(r.result, 0);
+    assert_true(r.checked > 0);
+    return r.diverged;
 }
 
 void kit_expect_derived(const struct rib_stats *before)
@@ -430,7 +443,7 @@ static void rows_done(void *ctx, int result)
 {
     struct answer *a = ctx;
 
-    a->result = result;
+    a->report.result = result;
     a->there = true;
 }
 
@@ -440,7 +453,7 @@ unsigned kit_rows(const struct rib_query *q, struct rib_row *row, unsigned max)
 
     assert_non_null(rib_walk_open(q, got_rows, rows_done, &a));
     await(&a);
-    assert_int_equal(a.result, 0);
+    assert_int_equal(a.report.result, 0);
     return a.n;
 }
 

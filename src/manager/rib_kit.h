@@ -50,6 +50,8 @@ void kit_select(struct vr *vr); // whom questions are about; kit_open selects th
 void kit_stats(struct rib_stats *s);
 // Audits; the number of differences between kernel, RIB and FIB.
 uint64_t kit_audit(void);
+void kit_audit_report(bool now, struct rib_audit_report *r); // of one made now, or of the last one
+void kit_in_rib_manager(void (*fn)(void *arg), void *arg);   // runs it there and waits
 // After a silent event: waits for the verifying dump, which must find nothing that we had not derived.
 void kit_expect_derived(const struct rib_stats *before);
 // Rows of a query, at most max; the number of all.

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "manager/neigh.h"
 #include "manager/rib.h"
+#include "manager/rib_multicast.h"
 
 #define VERIFY_DELAY_NS (100 * NS_PER_MS)
 
@@ -86,6 +87,7 @@ void rib_link_gone(struct rib_vr *v, struct rib_link *l)
     l->known = l->up = l->carrier = false;
     vec_clear(&l->addr);
     rib_iface_addresses(v, l);
+    rib_multicast_link_gone(v, l);
     lose_paths(v, l->ifindex, LOSS_GONE);
     nexthop_object_link_lost(v, l->ifindex);
     neigh_link_gone(v, l);
@@ -200,6 +202,8 @@ void rib_event_netconf(struct rib_vr *v, const struct netlink_netconf *m)
     bool six = m->family == IP6, *flag = NULL;
     struct rib_link *l;
 
+    if (m->has_multicast && m->ifindex > 0)
+        rib_multicast_daemon(v, rib_link_get(v, m->ifindex), m->family, m->multicast);
     if (!m->has_ignore_linkdown)
         return;
     // "all" counts for IPv4 only: the kernel asks "all or this link" there, and just the link in IPv6.

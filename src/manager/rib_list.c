@@ -179,32 +179,34 @@ static uint32_t find_host(const struct rib *r, uint32_t node, uint32_t *last)
     return 0;
 }
 
-void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop)
+void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop, bool on)
 {
     struct rib *r = rib_of(v, addr->family);
     struct prefix p = {.family = addr->family, .len = (uint8_t)ip_bits(addr->family)};
     uint32_t node, id, last;
 
     memcpy(p.b, addr->b, 16);
-    node = nexthop ? rib_trie_add(&r->trie, &p) : rib_trie_find(&r->trie, &p);
+    node = on ? rib_trie_add(&r->trie, &p) : rib_trie_find(&r->trie, &p);
     if (!node)
         return;
     id = find_host(r, node, &last);
-    if (!id && nexthop) {
+    if (!on && id && rib_route_at(r, id)->path != nexthop) // the same address on another link has taken its place
+        return;
+    if (!id && on) {
         id = pool_new(&r->route);
         rib_route_at(r, id)->node = node;
         rib_route_at(r, id)->flags = RIB_ROUTE_HOST;
         node_link(r, id, last);
         r->n_host++;
-    } else if (id && !nexthop) {
+    } else if (id && !on) {
         node_unlink(r, id);
         rib_route_at(r, id)->node = 0;
         pool_free(&r->route, id);
         r->n_host--;
     }
-    if (nexthop)
+    if (on)
         rib_route_at(r, id)->path = nexthop;
-    rib_evaluate(v, r, node);
+    rib_evaluate_host(v, r, node);
 }
 
 // Rank of R1; main's routes come behind the local table's.
@@ -276,10 +278,11 @@ bool rib_is_connected(struct rib_vr *v, const struct ip_addr *addr, int ifindex)
     memcpy(p.b, addr->b, addr->family == IP4 ? 4 : 16);
     if (r->deferred)
         return false;
-    for (node = rib_trie_cover(&r->trie, &p, true); node; node = rib_trie_parent(&r->trie, node)) {
+    for (node = rib_trie_cover(&r->trie, &p, false); node; node = rib_trie_parent(&r->trie, node)) {
         route = rib_best(v, r, node);
-        if (route)
+        if (route && !(rib_route_at(r, route)->flags & RIB_ROUTE_HOST))
             break;
+        route = 0;
     }
     return route && rib_path_is_connected(rib_path_at(v, rib_route_at(r, route)->path), ifindex);
 }

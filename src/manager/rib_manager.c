@@ -2,9 +2,9 @@
 // rib_manager.c - the thread that turns kernel state into the FIB
 //
 // One libevent loop with, per virtual router, an event socket and a request
-// socket, and one timer. The timer polls the ring of held packets, because
-// forwarders make no system call to wake us: every millisecond while packets
-// come, every five otherwise. It also starts what waits for its time (dumps,
+// socket, and one timer. The first packet that a forwarder gives us to hold wakes
+// us (exchange_hold_waker); while packets come the timer polls their ring every
+// millisecond, so that forwarders make no system call. It also starts what waits for its time (dumps,
 // refreshes, negative answers).
 //
 // Control's calls arrive by mailbox. Those that wait (a router or an interface
@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <rte_ring.h>
 #include <semaphore.h>
 #include <stdlib.h>
 
@@ -22,13 +23,16 @@
 #include "base/vec.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
+#include "manager/journal.h"
 #include "manager/neigh.h"
 #include "manager/rib.h"
+#include "manager/rib_multicast.h"
 #include "manager/rib_reply.h"
+#include "table/exchange.h"
 #include "table/iface.h"
 
 #define TICK_BUSY_US 1000
-#define TICK_IDLE_US 5000
+#define TICK_IDLE_US 20000
 #define STORM_MESSAGES 32 // within STORM_PAUSE_US
 #define STORM_PAUSE_US 1000
 #define BUSY_NS (100 * NS_PER_MS) // after the last held packet
@@ -37,7 +41,7 @@
 
 static struct thread *thread;
 static struct event_base *loop;
-static struct event *tick_event;
+static struct event *tick_event, *held_event;
 static uint64_t held_ns, neigh_ns;
 static VEC(struct reply {
     void (*fn)(void *arg);
@@ -108,7 +112,7 @@ static void on_answer(evutil_socket_t fd, short what, void *arg)
 static void tick_vr(struct rib_vr *v, uint64_t now, bool neigh_time)
 {
     rib_sync_watch(v, now);
-    if (v->dirty.n || rib_sync_is_due(v, now))
+    if (rib_audit_slice(v, true) || v->dirty.n || rib_sync_is_due(v, now))
         turn(v);
     else
         rib_commit(v); // what neighbours changed
@@ -116,12 +120,23 @@ static void tick_vr(struct rib_vr *v, uint64_t now, bool neigh_time)
         rib_link_free_unused(v, false);
 }
 
+// Until the next tick. In a silence forwarders wake us by the first packet; one that came while they were not told to is
+// taken at once.
+static struct timeval tick_pause(uint64_t now)
+{
+    if (now - held_ns < BUSY_NS)
+        return (struct timeval){.tv_usec = TICK_BUSY_US};
+    waker_prepare(&exchange_hold_waker);
+    return (struct timeval){.tv_usec = exchange_hold && !rte_ring_empty(exchange_hold) ? 0 : TICK_IDLE_US};
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
     uint64_t now = clock_now_ns();
     bool neigh_time = now - neigh_ns >= NEIGH_TICK_NS;
-    struct timeval again = {0};
+    struct timeval again;
 
+    journal_because(JOURNAL_NEIGHBOR);
     if (neigh_hold_poll(now))
         held_ns = now;
     if (neigh_time) {
@@ -134,8 +149,16 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
             tick_vr(rib_vr_find((uint16_t)i), now, neigh_time);
     if (replies.n)
         retry_replies();
-    again.tv_usec = now - held_ns < BUSY_NS ? TICK_BUSY_US : TICK_IDLE_US;
+    again = tick_pause(now);
     evtimer_add(tick_event, &again);
+}
+
+// The ring has a packet after a silence.
+static void on_held(evutil_socket_t fd, short what, void *arg)
+{
+    waker_done(&exchange_hold_waker);
+    held_ns = clock_now_ns();
+    on_tick(-1, 0, NULL);
 }
 
 struct starting {
@@ -152,7 +175,8 @@ static int setup(void)
         err = neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set});
     loop = event_base_new();
     tick_event = loop ? evtimer_new(loop, on_tick, NULL) : NULL;
-    if (!err && !tick_event)
+    held_event = loop && exchange_hold ? event_new(loop, exchange_hold_waker.fd, EV_READ | EV_PERSIST, on_held, NULL) : NULL;
+    if (!err && (!tick_event || (exchange_hold && (!held_event || event_add(held_event, NULL)))))
         err = -ENOMEM;
     if (!err)
         err = mailbox_open(loop);
@@ -179,9 +203,11 @@ static void teardown(void)
     neigh_manager_fini();
     if (tick_event)
         event_free(tick_event);
+    if (held_event)
+        event_free(held_event);
     if (loop)
         event_base_free(loop);
-    tick_event = NULL;
+    tick_event = held_event = NULL;
     loop = NULL;
     vec_free(&replies);
 }
@@ -243,9 +269,11 @@ struct call {
     int (*fn)(struct call *c);
     uint16_t id; // vr or interface
     int netns_fd;
-    uint32_t table;
-    size_t bytes;
+    uint32_t table; // or the number to be set
+    size_t bytes;   // of the receive buffer; 0: the multicast route goes
     enum fib_engine engine;
+    uint8_t family, sources;
+    struct multicast_static multicast;
     int result;
 };
 
@@ -253,6 +281,8 @@ static void call_run(void *arg)
 {
     struct call *c = arg;
 
+    journal_because(JOURNAL_LINK); // control's calls are about interfaces
+    journal_new_moment();
     c->result = c->fn(c);
 }
 
@@ -342,6 +372,21 @@ int rib_manager_vr_engine(uint16_t vr, enum fib_engine engine)
     return call((struct call){.fn = vr_engine, .id = vr, .engine = engine});
 }
 
+static int vr_sources(struct call *c)
+{
+    struct rib_vr *v = rib_vr_find(c->id);
+
+    if (!v)
+        return -ENOENT;
+    rib_source_set(v, c->family, c->sources);
+    return 0;
+}
+
+int rib_manager_vr_sources(uint16_t vr, uint8_t family, uint8_t sources)
+{
+    return call((struct call){.fn = vr_sources, .id = vr, .family = family, .sources = sources});
+}
+
 static int iface_add(struct call *c)
 {
     struct rib_vr *v = rib_vr_find(iface_get(c->id)->vr);
@@ -382,6 +427,46 @@ int rib_manager_iface_changed(uint16_t iface)
     return call((struct call){.fn = iface_changed, .id = iface});
 }
 
+static int port_link(struct call *c)
+{
+    for (unsigned i = 1; i < IFACE_MAX; i++) {
+        const struct iface *f = iface_get((uint16_t)i);
+        struct rib_vr *v = f->kind != IFACE_NONE && f->port == c->id && f->ifindex ? rib_vr_find(f->vr) : NULL;
+
+        if (v)
+            rib_link_rehop(v, f->ifindex);
+    }
+    return 0;
+}
+
+int rib_manager_port_link(uint16_t port)
+{
+    return call((struct call){.fn = port_link, .id = port});
+}
+
+static int multicast_call(struct call *c)
+{
+    struct rib_vr *v = rib_vr_find(c->id);
+
+    if (!v)
+        return -ENOENT;
+    return c->bytes ? rib_multicast_fix(v, &c->multicast) : rib_multicast_unfix(v, &c->multicast.key);
+}
+
+int rib_manager_multicast_set(const char *vr, const struct multicast_static *s)
+{
+    const struct vr *v = vr_find(vr);
+
+    return v ? call((struct call){.fn = multicast_call, .id = v->id, .bytes = sizeof *s, .multicast = *s}) : -ENOENT;
+}
+
+int rib_manager_multicast_del(const char *vr, const struct multicast_key *k)
+{
+    const struct vr *v = vr_find(vr);
+
+    return v ? call((struct call){.fn = multicast_call, .id = v->id, .multicast = {.key = *k}}) : -ENOENT;
+}
+
 static int set_receive_buffer(struct call *c)
 {
     rib_receive_bytes = c->bytes;
@@ -401,4 +486,26 @@ void rib_manager_set_receive_buffer(size_t bytes)
         call((struct call){.fn = set_receive_buffer, .bytes = bytes});
     else
         rib_receive_bytes = bytes;
+}
+
+static int set_audit_interval(struct call *c)
+{
+    rib_audit_interval(c->table * NS_PER_S);
+    return 0;
+}
+
+void rib_manager_set_audit_interval(uint32_t seconds)
+{
+    if (thread)
+        call((struct call){.fn = set_audit_interval, .table = seconds});
+}
+
+static int set_journal(struct call *c)
+{
+    return journal_resize(c->table);
+}
+
+int rib_manager_set_journal(uint32_t mib)
+{
+    return thread ? call((struct call){.fn = set_journal, .table = mib}) : 0;
 }

@@ -16,6 +16,7 @@
 
 #include "core/eal.h"
 #include "core/rcu.h"
+#include "manager/neigh_limit.h"
 #include "manager/rib_kit.h"
 #include "table/counter.h"
 #include "table/exchange.h"
@@ -243,7 +244,7 @@ static void an_address_scan_is_bounded_and_hurts_nobody(void **state)
         snprintf(text, sizeof text, "10.3.%u.%u", 1 + i / 250, 1 + i % 250);
         send_to(text);
     }
-    assert_true(held() <= 1024);
+    assert_true(held() <= neigh_limit_pending(IP4) / 2); // of one link
     kit_eventually(drops(DROP_HOLD_LIMIT) > 4000);
     kit_expect("1.1.1.1", peer_adjacency(2)); // a gateway is resolved all the same
     for (int i = 0; i < 600 && strncmp(kit_fib("fd02::2"), "adj", 3); i++) { // tokens come back
@@ -281,6 +282,96 @@ static void used_hosts_do_not_go_stale(void **state)
     kit_do("ip neigh show 10.0.2.2 | grep -q STALE"); // nobody uses this one
 }
 
+// Sends until the host is resolved on link `i`: others may fill the kernel's table meanwhile, which is one for all namespaces.
+static void resolve(const char *host, int i)
+{
+    for (int k = 0; k < 600 && strncmp(kit_fib(host), "adj", 3); k++) {
+        send_to(host);
+        kit_run(100);
+    }
+    kit_expect(host, peer_adjacency(i));
+}
+
+// The kernel's table is one for all namespaces. Entries nobody refreshes, and more than there is room for.
+static void fill_the_kernels_table(void)
+{
+    kit_try("for i in $(seq 0 1199); do echo neigh add 172.16.$((i / 250)).$((i %% 250 + 1)) dev e2 lladdr 02:00:00:00:00:01 nud stale; "
+            "done | ip -force -batch - 2>/dev/null");
+}
+
+static uint32_t fib_id(uint32_t addr_be)
+{
+    uint32_t id;
+
+    rcu_online();
+    id = fib_find(vr_get(0)->fib4, &(struct ip_addr){.family = IP4, .ip4 = addr_be});
+    rcu_offline();
+    return id;
+}
+
+static void a_host_in_use_outlives_a_full_table_of_the_kernel(void **state)
+{
+    uint32_t nexthop;
+    bool pushed_out = false;
+
+    kit_eventually(neigh_limit_table(IP4)->limit && neigh_limit_table(IP4)->entries < neigh_limit_table(IP4)->limit / 2);
+    resolve("10.0.1.2", 1);
+    resolve("10.0.2.2", 2);
+    nexthop = fib_id(RTE_BE32(0x0a000102));
+    kit_peer("ip link set p1 arp off"); // the kernel does not learn it again so soon
+    for (int i = 0; i < 20 && !pushed_out; i++) {
+        kit_do("ip neigh change 10.0.1.2 dev e1 lladdr $(ip neigh show 10.0.1.2 | sed 's/.*lladdr //;s/ .*//') nud stale; "
+               "ip neigh change 10.0.2.2 dev e2 lladdr $(ip neigh show 10.0.2.2 | sed 's/.*lladdr //;s/ .*//') nud stale; "
+               "ip neigh flush to 172.16.0.0/16");
+        kit_run(6000); // what was confirmed within five seconds stays
+        __atomic_store_n(&nexthop_used_mark[0][nexthop], __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+        fill_the_kernels_table(); // before the next tick of a second refreshes the entry, as a rule
+        pushed_out = kit_try("ip neigh show 10.0.1.2 dev e1 | grep -q lladdr");
+    }
+    assert_true(pushed_out);
+    for (int i = 0; i < 100; i++) {
+        assert_string_equal(kit_fib("10.0.1.2"), peer_adjacency(1));
+        kit_run(10);
+    }
+    kit_expect("10.0.2.2", "glean e2"); // nobody uses this one
+    kit_eventually(neigh_limit_table(IP4)->refused > 0);
+    kit_do("ip neigh flush to 172.16.0.0/16");
+    kit_expect("10.0.1.2", "glean e1"); // the host does not answer, and its time is over
+    kit_peer("ip link set p1 arp on");
+    resolve("10.0.1.2", 1);
+}
+
+static void the_kernels_table_tells_its_size(void **state)
+{
+    kit_eventually(neigh_limit_table(IP4)->limit && neigh_limit_table(IP6)->limit);
+    FILE *f = fopen("/proc/sys/net/ipv4/neigh/default/gc_thresh3", "r");
+    unsigned limit = 0;
+    if (f) { // only the first namespace has it
+        assert_int_equal(fscanf(f, "%u", &limit), 1);
+        fclose(f);
+        assert_int_equal(neigh_limit_table(IP4)->limit, limit);
+    }
+    assert_in_range(neigh_limit_pending(IP4), 2, 1024);
+    assert_true(neigh_limit_pending(IP4) <= neigh_limit_table(IP4)->limit / 2 || neigh_limit_pending(IP4) == 2);
+}
+
+// A more specific route onto another link, and away again: the prefix of the route is that of the host itself.
+static void a_host_that_a_route_moves_to_another_link_is_resolved_there(void **state)
+{
+    static const char *const host[2] = {"10.0.1.2", "fd01::2"};
+
+    for (int i = 0; i < 2; i++) {
+        resolve(host[i], 1);
+        kit_do("ip route add %s dev e2", host[i]);
+        kit_expect(host[i], "glean e2");
+        if (i) // in IPv4 the peer answers for all its addresses on every link
+            kit_peer("ip addr add %s/128 dev p2 nodad", host[i]);
+        resolve(host[i], 2);
+        kit_do("ip route del %s dev e2", host[i]);
+        kit_expect(host[i], peer_adjacency(1));
+    }
+}
+
 static void packets_of_a_deleted_interface_are_counted(void **state)
 {
     kit_peer("ip link set p1 arp off");
@@ -311,6 +402,9 @@ int main(void)
         T(silence_is_told_to_the_senders_and_remembered),
         T(an_address_scan_is_bounded_and_hurts_nobody),
         T(used_hosts_do_not_go_stale),
+        T(a_host_that_a_route_moves_to_another_link_is_resolved_there),
+        T(a_host_in_use_outlives_a_full_table_of_the_kernel),
+        T(the_kernels_table_tells_its_size),
         T(packets_of_a_deleted_interface_are_counted),
         T(without_a_forwarder_packets_are_counted),
     };

@@ -84,8 +84,8 @@ static uint8_t fixed_kind(const struct rib_path *p)
 {
     switch (p->type) {
     case RTN_LOCAL:
-    case RTN_BROADCAST:
     case RTN_ANYCAST: return NEXTHOP_LOCAL;
+    case RTN_BROADCAST: return NEXTHOP_BROADCAST;
     case RTN_BLACKHOLE: return NEXTHOP_BLACKHOLE;
     case RTN_PROHIBIT: return NEXTHOP_PROHIBIT;
     case RTN_UNREACHABLE: return NEXTHOP_UNREACHABLE;

@@ -189,27 +189,24 @@ int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stat
 
 struct audit_question {
     uint16_t vr;
-    void (*done)(void *ctx, int result, uint64_t checked, uint64_t diverged);
+    void (*done)(void *ctx, const struct rib_audit_report *r);
     void *ctx;
-    int result;
-    uint64_t checked, diverged;
+    struct rib_audit_report report;
 };
 
 static void audit_answer(void *arg)
 {
     struct audit_question *q = arg;
 
-    q->done(q->ctx, q->result, q->checked, q->diverged);
+    q->done(q->ctx, &q->report);
     free(q);
 }
 
-static void audit_done(void *ctx, int result, uint64_t checked, uint64_t diverged)
+static void audit_done(void *ctx, const struct rib_audit_report *r)
 {
     struct audit_question *q = ctx;
 
-    q->result = result;
-    q->checked = checked;
-    q->diverged = diverged;
+    q->report = *r;
     rib_reply(audit_answer, q);
 }
 
@@ -218,20 +215,35 @@ static void audit_begin(void *arg)
     struct audit_question *q = arg;
     struct rib_vr *v = rib_vr_find(q->vr);
 
-    if (!v) {
-        audit_done(q, -ENOENT, 0, 0);
-        return;
-    }
-    *vec_push(&v->sync.audit) = (struct rib_audit){audit_done, q};
-    rib_sync_want(v, RIB_STAGES_ALL, 0);
+    if (v)
+        rib_audit_ask(v, audit_done, q);
+    else
+        audit_done(q, &(struct rib_audit_report){.result = -ENOENT});
 }
 
-int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, int result, uint64_t checked, uint64_t diverged),
-                      void *ctx)
+static void audit_report(void *arg)
+{
+    struct audit_question *q = arg;
+    struct rib_vr *v = rib_vr_find(q->vr);
+
+    audit_done(q, v ? &v->audit.last : &(struct rib_audit_report){.result = -ENOENT});
+}
+
+static int ask_audit(uint16_t vr, void (*fn)(void *arg), void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx)
 {
     struct audit_question *q = calloc(1, sizeof *q);
 
     if (q)
         *q = (struct audit_question){.vr = vr, .done = done, .ctx = ctx};
-    return ask(audit_begin, q);
+    return ask(fn, q);
+}
+
+int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx)
+{
+    return ask_audit(vr, audit_begin, done, ctx);
+}
+
+int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx)
+{
+    return ask_audit(vr, audit_report, done, ctx);
 }

@@ -296,7 +296,7 @@ static void every_type_of_route_has_its_next_hop(void **state)
     kit_expect("2001:db8:2::1", "unreachable");
     kit_expect("2001:db8:3::1", "prohibit");
     kit_expect("10.0.1.1", "local");
-    kit_expect("10.0.1.255", "local");
+    kit_expect("10.0.1.255", "broadcast e1");
     kit_expect("fd01::1", "local");
     kit_expect("127.0.0.1", "local");
     assert_int_equal(kit_audit(), 0);

@@ -17,6 +17,7 @@
 #include "core/thread.h"
 #include "manager/neigh.h"
 #include "manager/rib.h"
+#include "manager/rib_manager.h"
 #include "table/counter.h"
 #include "table/fib.h"
 #include "table/iface.h"
@@ -168,20 +169,50 @@ static bool command(struct netlink_event *ev)
     return true;
 }
 
-static uint32_t nexthop_of_way(unsigned i)
+static uint32_t nexthop_of_entry(unsigned i, unsigned k)
 {
     struct netlink_route m;
     struct rib_path *p;
     uint32_t id;
 
-    if (!model[i].n)
+    if (k >= model[i].n)
         return 0;
-    route_of(&m, i, &model[i].e[0]);
+    route_of(&m, i, &model[i].e[k]);
     p = rib_path_get(v, &m);
     assert_true(p->n_routes > 0); // it has a route, or the store has lost one
     id = rib_path_nexthop(p);
     rib_path_put(v, p);
     return id;
+}
+
+static uint32_t nexthop_of_way(unsigned i)
+{
+    return nexthop_of_entry(i, 0);
+}
+
+// The FIB's leaf says of prefix i what reverse-path checks ask, and no more.
+static void compare_sources(unsigned i)
+{
+    uint32_t leaf = fib_get(vr->fib4, &model[i].p), other[LIST];
+    bool is_default = v->sources[0] & RIB_SOURCES_DEFAULT && !model[i].p.len && model[i].n;
+    unsigned n = 0;
+
+    for (unsigned k = 1; k < model[i].n && v->sources[0] & RIB_SOURCES_ALL; k++) {
+        uint32_t id = nexthop_of_entry(i, k);
+        bool new = id != nexthop_of_way(i);
+        for (unsigned j = 0; j < n; j++)
+            new &= other[j] != id;
+        if (new)
+            other[n++] = id;
+    }
+    assert_int_equal(nexthop_real(leaf), nexthop_of_way(i));
+    assert_int_equal(nexthop_real(leaf) != leaf, is_default || n);
+    if (nexthop_real(leaf) == leaf)
+        return;
+    assert_int_equal(nexthop_get(leaf)->alias.is_default, is_default);
+    assert_int_equal(nexthop_get(leaf)->alias.n, n);
+    for (unsigned j = 0; j < n; j++)
+        assert_int_equal(nexthop_get(leaf)->alias.other[j], other[j]);
 }
 
 static void compare(void)
@@ -190,12 +221,14 @@ static void compare(void)
 
     if (rib_check(v, &v->rib[0], why, sizeof why))
         fail_msg("%s", why);
+    if (nexthop_check(why, sizeof why))
+        fail_msg("%s", why);
     for (unsigned i = 0; i < PREFIXES; i++) {
         const struct rib *r = &v->rib[0];
         uint32_t node = rib_trie_find(&r->trie, &model[i].p);
         uint32_t id = node ? rib_trie_at(&r->trie, node)->head : 0;
 
-        assert_int_equal(fib_get(vr->fib4, &model[i].p), nexthop_of_way(i));
+        compare_sources(i);
         for (unsigned k = 0; k < model[i].n; k++, id = rib_route_at(r, id)->next) {
             assert_int_not_equal(id, 0);
             assert_int_equal(rib_route_at(r, id)->metric, model[i].e[k].metric);
@@ -213,7 +246,7 @@ static void compare(void)
             if (model[i].n && prefix_has(&model[i].p, &a) &&
                 (best == PREFIXES || model[i].p.len > model[best].p.len))
                 best = i;
-        assert_int_equal(fib_find(vr->fib4, &a), best == PREFIXES ? 0 : nexthop_of_way(best));
+        assert_int_equal(nexthop_real(fib_find(vr->fib4, &a)), best == PREFIXES ? 0 : nexthop_of_way(best));
     }
 }
 
@@ -235,6 +268,7 @@ static void make_prefixes(void)
         } while (again);
         model[i].n = 0;
     }
+    model[0].p = (struct prefix){.family = IP4};
 }
 
 // A dump of the model through the sync machine.
@@ -287,6 +321,8 @@ static void events_and_dumps_lead_to_the_kernels_lists(void **state)
             rib_event_route(v, &ev);
         }
         rib_commit(v);
+        if (pick(100) == 0)
+            rib_source_set(v, IP4, (uint8_t)pick(4));
         if (i % 7 == 0)
             compare();
     }
@@ -363,6 +399,7 @@ static void everything_can_be_deleted(void **state)
     assert_int_equal(v->n_paths, 0);
     assert_int_equal(v->unexpected, 0);
     assert_int_equal(neigh_count(-1), 0);
+    rib_source_set(v, IP4, 0);
 }
 
 int main(void)

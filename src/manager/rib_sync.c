@@ -28,8 +28,10 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "manager/journal.h"
 #include "manager/neigh.h"
 #include "manager/rib.h"
+#include "manager/rib_multicast.h"
 #include "table/fib.h"
 
 #define SWEEP_BUDGET (1u << 16) // routes looked at per turn
@@ -49,6 +51,10 @@ static const struct {
     [RIB_STAGE_RULE6] = {RTM_GETRULE, AF_INET6},
     [RIB_STAGE_NEXTHOP] = {RTM_GETNEXTHOP, AF_UNSPEC},
     [RIB_STAGE_NEIGH] = {RTM_GETNEIGH, AF_UNSPEC},
+    [RIB_STAGE_MROUTE4] = {RTM_GETROUTE, RTNL_FAMILY_IPMR},
+    [RIB_STAGE_MROUTE6] = {RTM_GETROUTE, RTNL_FAMILY_IP6MR},
+    [RIB_STAGE_GROUP4] = {RTM_GETMULTICAST, AF_INET},
+    [RIB_STAGE_GROUP6] = {RTM_GETMULTICAST, AF_INET6},
     [RIB_STAGE_ROUTE4] = {RTM_GETROUTE, AF_INET},
     [RIB_STAGE_ROUTE6] = {RTM_GETROUTE, AF_INET6},
 };
@@ -99,11 +105,11 @@ static void begin(struct rib_vr *v)
     s->overrun = s->broken = false;
     s->begin_ns = clock_now_ns();
     s->checked = 0;
-    s->n_audit = s->audit.n;
     s->tries++;
     v->gen++;
     map_fini(&s->touched);
     map_fini(&s->diverged);
+    rib_audit_dump_begins(v);
     next_stage(v);
 }
 
@@ -132,7 +138,7 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
         }
         node = t->node;
         rib_trie_prefix(&r->trie, node, &p);
-        rib_sync_diverge(v, &p, "stale");
+        rib_sync_diverge(v, &p, "the kernel had it no more");
         rib_route_del(v, r, id);
         rib_evaluate(v, r, node);
         v->swept++;
@@ -166,6 +172,7 @@ static bool end_stage(struct rib_vr *v)
     struct rib_sync *s = &v->sync;
     struct rib *r = &v->rib[s->stage == RIB_STAGE_ROUTE6];
 
+    journal_because(rib_audit_running(&v->audit) ? JOURNAL_AUDIT : JOURNAL_RESYNC);
     if (s->interrupted) {
         rib_sync_want(v, 1u << s->stage, s->tries < TRIES_AT_ONCE ? 0 : NS_PER_S);
     } else if (!s->broken) {
@@ -185,6 +192,18 @@ static bool end_stage(struct rib_vr *v)
             s->suspects = s->stirred;
             if (!s->stirred)
                 neigh_sweep(v, v->gen);
+            break;
+        case RIB_STAGE_MROUTE4:
+        case RIB_STAGE_MROUTE6:
+            s->suspects = s->stirred;
+            if (!s->stirred)
+                rib_multicast_sweep(v, s->stage == RIB_STAGE_MROUTE6 ? IP6 : IP4);
+            break;
+        case RIB_STAGE_GROUP4:
+        case RIB_STAGE_GROUP6:
+            s->suspects = s->stirred;
+            if (!s->stirred)
+                rib_multicast_sweep_groups(v, s->stage == RIB_STAGE_GROUP6 ? IP6 : IP4);
             break;
         case RIB_STAGE_ROUTE4:
         case RIB_STAGE_ROUTE6:
@@ -218,31 +237,6 @@ static void report(struct rib_vr *v)
                  (unsigned long long)v->swept, (unsigned long long)(s->took_ns / NS_PER_MS));
 }
 
-static void answer_audits(struct rib_vr *v)
-{
-    struct rib_sync *s = &v->sync;
-    uint64_t diverged = s->diverged.n;
-    int result = 0;
-
-    if (!s->n_audit)
-        return;
-    for (int i = 0; i < 2; i++) {
-        char why[200];
-
-        diverged += rib_fib_compare(v, &v->rib[i]);
-        if (fib_check(rib_fib(v, i ? IP6 : IP4), why, sizeof why)) {
-            log_error("rib: audit: the FIB is broken, making it anew: vr=%u why=%s", v->id, why);
-            result = rib_engine_set(v, i ? IP6 : IP4, fib_engine_of(rib_fib(v, i ? IP6 : IP4))) ? -EINVAL : result;
-            diverged++;
-        }
-    }
-    for (size_t i = 0; i < s->n_audit; i++)
-        s->audit.item[i].done(s->audit.item[i].ctx, result, s->checked, diverged);
-    memmove(s->audit.item, s->audit.item + s->n_audit, (s->audit.n - s->n_audit) * sizeof *s->audit.item);
-    s->audit.n -= s->n_audit;
-    s->n_audit = 0;
-}
-
 static void end(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
@@ -261,7 +255,8 @@ static void end(struct rib_vr *v)
     v->diverged += s->diverged.n;
     report(v);
     v->synced = true;
-    answer_audits(v);
+    if (s->served == RIB_STAGES_ALL)
+        rib_audit_kernel_done(v, s->checked, s->diverged.n);
 }
 
 bool rib_sync_is_due(const struct rib_vr *v, uint64_t now_ns)
@@ -289,6 +284,13 @@ void rib_sync_step(struct rib_vr *v, bool drained)
         begin(v);
 }
 
+static enum journal_cause cause_of(const struct rib_vr *v, const struct netlink_event *e, bool is_row)
+{
+    if (is_row)
+        return rib_audit_running(&v->audit) ? JOURNAL_AUDIT : JOURNAL_RESYNC;
+    return e->kind == NETLINK_EVENT_ROUTE ? JOURNAL_KERNEL : e->kind == NETLINK_EVENT_NEIGH ? JOURNAL_NEIGHBOR : JOURNAL_LINK;
+}
+
 static void dispatch(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
 {
     static struct netlink_event e; // large; of the one manager thread
@@ -301,6 +303,7 @@ static void dispatch(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
     }
     if (got <= 0)
         return;
+    journal_because(cause_of(v, &e, is_row));
     switch (e.kind) {
     case NETLINK_EVENT_LINK: rib_event_link(v, &e); break;
     case NETLINK_EVENT_ADDR: rib_event_addr(v, &e); break;
@@ -311,7 +314,17 @@ static void dispatch(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
     case NETLINK_EVENT_NEXTHOP: rib_event_nexthop(v, &e); break;
     case NETLINK_EVENT_RULE: rib_event_rule(v, &e); break;
     case NETLINK_EVENT_NETCONF: rib_event_netconf(v, &e.netconf); break;
+    case NETLINK_EVENT_MROUTE:
+        v->sync.stirred |= !is_row && (v->sync.stage == RIB_STAGE_MROUTE4 || v->sync.stage == RIB_STAGE_MROUTE6);
+        rib_multicast_event(v, &e, is_row);
+        break;
+    case NETLINK_EVENT_GROUP:
+        v->sync.stirred |= !is_row && (v->sync.stage == RIB_STAGE_GROUP4 || v->sync.stage == RIB_STAGE_GROUP6);
+        rib_multicast_group(v, &e.group, e.del);
+        break;
     case NETLINK_EVENT_ROUTE:
+        if (is_row && v->sync.stage < RIB_STAGE_ROUTE4) // a kernel without multicast routing shows all its routes instead
+            break;
         if (is_row)
             rib_row_route(v, &e.route);
         else

@@ -95,7 +95,7 @@ static void overrun_ends_with_fib_equal_to_kernel(void **state)
     assert_int_equal(wait_routes(2000), 2000);
     kit_stats(&s);
     assert_true(s.overruns > 0); // else the buffer was not tiny
-    assert_true(s.resyncs > 1);
+    kit_eventually((kit_stats(&s), s.resyncs > 1)); // it ends after the routes
     expect_same("30.15.1.1", "30.14.1.1");
     assert_string_equal(kit_fib("30.5.0.1"), "none");
     assert_ptr_equal(strstr(kit_routes("30.1.0.0/24"), "10.0.2.2@e2"), kit_routes("30.1.0.0/24"));

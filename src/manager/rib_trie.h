@@ -24,7 +24,7 @@ struct rib_node {
     uint32_t head;    // the owner's content, 0 = a fork
     uint16_t nexthop; // what the FIB holds for this prefix, 0 = nothing (route store)
     uint8_t len;      // bits
-    uint8_t flags;    // the owner's
+    uint8_t protocol; // who made the route that the FIB holds (route store)
     uint8_t key[];    // 4 or 16 bytes
 };
 

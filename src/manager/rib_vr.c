@@ -10,10 +10,13 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "manager/journal.h"
 #include "manager/neigh.h"
 #include "manager/rib.h"
+#include "manager/rib_multicast.h"
 
 #define TURN_NS (4 * NS_PER_MS)
+#define DUMP_BATCH 8 // a datagram of a dump has hundreds of rows, one of events a single message
 #define TURN_PREFIXES 4096 // second looks per turn
 
 size_t rib_receive_bytes = NETLINK_RECEIVE_DEFAULT;
@@ -30,6 +33,7 @@ struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
     v->id = id;
     v->table = table ? table : RIB_TABLE_MAIN;
     v->sync.stage = -1;
+    v->audit.next_ns = clock_now_ns() + rib_audit_interval_ns();
     err = netlink_open(&v->events, netns_fd, rib_receive_bytes, true);
     if (err)
         goto fail;
@@ -69,16 +73,18 @@ void rib_vr_free(struct rib_vr *v)
     rib_path_fini(v);
     nexthop_object_fini(v);
     neigh_vr_gone(v);
-    map_each(&v->link, l) nexthop_put(l->glean);
+    rib_multicast_fini(v);
+    map_each(&v->link, l) {
+        nexthop_put(l->glean);
+        nexthop_put(l->broadcast);
+    }
     rib_link_free_unused(v, true);
     map_fini(&v->link);
     for (int i = 0; i < 2; i++) {
         release_nodes(&v->rib[i]);
         rib_fini(&v->rib[i]);
     }
-    for (size_t i = 0; i < v->sync.audit.n; i++)
-        v->sync.audit.item[i].done(v->sync.audit.item[i].ctx, -ENOTCONN, 0, 0);
-    vec_free(&v->sync.audit);
+    rib_audit_end(v);
     map_fini(&v->sync.touched);
     map_fini(&v->sync.diverged);
     nexthop_free_unused();
@@ -102,10 +108,13 @@ static bool reads_on(const struct rib_vr *v, int got)
 
 bool rib_vr_turn(struct rib_vr *v)
 {
-    uint64_t until = clock_now_ns() + TURN_NS;
+    uint64_t begin = clock_now_ns(), until = begin + TURN_NS;
+    bool auditing;
     int got;
 
     do {
+        journal_new_moment();
+        v->events.batch = v->sync.stage >= 0 ? DUMP_BATCH : 0;
         got = netlink_receive(&v->events, message, v);
         if (got < 0) {
             if (got != -ENOBUFS)
@@ -114,22 +123,25 @@ bool rib_vr_turn(struct rib_vr *v)
         }
         v->batches += got > 0;
     } while (reads_on(v, got) && clock_now_ns() < until);
+    journal_because(JOURNAL_LINK);
     rib_path_work(v, TURN_PREFIXES);
     rib_sync_step(v, got == 0);
+    auditing = rib_audit_slice(v, false);
     rib_commit(v);
-    return reads_on(v, got) || v->dirty.n || v->sync.sweep || v->sync.ending;
+    rib_audit_took(v, clock_now_ns() - begin);
+    return reads_on(v, got) || v->dirty.n || v->sync.sweep || v->sync.ending || auditing;
 }
 
 static void answer(void *ctx, const struct nlmsghdr *h)
 {
     struct rib_vr *v = ctx;
-    int error;
+    struct nlmsgerr e;
 
-    if (h->nlmsg_type != NLMSG_ERROR || h->nlmsg_len < NLMSG_LENGTH(sizeof(struct nlmsgerr)))
+    if (h->nlmsg_type != NLMSG_ERROR || h->nlmsg_len < NLMSG_LENGTH(sizeof e))
         return;
-    memcpy(&error, NLMSG_DATA(h), sizeof error);
-    if (error)
-        neigh_refused(v, error);
+    memcpy(&e, NLMSG_DATA(h), sizeof e);
+    if (e.error && e.msg.nlmsg_seq != NETLINK_NEIGH_GROUP) // an interface without IPv6 has no groups of it
+        neigh_refused(v, e.error);
 }
 
 void rib_vr_read_answers(struct rib_vr *v)

@@ -83,7 +83,7 @@ static void fill_row(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t ro
     row->protocol = t->protocol;
     row->metric = t->metric;
     row->active = active;
-    row->nexthop = active ? n->nexthop : 0;
+    row->nexthop = active ? nexthop_real(n->nexthop) : 0;
     row->nexthop_kind = row->nexthop
                             ? nexthop_kind_name(nexthop_word_kind(nexthop_word(nexthop_get(row->nexthop))))
                             : "";

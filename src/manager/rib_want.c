@@ -19,28 +19,48 @@ static bool is_listening(const struct rib_vr *v)
     return v->sync.stage >= 0 || v->sync.ending;
 }
 
+void rib_sync_touch_key(struct rib_vr *v, uint32_t key)
+{
+    if (!is_listening(v))
+        return;
+    map_del(&v->sync.diverged, key);
+    map_set(&v->sync.touched, key, v);
+}
+
 void rib_sync_touch(struct rib_vr *v, const struct prefix *p)
 {
     if (!is_listening(v))
         return;
     if (v->sync.stage == RIB_STAGE_ROUTE6 && p->family == IP6)
         v->sync.stirred = true;
-    map_del(&v->sync.diverged, key_of(p));
-    map_set(&v->sync.touched, key_of(p), v);
+    rib_audit_explained(v, p);
+    rib_sync_touch_key(v, key_of(p));
+}
+
+bool rib_sync_is_touched_key(const struct rib_vr *v, uint32_t key)
+{
+    return v->sync.touched.n && map_find(&v->sync.touched, key);
 }
 
 bool rib_sync_is_touched(const struct rib_vr *v, const struct prefix *p)
 {
-    return v->sync.touched.n && map_find(&v->sync.touched, key_of(p));
+    return rib_sync_is_touched_key(v, key_of(p));
+}
+
+void rib_sync_diverge_key(struct rib_vr *v, uint32_t key)
+{
+    if (v->synced)
+        map_set(&v->sync.diverged, key, v);
 }
 
 void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how)
 {
     char text[PREFIX_TEXT_MAX];
 
+    rib_sync_diverge_key(v, key_of(p));
     if (!v->synced)
         return;
-    map_set(&v->sync.diverged, key_of(p), v);
+    rib_audit_finding(v, p, how);
     if (log_get_level() >= LOG_LEVEL_DEBUG)
         log_debug("rib: dump differs: vr=%u prefix=%s route=%s", v->id, prefix_format(p, text), how);
 }

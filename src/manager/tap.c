@@ -186,10 +186,15 @@ void tap_close(struct tap *t)
     t->ifindex = 0;
 }
 
-void tap_delete(struct tap *t)
+void tap_let_go(const struct tap *t)
 {
     if (t->fd >= 0 && ioctl(t->fd, TUNSETPERSIST, 0ul))
         log_warning("tap: not deleted: name=%s error=%m", t->name);
+}
+
+void tap_delete(struct tap *t)
+{
+    tap_let_go(t);
     tap_close(t); // the last descriptor of it: the device goes with it
 }
 

@@ -25,6 +25,7 @@ int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], u
              size_t err_size);
 void tap_close(struct tap *t);  // leaves the TAP in the kernel
 void tap_delete(struct tap *t); // and this does not
+void tap_let_go(const struct tap *t); // from now on the TAP goes with its last descriptor
 void tap_delete_left(const char *name, int netns); // one that a former kamueed left and nobody has now
 
 int tap_set_mtu(const struct tap *t, uint16_t mtu); // 0 or -errno

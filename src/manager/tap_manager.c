@@ -37,6 +37,7 @@
 #include "core/mailbox.h"
 #include "core/thread.h"
 #include "manager/tap_frame.h"
+#include "manager/tap_mirror.h"
 #include "manager/tap_reflect.h"
 #include "table/counter.h"
 #include "table/exchange.h"
@@ -303,7 +304,7 @@ static bool inject_round(uint64_t wait_ns)
 static bool sleep_round(void)
 {
     waker_prepare(&exchange_punt_waker);
-    bool came = inject_round(exchange_punted() ? 0 : WAIT_IDLE_NS);
+    bool came = inject_round(exchange_punted() || tap_mirror_waiting() ? 0 : WAIT_IDLE_NS);
     waker_done(&exchange_punt_waker);
     return came;
 }
@@ -313,7 +314,7 @@ static void rounds(struct event_base *loop)
     uint64_t last_traffic = 0, last_mail = 0;
 
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-        unsigned n = punt_round();
+        unsigned n = punt_round() + tap_mirror_round();
         uint64_t now = clock_now_ns();
         if (now - last_mail > NS_PER_MS) {
             event_base_loop(loop, EVLOOP_NONBLOCK); // the mailbox
@@ -345,6 +346,7 @@ static void run(void *arg)
     }
     for (unsigned i = 0; i < IFACE_MAX; i++)
         tap_forget((uint16_t)i);
+    tap_mirror_end();
     rte_pktmbuf_free_bulk(stash, n_stash);
     n_stash = 0;
     if (loop)
@@ -450,6 +452,33 @@ int tap_manager_add(uint16_t iface, int fd)
 int tap_manager_del(uint16_t iface)
 {
     return tap_call(iface, -1);
+}
+
+struct mirror_call {
+    unsigned watch;
+    int fd;
+};
+
+static void mirror_call_run(void *arg)
+{
+    struct mirror_call *c = arg;
+
+    tap_mirror_set(c->watch, c->fd);
+}
+
+int tap_manager_mirror(unsigned watch, int fd)
+{
+    struct mirror_call *c = calloc(1, sizeof *c);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!c)
+        return -ENOMEM;
+    *c = (struct mirror_call){watch, fd};
+    waker_wake(&exchange_punt_waker);
+    int r = mailbox_call(ROLE_TAP_MANAGER, mirror_call_run, c, CALL_MS);
+    if (r != -ETIMEDOUT) // else it may run later
+        free(c);
+    return r;
 }
 
 struct reflect_call {

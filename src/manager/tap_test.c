@@ -32,7 +32,7 @@ struct probe {
     bool done;
     uint64_t sent_ns;
     uint64_t token; // what has to come back
-    char reason[80];
+    char reason[200];
 };
 
 static VEC(struct probe) probes;
@@ -51,6 +51,34 @@ static void finish(struct probe *p, const char *why, int e)
     if (p->fd >= 0)
         close(p->fd);
     p->fd = -1;
+}
+
+// What may have eaten an answer in the kernel, and the remedy. In the TAP's namespace.
+static void suspect(const struct iface *i, bool four, char *buf, size_t n)
+{
+    char path[64];
+    int all = netns_sysctl_get("ipv4/conf/all/rp_filter"), own;
+
+    snprintf(path, sizeof path, "ipv4/conf/%s/rp_filter", i->name);
+    own = netns_sysctl_get(path);
+    if (four && (all > 0 || own > 0)) // the larger one counts; even a loose one (2) wants a route to the source
+        snprintf(buf, n, "nothing came back: rp_filter is %s; sysctl -w net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.%s.rp_filter=0",
+                 all == 2 || own == 2 ? "loose, and the source has no route" : "strict", i->name);
+    else
+        snprintf(buf, n, "nothing came back: a packet filter of the kernel? nft list ruleset shows it");
+}
+
+static void finish_silent(struct probe *p)
+{
+    const struct iface *i = iface_get(p->iface);
+    char why[sizeof p->reason] = "nothing came back";
+    int back = netns_enter(vr_manager_netns(i->vr));
+
+    if (back >= 0) {
+        suspect(i, !strcmp(p->result.family, "ipv4"), why, sizeof why);
+        netns_leave(back);
+    }
+    finish(p, why, 0);
 }
 
 // The made-up neighbour, at `port` (network order).
@@ -200,8 +228,10 @@ bool tap_test_step(void)
             probe_send(p, now);
         if (!p->done)
             probe_receive(p);
-        if (!p->done && now > until_ns)
-            finish(p, p->sent_ns ? "nothing came back" : "the neighbour was not found", 0);
+        if (!p->done && now > until_ns && p->sent_ns)
+            finish_silent(p);
+        else if (!p->done && now > until_ns)
+            finish(p, "the neighbour was not found: is ARP or neighbour discovery filtered? nft list ruleset shows it", 0);
         all &= p->done;
     }
     if (!all || !running)

@@ -75,6 +75,19 @@ int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, s
     return set_engine(v, engine, err, err_size);
 }
 
+int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err, size_t err_size)
+{
+    struct vr *v = vr_find(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!v) {
+        snprintf(err, err_size, "there is no virtual router %s", name);
+        return -ENOENT;
+    }
+    vr_set_flow_hash(v, hash);
+    return 0;
+}
+
 static int add(const char *name, const char *netns, uint32_t table, int fd, char *err, size_t err_size)
 {
     const struct vr *other = with_same_table(fd, table);
