@@ -31,6 +31,7 @@
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
+#include "table/multicast.h"
 #include "table/nexthop.h"
 #include "table/plan.h"
 #include "table/port.h"
@@ -69,7 +70,7 @@ static int start_eal(const struct start *s, char *err, size_t n)
 
 static int start_tables(const struct start *s, char *err, size_t n)
 {
-    int (*const init[])(void) = {counter_init, port_table_init, iface_table_init,
+    int (*const init[])(void) = {counter_init, port_table_init, iface_table_init, multicast_init,
                                  nexthop_table_init, vr_table_init, plan_init};
 
     for (unsigned i = 0; i < sizeof init / sizeof *init; i++) {
@@ -87,6 +88,7 @@ static void stop_tables(void)
     rcu_barrier(); // nothing retired is outstanding
     plan_fini();
     vr_table_fini();
+    multicast_fini();
     nexthop_table_fini();
     iface_table_fini();
     port_table_fini();
@@ -139,7 +141,13 @@ static int start_iface(const struct start *s, char *err, size_t n)
 
 static int start_port(const struct start *s, char *err, size_t n)
 {
-    return port_manager_init();
+    return port_manager_init(s->loop);
+}
+
+static int start_explain(const struct start *s, char *err, size_t n)
+{
+    mgmt_set_explain(forwarder_explain);
+    return 0;
 }
 
 static int start_mgmt(const struct start *s, char *err, size_t n)
@@ -167,6 +175,7 @@ static const struct module {
     {"vr_manager", start_vr, vr_manager_fini},
     {"iface_manager", start_iface, iface_manager_fini},
     {"port_manager", start_port, port_manager_fini},
+    {"explain", start_explain, forwarder_explain_fini},
     {"mgmt", start_mgmt, mgmt_stop},
 };
 

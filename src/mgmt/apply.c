@@ -11,7 +11,7 @@
 // after swapped: there is no second description that could differ from the first.
 //
 // The order (plan_all) is the one in which nothing is ever used after it went
-// or before it came: queues leave threads, vports go, interfaces leave virtual
+// or before it came: multicast routes go, queues leave threads, vports go, interfaces leave virtual
 // routers that go, ports go, virtual routers go; then all of it comes in the
 // opposite order. A thing that cannot be changed in place (a vport's VLAN, a
 // virtual router's namespace) goes and comes.
@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "manager/iface_manager.h"
+#include "manager/mirror_manager.h"
 #include "manager/rib_manager.h"
 #include "manager/vr_manager.h"
 
@@ -33,17 +34,21 @@ enum step_kind {
     STEP_THREADS,
     STEP_VR,
     STEP_VR_ENGINE,
+    STEP_VR_FLOW_HASH,
     STEP_PORT,
     STEP_VPORT,
     STEP_VPORT_MTU,
-    STEP_IFACE_VR
+    STEP_IFACE_VR,
+    STEP_IFACE_POLICY,
+    STEP_MIRROR,
+    STEP_MULTICAST
 };
 
 struct step {
     enum step_kind kind;
-    const void *from, *to; // struct model_settings, model_vr, model_port, model_vport; assignments;
-                           // names of virtual routers; engines (uint8_t)
-    const char *name;      // of the interface, STEP_IFACE_VR; of the virtual router, STEP_VR_ENGINE
+    const void *from, *to; // struct model_settings, model_vr, model_port, model_vport, model_mirror, model_multicast; assignments;
+                           // names of virtual routers; engines (uint8_t); struct flow_hash, iface_policy
+    const char *name;      // of the interface, STEP_IFACE_VR and _POLICY; of the virtual router, STEP_VR_ENGINE and _FLOW_HASH
     unsigned line;
 };
 
@@ -60,8 +65,13 @@ struct plan_steps {
 
 // --- running one step ---------------------------------------------------------------------------
 
-static int run_settings(const struct model_settings *s)
+static int run_settings(const struct model_settings *s, char *err, size_t n)
 {
+    if (rib_manager_set_journal(s->journal_mib)) {
+        snprintf(err, n, "no memory for a journal of %u MiB: give it a smaller size", s->journal_mib);
+        return -ENOMEM;
+    }
+    rib_manager_set_audit_interval(s->audit_interval_s);
     log_set_level((enum log_level)s->log_level);
     thread_manager_set_idle(s->idle);
     rib_manager_set_receive_buffer(s->receive_buffer);
@@ -86,14 +96,34 @@ static int run_vport(const struct model_vport *from, const struct model_vport *t
 {
     if (from)
         return iface_manager_del(from->name, err, n);
-    return iface_manager_add_vport(to->name, to->port, to->vlan, to->mtu, to->vr, err, n);
+    return iface_manager_add_vport(to->name, to->port, to->tags, to->mtu, to->vr, err, n);
+}
+
+static int run_mirror(const struct model_mirror *from, const struct model_mirror *to, char *err, size_t n)
+{
+    if (!from)
+        return mirror_manager_add(&to->mirror, err, n);
+    mirror_manager_del(&from->mirror);
+    return 0;
 }
 
 static int run_vr(const struct model_vr *from, const struct model_vr *to, char *err, size_t n)
 {
     if (from)
         return vr_manager_del(from->name, err, n);
-    return vr_manager_add(to->name, to->netns, to->table, (enum fib_engine)to->engine, err, n);
+    int r = vr_manager_add(to->name, to->netns, to->table, (enum fib_engine)to->engine, err, n);
+    return r ? r : vr_manager_set_flow_hash(to->name, to->flow_hash, err, n);
+}
+
+static int run_multicast(const struct model_multicast *from, const struct model_multicast *to, char *err, size_t n)
+{
+    int e = to ? rib_manager_multicast_set(to->vr, &to->route) : rib_manager_multicast_del(from->vr, &from->route.key);
+
+    if (e == -ENOSPC)
+        snprintf(err, n, "%u routes and joined groups are all that a virtual router has room for", MULTICAST_MAX);
+    else if (e)
+        snprintf(err, n, "%s", strerror(-e));
+    return e;
 }
 
 static int run_step(const struct step *s, bool forward, char *err, size_t n)
@@ -103,13 +133,15 @@ static int run_step(const struct step *s, bool forward, char *err, size_t n)
 
     switch (s->kind) {
     case STEP_SETTINGS:
-        return run_settings(to);
+        return run_settings(to, err, n);
     case STEP_THREADS:
         return thread_manager_assign(a->item, (unsigned)a->n, err, n);
     case STEP_VR:
         return run_vr(from, to, err, n);
     case STEP_VR_ENGINE:
         return vr_manager_set_engine(s->name, (enum fib_engine) * (const uint8_t *)to, err, n);
+    case STEP_VR_FLOW_HASH:
+        return vr_manager_set_flow_hash(s->name, *(const struct flow_hash *)to, err, n);
     case STEP_PORT:
         return run_port(from, to, err, n);
     case STEP_VPORT:
@@ -117,8 +149,14 @@ static int run_step(const struct step *s, bool forward, char *err, size_t n)
     case STEP_VPORT_MTU:
         return iface_manager_set_mtu(((const struct model_vport *)to)->name,
                                      ((const struct model_vport *)to)->mtu, err, n);
+    case STEP_MIRROR:
+        return run_mirror(from, to, err, n);
     case STEP_IFACE_VR:
         return iface_manager_set_vr(s->name, to, err, n);
+    case STEP_IFACE_POLICY:
+        return iface_manager_set_policy(s->name, to, err, n);
+    case STEP_MULTICAST:
+        return run_multicast(from, to, err, n);
     }
     return -EINVAL;
 }
@@ -130,16 +168,20 @@ static void step_subject(const struct step *s, char *buf, size_t n)
 
     if (s->kind == STEP_VR)
         snprintf(buf, n, "vr %s", ((const struct model_vr *)it)->name);
-    else if (s->kind == STEP_VR_ENGINE)
+    else if (s->kind == STEP_VR_ENGINE || s->kind == STEP_VR_FLOW_HASH)
         snprintf(buf, n, "vr %s", s->name);
     else if (s->kind == STEP_PORT)
         snprintf(buf, n, "port %s", ((const struct model_port *)it)->config.name);
     else if (s->kind == STEP_VPORT || s->kind == STEP_VPORT_MTU)
         snprintf(buf, n, "vport %s", ((const struct model_vport *)it)->name);
-    else if (s->kind == STEP_IFACE_VR)
+    else if (s->kind == STEP_MIRROR)
+        snprintf(buf, n, "port %s mirror", ((const struct model_mirror *)it)->mirror.port);
+    else if (s->kind == STEP_IFACE_VR || s->kind == STEP_IFACE_POLICY)
         snprintf(buf, n, "interface %s", s->name);
+    else if (s->kind == STEP_MULTICAST)
+        snprintf(buf, n, "multicast route");
     else
-        snprintf(buf, n, "thread");
+        snprintf(buf, n, s->kind == STEP_SETTINGS ? "journal" : "thread");
 }
 
 // --- what differs -------------------------------------------------------------------------------
@@ -156,6 +198,16 @@ static void add_iface_vr(struct plan_steps *p, const char *name, const char *fro
     if (strcmp(from, to))
         *vec_push(&p->step) = (struct step){
             .kind = STEP_IFACE_VR, .from = from, .to = to, .name = name, .line = line};
+}
+
+static const struct iface_policy no_policy;
+
+static void add_iface_policy(struct plan_steps *p, const char *name, const struct iface_policy *from, const struct iface_policy *to,
+                             unsigned line)
+{
+    if (memcmp(from, to, sizeof *from))
+        *vec_push(&p->step) = (struct step){
+            .kind = STEP_IFACE_POLICY, .from = from, .to = to, .name = name, .line = line};
 }
 
 static bool device_same(const struct model_port *a, const struct model_port *b)
@@ -201,7 +253,7 @@ static bool vr_name_stays(const struct plan_steps *p, const char *name)
 static bool vport_stays(const struct plan_steps *p, const struct model_vport *a,
                         const struct model_vport *b)
 {
-    return a && b && a->vlan == b->vlan && !strcmp(a->port, b->port) &&
+    return a && b && !memcmp(&a->tags, &b->tags, sizeof a->tags) && !strcmp(a->port, b->port) &&
            port_stays(p, model_find_port(p->from, a->port), model_find_port(p->to, a->port));
 }
 
@@ -235,13 +287,38 @@ static void plan_threads(struct plan_steps *p)
     }
 }
 
+// Before their virtual router goes; their interfaces are names and may come and go.
+static void plan_multicast_going(struct plan_steps *p)
+{
+    vec_foreach (&p->from->multicast, r)
+        if (!vr_name_stays(p, r->vr) || !model_find_multicast(p->to, r->vr, &r->route.key))
+            add_step(p, STEP_MULTICAST, r, NULL, 0);
+}
+
+static void plan_multicast_coming(struct plan_steps *p)
+{
+    vec_foreach (&p->to->multicast, r) {
+        const struct model_multicast *old = model_find_multicast(p->from, r->vr, &r->route.key);
+
+        if (!old || !vr_name_stays(p, r->vr))
+            add_step(p, STEP_MULTICAST, NULL, r, r->line);
+        else if (memcmp(&old->route, &r->route, sizeof r->route))
+            add_step(p, STEP_MULTICAST, old, r, r->line);
+    }
+}
+
 static void plan_going(struct plan_steps *p)
 {
+    vec_foreach (&p->from->mirror, r)
+        if (!model_has_mirror(p->to, r))
+            add_step(p, STEP_MIRROR, r, NULL, 0);
     if (!assignments_same(&p->before, &p->between))
         add_step(p, STEP_THREADS, &p->before, &p->between, 0);
     vec_foreach (&p->from->vport, v)
-        if (!vport_stays(p, v, model_find_vport(p->to, v->name)))
+        if (!vport_stays(p, v, model_find_vport(p->to, v->name))) {
+            add_iface_policy(p, v->name, &v->policy, &no_policy, 0); // so that undoing brings it back
             add_step(p, STEP_VPORT, v, NULL, 0);
+        }
     vec_foreach (&p->from->vport, v) {
         if (vport_stays(p, v, model_find_vport(p->to, v->name)) && !vr_name_stays(p, v->vr))
             add_iface_vr(p, v->name, v->vr, VR_DEFAULT_NAME, 0);
@@ -251,8 +328,10 @@ static void plan_going(struct plan_steps *p)
 
         if (!stays || !vr_name_stays(p, i->vr))
             add_iface_vr(p, i->config.name, i->vr, VR_DEFAULT_NAME, 0);
-        if (!stays)
+        if (!stays) {
+            add_iface_policy(p, i->config.name, &i->policy, &no_policy, 0);
             add_step(p, STEP_PORT, i, NULL, 0);
+        }
     }
     vec_foreach (&p->from->vr, v)
         if (!vr_stays(v, model_find_vr(p->to, v->name)))
@@ -297,15 +376,40 @@ static void add_engine(struct plan_steps *p, const char *name, const uint8_t *fr
             .kind = STEP_VR_ENGINE, .from = from, .to = to, .name = name, .line = line};
 }
 
+static void add_flow_hash(struct plan_steps *p, const char *name, const struct flow_hash *from,
+                          const struct flow_hash *to, unsigned line)
+{
+    if (from->mode != to->mode || from->label != to->label || from->seed != to->seed)
+        *vec_push(&p->step) = (struct step){
+            .kind = STEP_VR_FLOW_HASH, .from = from, .to = to, .name = name, .line = line};
+}
+
 // Of those that stay; the others come with theirs.
 static void plan_engines(struct plan_steps *p)
 {
     add_engine(p, VR_DEFAULT_NAME, &p->from->settings.engine, &p->to->settings.engine, 0);
+    add_flow_hash(p, VR_DEFAULT_NAME, &p->from->settings.flow_hash, &p->to->settings.flow_hash, 0);
     vec_foreach (&p->to->vr, v) {
         const struct model_vr *old = model_find_vr(p->from, v->name);
 
-        if (vr_stays(old, v))
-            add_engine(p, v->name, &old->engine, &v->engine, v->engine_line);
+        if (!vr_stays(old, v))
+            continue;
+        add_engine(p, v->name, &old->engine, &v->engine, v->engine_line);
+        add_flow_hash(p, v->name, &old->flow_hash, &v->flow_hash, v->line);
+    }
+}
+
+static void plan_policies(struct plan_steps *p)
+{
+    vec_foreach (&p->to->port, i) {
+        const struct model_port *old = model_find_port(p->from, i->config.name);
+
+        add_iface_policy(p, i->config.name, port_stays(p, old, i) ? &old->policy : &no_policy, &i->policy, i->policy_line);
+    }
+    vec_foreach (&p->to->vport, v) {
+        const struct model_vport *old = model_find_vport(p->from, v->name);
+
+        add_iface_policy(p, v->name, vport_stays(p, old, v) ? &old->policy : &no_policy, &v->policy, v->policy_line);
     }
 }
 
@@ -332,15 +436,20 @@ static void plan_coming(struct plan_steps *p)
             add_step(p, STEP_VPORT, NULL, v, v->line);
     }
     plan_vport_mtu(p, true);
+    plan_policies(p);
     if (!assignments_same(&p->between, &p->after))
         add_step(p, STEP_THREADS, &p->between, &p->after,
                  p->to->thread_line.n ? p->to->thread_line.item[0] : 0);
+    vec_foreach (&p->to->mirror, r)
+        if (!model_has_mirror(p->from, r))
+            add_step(p, STEP_MIRROR, NULL, r, r->line);
 }
 
 static bool settings_same(const struct model_settings *a, const struct model_settings *b)
 {
     return a->log_level == b->log_level && a->idle == b->idle &&
-           a->receive_buffer == b->receive_buffer && a->ip4_options == b->ip4_options &&
+           a->receive_buffer == b->receive_buffer && a->journal_mib == b->journal_mib &&
+           a->audit_interval_s == b->audit_interval_s && a->ip4_options == b->ip4_options &&
            !memcmp(a->punt, b->punt, sizeof a->punt) && !memcmp(&a->icmp, &b->icmp, sizeof a->icmp);
 }
 
@@ -350,9 +459,11 @@ static void plan_all(struct plan_steps *p, const struct model *from, const struc
     plan_threads(p);
     if (!settings_same(&from->settings, &to->settings))
         add_step(p, STEP_SETTINGS, &from->settings, &to->settings, 0);
+    plan_multicast_going(p);
     plan_going(p);
     plan_engines(p);
     plan_coming(p);
+    plan_multicast_coming(p);
 }
 
 // --- running them all ---------------------------------------------------------------------------

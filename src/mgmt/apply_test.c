@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,13 +110,29 @@ static const char rich[] =
     "set vport v1 port p0 vlan 1\nset vport v2 port p0 vlan 2 mtu 1500\nset vport v3 port p1 vlan "
     "1\n"
     "set interface p1 vr red\nset interface v1 vr red\nset interface v2 vr blue\n"
+    "set multicast route red 239.1.1.1 any input p1 output v1 ttl 9\nset multicast route default ff1e::1 2001:db8::1 input p0\n"
     "set thread 1 forwarder port p0 rx-queue 0\nset thread 2 forwarder port p0 rx-queue 1\nset "
     "thread 2 forwarder port p1 rx-queue 0\n";
+
+static void a_multicast_route_is_changed_in_place_and_moves_with_its_virtual_router(void **state)
+{
+#define BASE "set port p0 devargs net_null0\nset port p1 devargs net_null1\n"
+    static const char a[] = BASE "set multicast route default 239.1.1.1 10.0.0.1 input p0 output p1\n";
+
+    assert_int_equal(try_pair(a, BASE "set multicast route default 239.1.1.1 10.0.0.1 input p0 output p1 ttl 5\n"), 1);
+    assert_int_equal(try_pair(a, BASE "set multicast route default 239.1.1.1 10.0.0.1 input p1 output p0\n"), 1);
+    assert_int_equal(try_pair(a, BASE "set multicast route default 239.1.1.1 any input p0 output p1\n"), 2);
+    assert_int_equal(try_pair(a, a), 0);
+    try_pair(a, BASE "set vr red table 9\nset interface p0 vr red\nset interface p1 vr red\n"
+                     "set multicast route red 239.1.1.1 10.0.0.1 input p0 output p1\n");
+    try_pair(BASE "set vr red table 9\nset interface p0 vr red\nset multicast route red 239.1.1.1 any input p0\n",
+             BASE "set vr red table 10\nset interface p0 vr red\nset multicast route red 239.1.1.1 any input p0\n");
+}
 
 static void everything_comes_and_goes(void **state)
 {
     assert_int_equal(try_pair("", rich),
-                     2 + 2 + 1 + 3 + 1); // vrs, ports, p1 into red, vports, threads
+                     2 + 2 + 1 + 3 + 1 + 2); // vrs, ports, p1 into red, vports, threads, multicast routes
     assert_true(try_pair(rich, "") > 8);
     assert_int_equal(try_pair(rich, rich), 0);
 }
@@ -146,14 +163,36 @@ static void calls_come_in_the_safe_order(void **state)
     apply(empty, m);
     assert_string_equal(text_str(&fake_calls),
                         "add-vr blue\nadd-vr red\nattach p0\nattach p1\nset-vr p1\nadd-vport "
-                        "v1\nadd-vport v2\nadd-vport v3\nassign queues\n");
+                        "v1\nadd-vport v2\nadd-vport v3\nassign queues\nset-multicast default\nset-multicast red\n");
     text_clear(&fake_calls);
     apply(m, empty);
     assert_string_equal(text_str(&fake_calls),
-                        "del-vport v1\ndel-vport v2\ndel-vport v3\ndetach p0\nset-vr p1\ndetach "
+                        "del-multicast default\ndel-multicast red\ndel-vport v1\ndel-vport v2\ndel-vport v3\ndetach p0\nset-vr p1\ndetach "
                         "p1\ndel-vr blue\ndel-vr red\nassign default\n");
     model_free(empty);
     model_free(m);
+}
+
+static void a_mirror_comes_after_its_ports_and_goes_before_them(void **state)
+{
+    struct model *empty = model_of(""), *m = model_of("set port p0 devargs a\nset port p1 devargs b\n"
+                                                       "set port p0 mirror both to port p1\n");
+    struct model *tap = model_of("set port p0 devargs a\nset port p1 devargs b\nset port p0 mirror both to tap mon0\n");
+
+    fake_reset();
+    apply(empty, m);
+    assert_string_equal(text_str(&fake_calls), "attach p0\nattach p1\nmirror p0 p1\n");
+    text_clear(&fake_calls);
+    apply(m, tap);
+    assert_string_equal(text_str(&fake_calls), "unmirror p0 p1\nmirror p0 mon0\n");
+    text_clear(&fake_calls);
+    apply(tap, tap);
+    assert_string_equal(text_str(&fake_calls), "");
+    apply(tap, empty);
+    assert_string_equal(text_str(&fake_calls), "unmirror p0 mon0\ndetach p0\ndetach p1\n");
+    model_free(empty);
+    model_free(m);
+    model_free(tap);
 }
 
 static void another_device_is_a_change_of_the_port(void **state)
@@ -256,6 +295,27 @@ static void settings_reach_their_owners_and_come_back(void **state)
     model_free(b);
 }
 
+static void journal_and_audit_are_set_and_set_back_and_memory_may_be_short(void **state)
+{
+    struct model *a = model_of(""), *b = model_of("set journal size 7\nset fib-audit interval 0\n");
+    struct errors e = {0};
+
+    fake_reset();
+    assert_int_equal(apply_change(a, b, &e, NULL), 0);
+    assert_int_equal(fake_journal_mib, 7);
+    assert_int_equal(fake_audit_interval_s, 0);
+    assert_int_equal(apply_change(b, a, &e, NULL), 0);
+    assert_int_equal(fake_journal_mib, 64);
+    assert_int_equal(fake_audit_interval_s, 300);
+    fake_journal_fails = true;
+    assert_int_equal(apply_change(a, b, &e, NULL), -ENOMEM);
+    assert_string_equal(e.item[0].sentence, "journal: no memory for a journal of 7 MiB: give it a smaller size");
+    assert_int_equal(fake_audit_interval_s, 300);
+    errors_free(&e);
+    model_free(a);
+    model_free(b);
+}
+
 static void limits_of_the_exception_path_are_set_and_set_back(void **state)
 {
     struct model *a = model_of(""),
@@ -297,6 +357,50 @@ static void memory_is_noted_for_the_next_start(void **state)
     model_free(b);
 }
 
+static struct text state_with(const char *config)
+{
+    struct model *empty = model_of(""), *m = model_of(config);
+    struct text t = {0};
+
+    fake_reset();
+    apply(empty, m);
+    fake_state(&t);
+    model_free(empty);
+    model_free(m);
+    return t;
+}
+
+static void flow_hash_of_a_router_follows_its_own_line_before_the_global_one(void **state)
+{
+    struct text t = state_with("set forwarding flow-hash l3 flow-label false\nset vr red table 7 flow-hash symmetric\n"
+                               "set vr blue table 8 flow-label true flow-hash-seed 5\n");
+
+    assert_non_null(strstr(text_str(&t), "vr red ns= table=7 engine=poptrie flow-hash=symmetric/0/0\n"));
+    assert_non_null(strstr(text_str(&t), "vr blue ns= table=8 engine=poptrie flow-hash=l3/1/5\n"));
+    assert_non_null(strstr(text_str(&t), "vr default engine=poptrie flow-hash=l3/0/0\n"));
+    text_free(&t);
+    // Changed in place, each way: "default" and both that follow it, or one alone.
+    try_pair("set vr red table 7\n", "set vr red table 7\nset forwarding flow-hash l3\n");
+    try_pair("set vr red table 7\n", "set vr red table 7 flow-hash-seed 9\n");
+}
+
+static void seeds_of_virtual_routers_differ_and_follow_from_the_configured_one(void **state)
+{
+    static const char config[] = "set forwarding flow-hash-seed 77\nset vr red table 7\nset vr blue table 8\n";
+    struct model *a = model_of(config), *b = model_of(config), *other = model_of("set forwarding flow-hash-seed 78\nset vr red table 7\n");
+    uint32_t red = model_find_vr(a, "red")->flow_hash.seed, blue = model_find_vr(a, "blue")->flow_hash.seed;
+
+    assert_int_equal(a->settings.flow_hash.seed, 77);
+    assert_int_not_equal(red, 0);
+    assert_int_not_equal(red, 77);
+    assert_int_not_equal(red, blue);
+    assert_int_equal(red, model_find_vr(b, "red")->flow_hash.seed);
+    assert_int_not_equal(red, model_find_vr(other, "red")->flow_hash.seed);
+    model_free(a);
+    model_free(b);
+    model_free(other);
+}
+
 // A valid configuration of a few ports, vports, virtual routers and threads.
 static void random_config(struct text *t)
 {
@@ -305,15 +409,18 @@ static void random_config(struct text *t)
 
     text_clear(t);
     for (int i = 0; i < n_vrs; i++)
-        text_printf(t, "set vr %s table %d%s\n", vr[i + 1], 10 + i + 10 * (rand() % 3),
-                    rand() % 2 ? " fib-engine lpm" : "");
+        text_printf(t, "set vr %s table %d%s%s\n", vr[i + 1], 10 + i + 10 * (rand() % 3),
+                    rand() % 2 ? " fib-engine lpm" : "", rand() % 2 ? " flow-hash l3" : "");
+    if (rand() % 2)
+        text_printf(t, "set forwarding flow-hash symmetric flow-hash-seed %d\n", 1 + rand() % 3);
     for (int i = 0; i < n_ports; i++) {
         text_printf(t, "set port p%d devargs net_null%d mtu %d rx-queues 4%s\n", i, (shift + i) % 5,
                     2000 + rand() % 3 * 1000, rand() % 3 ? "" : " enabled false");
         if (rand() % 2)
             text_printf(t, "set interface p%d vr %s\n", i, vr[rand() % (n_vrs + 1)]);
         for (int v = rand() % 3; v > 0; v--) {
-            text_printf(t, "set vport v%d%d port p%d vlan %d%s\n", i, v, i, v + 10 * (rand() % 2),
+            static const char *const outer[] = {"", " outer-vlan 9", " outer-vlan 9 tpid 0x8100", " outer-vlan 8"};
+            text_printf(t, "set vport v%d%d port p%d vlan %d%s%s\n", i, v, i, v + 10 * (rand() % 2), outer[rand() % 4],
                         rand() % 2 ? " mtu 1400" : "");
             if (rand() % 2)
                 text_printf(t, "set interface v%d%d vr %s\n", i, v, vr[rand() % (n_vrs + 1)]);
@@ -357,21 +464,41 @@ static int tear_down(void **state)
     return 0;
 }
 
+static void a_policy_comes_with_its_interface_and_goes_with_it(void **state)
+{
+    static const char with[] = "set port p0 devargs a\nset vport v1 port p0 vlan 1\n"
+                               "set interface p0 urpf ipv4 strict ipv6 loose allow-default true\n"
+                               "set interface v1 redirect true directed-broadcast true\n";
+
+    assert_int_equal(try_pair("", with), 1 + 1 + 2);
+    assert_int_equal(try_pair(with, ""), 2 + 1 + 1);
+    assert_int_equal(try_pair(with, with), 0);
+    assert_int_equal(try_pair(with, "set port p0 devargs a\nset vport v1 port p0 vlan 2\n"
+                                    "set interface p0 urpf ipv4 feasible\nset interface v1 redirect true\n"),
+                     2 + 2 + 1); // v1 goes and comes with its policy, p0 changes
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_comes_and_goes),
+        cmocka_unit_test(a_multicast_route_is_changed_in_place_and_moves_with_its_virtual_router),
         cmocka_unit_test(engine_of_a_router_follows_its_own_line_before_the_global_one),
+        cmocka_unit_test(flow_hash_of_a_router_follows_its_own_line_before_the_global_one),
+        cmocka_unit_test(seeds_of_virtual_routers_differ_and_follow_from_the_configured_one),
         cmocka_unit_test(calls_come_in_the_safe_order),
+        cmocka_unit_test(a_mirror_comes_after_its_ports_and_goes_before_them),
         cmocka_unit_test(another_device_is_a_change_of_the_port),
         cmocka_unit_test(what_cannot_change_in_place_goes_and_comes),
         cmocka_unit_test(mtus_shrink_before_and_grow_after_the_port),
         cmocka_unit_test(a_changed_port_is_changed_not_replaced),
         cmocka_unit_test(queues_that_go_leave_their_thread_first),
         cmocka_unit_test(settings_reach_their_owners_and_come_back),
+        cmocka_unit_test(journal_and_audit_are_set_and_set_back_and_memory_may_be_short),
         cmocka_unit_test(limits_of_the_exception_path_are_set_and_set_back),
         cmocka_unit_test(memory_is_noted_for_the_next_start),
         cmocka_unit_test(random_changes_with_every_call_failing_once),
+        cmocka_unit_test(a_policy_comes_with_its_interface_and_goes_with_it),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

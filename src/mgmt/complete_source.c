@@ -26,7 +26,10 @@ static void each_interface(word_fn fn, void *ctx)
 
     each_port(fn, ctx);
     vec_foreach (&config_model()->vport, v) {
-        snprintf(help, sizeof help, "VLAN %u of %s", v->vlan, v->port);
+        if (v->tags.outer)
+            snprintf(help, sizeof help, "VLANs %u.%u of %s", v->tags.outer, v->tags.vlan, v->port);
+        else
+            snprintf(help, sizeof help, "VLAN %u of %s", v->tags.vlan, v->port);
         fn(ctx, v->name, help);
     }
 }

@@ -68,6 +68,10 @@ static const char full[] = "set memory 512\n"
                            "set vport v40 port p0\n"
                            "set vport v40 vlan 40\n"
                            "set vport v40 mtu 1500\n"
+                           "set vport v100.10 port p0\n"
+                           "set vport v100.10 outer-vlan 100\n"
+                           "set vport v100.10 vlan 10\n"
+                           "set vport v100.10 tpid 0x9100\n"
                            "set vr red namespace red\n"
                            "set vr red table 254\n"
                            "set interface p0 vr red\n"
@@ -136,16 +140,16 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set port p5 mut 9000",
          "c:1: port p5: unknown word 'mut', did you mean 'mtu'? expected one of devargs, "
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, mtu, "
-         "mac, promiscuous, enabled"},
+         "mac, promiscuous, enabled, mirror"},
         {"set prot p0",
          "c:1: unknown word 'prot', did you mean 'port'? expected one of memory, huge-pages, "
-         "log-level, fib-engine, port, vport, vr, interface, thread, forwarding, punt, icmp, netlink"},
+         "log-level, fib-engine, port, vport, vr, interface, thread, forwarding, punt, multicast, icmp, journal, fib-audit, netlink"},
         {"set port p5 name x",
          "c:1: port p5: unknown word 'name', did you mean 'namespace'? expected one of devargs, "
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, mtu, mac, promiscuous, "
-         "enabled"},
+         "enabled, mirror"},
         {"set state system", "c:1: unknown word 'state', expected one of memory, huge-pages, "
-                             "log-level, fib-engine, port, vport, vr, interface, thread, forwarding, punt, icmp, netlink"},
+                             "log-level, fib-engine, port, vport, vr, interface, thread, forwarding, punt, multicast, icmp, journal, fib-audit, netlink"},
         {"set port", "c:1: port: the line ends too early, expected a name of 1 to 15 letters, "
                      "digits, '_', '.' or '-'"},
         {"set port p/0 mtu 1500",
@@ -166,7 +170,7 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "c:1: vr: 'name' is 'default', expected a name of 1 to 15 letters, digits, '_', '.' or "
          "'-', but not 'default', which always exists"},
         {"set", "c:1: the line ends too early, expected one of memory, huge-pages, log-level, fib-engine, "
-                "port, vport, vr, interface, thread, forwarding, punt, icmp, netlink"},
+                "port, vport, vr, interface, thread, forwarding, punt, multicast, icmp, journal, fib-audit, netlink"},
         {"port p0 mtu 1", "c:1: unknown word 'port', expected set or delete"},
         {"set port \"p0 mtu 1", "c:1: a quote \" is not closed"},
         {"set port p5 mtu 9000",
@@ -192,6 +196,11 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "c:2: vport p1: the name belongs to a port, expected another name (e.g. p1.7)"},
         {"set port p1 devargs x\nset vport a port p1 vlan 7\nset vport b port p1 vlan 7",
          "c:3: vport b: port 'p1' vlan '7' already belongs to vport a, expected another VLAN"},
+        {"set port p1 devargs x\nset vport a port p1 vlan 7\nset vport b port p1 outer-vlan 7 vlan 7\n"
+         "set vport c port p1 outer-vlan 7 vlan 7 tpid 0x8100",
+         "c:4: vport c: port 'p1' outer-vlan '7' vlan '7' already belongs to vport b, expected another VLAN"},
+        {"set port p1 devargs x\nset vport a port p1 vlan 7 tpid 0x8100",
+         "c:2: vport a: 'tpid' is the type of an outer tag, expected an 'outer-vlan' as well"},
         {"set port p1 devargs x\nset vport a port p1 vlan 7 mtu 1501",
          "c:2: vport a: 'mtu' is '1501', expected at most 1500, the mtu of port p1"},
         {"set vr red table 254", "c:1: vr red: expected a 'namespace' or a 'table' of its own: the "
@@ -205,9 +214,43 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "port p0 rx-queue 0",
          "c:3: thread 2: port 'p0' rx-queue '0' already belongs to thread 1, expected a queue of "
          "its own"},
+        {"set port p0 devargs x\nset port p0 mirror rx to port p0",
+         "c:2: port p0: a mirror to the port itself would go round for ever, expected another port"},
+        {"set port p0 devargs x mirror rx to port p1\nset port p1 devargs y\nset port p1 mirror tx to tap mon0",
+         "c:1: port p0: mirror to port 'p1', which is mirrored itself: that would go round for ever"},
+        {"set port p0 devargs x\nset port p0 mirror rx to tap p0",
+         "c:2: port p0: mirror to tap 'p0': the name belongs to an interface, expected another name"},
+        {"set port p0 devargs x\nset port p0 mirror rx to tap a\nset port p0 mirror both to tap b",
+         "c:3: port p0: mirror 'both' and mirror 'rx' or 'tx' take the same frames twice, expected one of them"},
+        {"set port p0 devargs x\nset port p0 mirror rx", "c:2: port p0: a mirror goes either 'to port' or 'to tap'"},
         {"set port p0 devargs x rx-queues 2\nset thread 1 forwarder port p0 rx-queue 2",
          "c:2: thread 1: port 'p0' rx-queue '2' is not there, expected 0..1: the port has 2 "
          "receive queues"},
+        {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p9",
+         "c:2: multicast route default 239.1.1.1: 'input' refers to 'p9', which does not exist; expected the name of a port or "
+         "vport"},
+        {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p0 output p0",
+         "c:2: multicast route default 239.1.1.1: 'output' is 'p0', which is the input, expected another interface"},
+        {"set port p0 devargs x\nset multicast route default ff1e::1 10.0.0.1 input p0",
+         "c:2: multicast route default ff1e::1: the source is of another family, expected an IPv6 address"},
+        {"set port p0 devargs x\nset multicast route default 224.0.0.9 any input p0",
+         "c:2: multicast route default 224.0.0.9: the group never leaves its link, expected a multicast address of more than this "
+         "link, such as 239.1.1.1 or ff3e::1"},
+        {"set port p0 devargs x\nset multicast route default 239.1.1.1 fe80::1 input p0",
+         "c:2: multicast route default 239.1.1.1: the source is of another family, expected an IPv4 address"},
+        {"set port p0 devargs x\nset multicast route default ff1e::1 fe80::1 input p0",
+         "c:2: multicast route default ff1e::1: the source is no address that packets come from beyond the link, expected one, or "
+         "'any'"},
+        {"set port p0 devargs x\nset vr red table 9\nset multicast route red 239.1.1.1 any input p0",
+         "c:3: multicast route red 239.1.1.1: 'input' is 'p0', expected an interface of virtual router 'red', it belongs to "
+         "'default'"},
+        {"set port p0 devargs x\nset multicast route default 239.1.1.1 any",
+         "c:2: multicast route default 239.1.1.1 any: 'input' is required: the name of a port or vport"},
+        {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p0 output p1 ttl 0",
+         "c:2: multicast route default 239.1.1.1 any input p0 output p1: 'ttl' is '0', expected 1..254"},
+        {"set multicast route default 10.0.0.300 any input p0",
+         "c:1: multicast route default: 'group' is '10.0.0.300', expected a multicast address of more than this link, such as 239.1.1.1 "
+         "or ff3e::1"},
     };
 
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)

@@ -9,38 +9,54 @@
 
 #include "base/vec.h"
 #include "manager/iface_manager.h"
+#include "manager/mirror_manager.h"
 #include "manager/port_manager.h"
 #include "manager/rib_manager.h"
 #include "manager/tap_test.h"
 #include "manager/thread_manager.h"
 #include "manager/vr_manager.h"
+#include "manager/watch_manager.h"
+#include "table/iface.h"
 
 struct text fake_calls;
 int fake_fail_at;
+uint32_t fake_journal_mib, fake_audit_interval_s;
+bool fake_journal_fails;
 
 static struct port_config ports[64];
 static unsigned n_ports;
 static struct fake_iface {
     char name[16], port[16], vr[16];
-    uint16_t vlan, mtu;
+    struct vport_tags tags;
+    uint16_t mtu;
+    struct iface_policy policy;
 } ifaces[256];
 static unsigned n_ifaces;
 static struct fake_vr {
     char name[16], netns[64];
     uint32_t table;
     enum fib_engine engine;
+    struct flow_hash flow_hash;
 } vrs[16];
 static enum fib_engine default_engine;
+static struct flow_hash default_flow_hash;
 static unsigned n_vrs;
+static struct fake_multicast {
+    char vr[16];
+    struct multicast_static route;
+} multicast[64];
+static unsigned n_multicast;
 static struct text assignments;
 
 void fake_reset(void)
 {
     text_clear(&fake_calls);
     text_clear(&assignments);
-    n_ports = n_ifaces = n_vrs = 0;
+    n_ports = n_ifaces = n_vrs = n_multicast = 0;
     default_engine = FIB_POPTRIE;
+    default_flow_hash = flow_hash_default;
     fake_fail_at = 0;
+    fake_journal_fails = false;
 }
 
 static int called(char *err, size_t n, const char *what, const char *name)
@@ -84,7 +100,7 @@ static bool device_taken(const struct port_config *cfg)
     return false;
 }
 
-static void add_iface(const char *name, const char *port, uint16_t vlan, uint16_t mtu,
+static void add_iface(const char *name, const char *port, struct vport_tags tags, uint16_t mtu,
                       const char *vr)
 {
     struct fake_iface *i = &ifaces[n_ifaces++];
@@ -93,7 +109,7 @@ static void add_iface(const char *name, const char *port, uint16_t vlan, uint16_
     snprintf(i->name, sizeof i->name, "%s", name);
     snprintf(i->port, sizeof i->port, "%s", port);
     snprintf(i->vr, sizeof i->vr, "%s", vr);
-    i->vlan = vlan;
+    i->tags = tags;
     i->mtu = mtu;
 }
 
@@ -107,7 +123,7 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
     if (r)
         return r;
     ports[n_ports++] = *cfg;
-    add_iface(cfg->name, cfg->name, 0, cfg->mtu, "default");
+    add_iface(cfg->name, cfg->name, (struct vport_tags){0}, cfg->mtu, "default");
     return 0;
 }
 
@@ -118,7 +134,7 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
 
     bug_on(!p);
     for (unsigned i = 0; i < n_ifaces; i++)
-        bug_on(ifaces[i].vlan && !strcmp(ifaces[i].port, name)); // vports go first
+        bug_on(ifaces[i].tags.vlan && !strcmp(ifaces[i].port, name)); // vports go first
     if (r)
         return r;
     struct fake_iface *i = find_iface(name);
@@ -140,7 +156,7 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
     return 0;
 }
 
-int iface_manager_add_vport(const char *name, const char *port, uint16_t vlan, uint16_t mtu,
+int iface_manager_add_vport(const char *name, const char *port, struct vport_tags tags, uint16_t mtu,
                             const char *vr, char *err, size_t err_size)
 {
     int r = called(err, err_size, "add-vport", name);
@@ -149,7 +165,7 @@ int iface_manager_add_vport(const char *name, const char *port, uint16_t vlan, u
     if (!r && n_ifaces == sizeof ifaces / sizeof *ifaces)
         r = full(err, err_size);
     if (!r)
-        add_iface(name, port, vlan, mtu, vr);
+        add_iface(name, port, tags, mtu, vr);
     return r;
 }
 
@@ -176,6 +192,16 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     bug_on(!find_iface(name) || !known);
     if (!r)
         snprintf(find_iface(name)->vr, sizeof ifaces[0].vr, "%s", vr);
+    return r;
+}
+
+int iface_manager_set_policy(const char *name, const struct iface_policy *policy, char *err, size_t err_size)
+{
+    int r = called(err, err_size, "set-policy", name);
+
+    bug_on(!find_iface(name));
+    if (!r)
+        find_iface(name)->policy = *policy;
     return r;
 }
 
@@ -206,6 +232,7 @@ int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib
     snprintf(v->netns, sizeof v->netns, "%s", netns);
     v->table = table;
     v->engine = engine;
+    v->flow_hash = flow_hash_default;
     return 0;
 }
 
@@ -223,12 +250,26 @@ int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, s
     return r;
 }
 
+int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err, size_t err_size)
+{
+    struct flow_hash *at = strcmp(name, "default") ? NULL : &default_flow_hash;
+
+    for (unsigned i = 0; i < n_vrs; i++)
+        if (!strcmp(vrs[i].name, name))
+            at = &vrs[i].flow_hash;
+    bug_on(!at);
+    *at = hash;
+    return 0;
+}
+
 int vr_manager_del(const char *name, char *err, size_t err_size)
 {
     int r = called(err, err_size, "del-vr", name);
 
     for (unsigned i = 0; i < n_ifaces; i++)
         bug_on(!strcmp(ifaces[i].vr, name)); // nobody may live in it
+    for (unsigned i = 0; i < n_multicast; i++)
+        bug_on(!strcmp(multicast[i].vr, name));
     for (unsigned i = 0; i < n_vrs && !r; i++) {
         if (strcmp(vrs[i].name, name))
             continue;
@@ -236,6 +277,46 @@ int vr_manager_del(const char *name, char *err, size_t err_size)
         return 0;
     }
     bug_on(!r);
+    return r;
+}
+
+static struct fake_multicast *find_multicast(const char *vr, const struct multicast_key *k)
+{
+    bool known = !strcmp(vr, "default");
+
+    for (unsigned i = 0; i < n_vrs; i++)
+        known = known || !strcmp(vrs[i].name, vr);
+    bug_on(!known);
+    for (unsigned i = 0; i < n_multicast; i++)
+        if (!strcmp(multicast[i].vr, vr) && !memcmp(&multicast[i].route.key, k, sizeof *k))
+            return &multicast[i];
+    return NULL;
+}
+
+int rib_manager_multicast_set(const char *vr, const struct multicast_static *s)
+{
+    char err[80];
+    int r = called(err, sizeof err, "set-multicast", vr);
+    struct fake_multicast *m = find_multicast(vr, &s->key);
+
+    if (r)
+        return r;
+    if (!m)
+        m = &multicast[n_multicast++];
+    snprintf(m->vr, sizeof m->vr, "%s", vr);
+    m->route = *s;
+    return 0;
+}
+
+int rib_manager_multicast_del(const char *vr, const struct multicast_key *k)
+{
+    char err[80];
+    int r = called(err, sizeof err, "del-multicast", vr);
+    struct fake_multicast *m = find_multicast(vr, k);
+
+    bug_on(!m);
+    if (!r)
+        *m = multicast[--n_multicast];
     return r;
 }
 
@@ -254,6 +335,19 @@ int thread_manager_assign(const struct thread_assignment *a, unsigned n, char *e
 void thread_manager_set_idle(enum idle_mode mode)
 {
     text_printf(&fake_calls, "idle %d\n", mode);
+}
+
+void rib_manager_set_audit_interval(uint32_t seconds)
+{
+    fake_audit_interval_s = seconds;
+}
+
+int rib_manager_set_journal(uint32_t mib)
+{
+    if (fake_journal_fails)
+        return -ENOMEM;
+    fake_journal_mib = mib;
+    return 0;
 }
 
 void rib_manager_set_receive_buffer(size_t bytes)
@@ -333,7 +427,7 @@ static void append_sorted(char **line, unsigned n, struct text *t)
 
 void fake_state(struct text *t)
 {
-    char *line[256 + 64 + 16];
+    char *line[256 + 64 + 16 + 64];
     unsigned n = 0;
 
     for (unsigned i = 0; i < n_ports; i++)
@@ -342,13 +436,21 @@ void fake_state(struct text *t)
                         ports[i].rx_descriptors, ports[i].tx_descriptors, ports[i].mtu,
                         ports[i].promiscuous, ports[i].has_mac, ports[i].enabled) < 0);
     for (unsigned i = 0; i < n_ifaces; i++)
-        bug_on(asprintf(&line[n++], "interface %s of %s vlan=%u mtu=%u vr=%s", ifaces[i].name,
-                        ifaces[i].port, ifaces[i].vlan, ifaces[i].mtu, ifaces[i].vr) < 0);
+        bug_on(asprintf(&line[n++], "interface %s of %s tags=%u.%u/%#x mtu=%u vr=%s urpf=%u/%u redirect=%u broadcast=%u", ifaces[i].name,
+                        ifaces[i].port, ifaces[i].tags.outer, ifaces[i].tags.vlan, ifaces[i].tags.tpid, ifaces[i].mtu, ifaces[i].vr,
+                        ifaces[i].policy.urpf[0], ifaces[i].policy.urpf[1], ifaces[i].policy.redirect,
+                        ifaces[i].policy.directed_broadcast) < 0);
     for (unsigned i = 0; i < n_vrs; i++)
-        bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s", vrs[i].name, vrs[i].netns,
-                        vrs[i].table, fib_engine_name(vrs[i].engine)) < 0);
+        bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s flow-hash=%s/%d/%u", vrs[i].name, vrs[i].netns,
+                        vrs[i].table, fib_engine_name(vrs[i].engine), flow_hash_name(vrs[i].flow_hash.mode),
+                        vrs[i].flow_hash.label, vrs[i].flow_hash.seed) < 0);
+    for (unsigned i = 0; i < n_multicast; i++)
+        bug_on(asprintf(&line[n++], "multicast %s %u.%u from %u in=%s out=%u %s/%u", multicast[i].vr, multicast[i].route.key.group[0],
+                        multicast[i].route.key.group[3], multicast[i].route.key.source[0], multicast[i].route.in,
+                        multicast[i].route.n_out, multicast[i].route.out[0].iface, multicast[i].route.out[0].ttl) < 0);
     append_sorted(line, n, t);
-    text_printf(t, "vr default engine=%s\n", fib_engine_name(default_engine));
+    text_printf(t, "vr default engine=%s flow-hash=%s/%d/%u\n", fib_engine_name(default_engine),
+                flow_hash_name(default_flow_hash.mode), default_flow_hash.label, default_flow_hash.seed);
     text_printf(t, "%s", text_str(&assignments));
 }
 
@@ -372,4 +474,51 @@ unsigned tap_test_results(const struct tap_test_result **r)
 
     *r = result;
     return 2;
+}
+
+// --- watch_manager ---
+
+int watch_filter_compile(const char *text, void (*done)(void *ctx, struct watch_filter *f, const char *why), void *ctx)
+{
+    done(ctx, NULL, "no filter is good enough");
+    return 0;
+}
+
+void watch_filter_free(struct watch_filter *f)
+{
+}
+
+int watch_manager_add(const struct watch_spec *spec, struct watch_filter *filter, char *err, size_t err_size)
+{
+    int r = called(err, err_size, "watch", spec->port);
+
+    return r ? r : watch_new(&(struct watch){.to = spec->to, .snap = spec->snap, .port = PORT_NONE}, spec->n_slots);
+}
+
+void watch_manager_del(unsigned index)
+{
+    text_printf(&fake_calls, "unwatch\n");
+    watch_free(index);
+}
+
+// --- mirror_manager ---
+
+int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
+{
+    char what[64];
+
+    snprintf(what, sizeof what, "%s %s", m->port, m->to_port[0] ? m->to_port : m->to_tap);
+    return called(err, err_size, "mirror", what);
+}
+
+void mirror_manager_del(const struct mirror *m)
+{
+    text_printf(&fake_calls, "unmirror %s %s\n", m->port, m->to_port[0] ? m->to_port : m->to_tap);
+}
+
+bool mirror_manager_at(unsigned i, struct mirror *m, struct watch_count *n)
+{
+    *m = (struct mirror){.port = "p0", .points = 3, .to_tap = "mon0"};
+    *n = (struct watch_count){.taken = 7, .bytes = 700, .missed = 1};
+    return i == 0;
 }

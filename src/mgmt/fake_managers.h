@@ -7,10 +7,16 @@
 #ifndef MGMT_FAKE_MANAGERS_H
 #define MGMT_FAKE_MANAGERS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/text.h"
 
 extern struct text fake_calls; // "attach p0\n" …
 extern int fake_fail_at;       // the n-th call from now fails (1 = the next), 0 = none
+
+extern uint32_t fake_journal_mib, fake_audit_interval_s; // as set last
+extern bool fake_journal_fails;
 
 void fake_reset(void);
 // Everything the managers hold, sorted, one thing a line.

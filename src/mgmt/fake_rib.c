@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "manager/journal.h"
 #include "manager/rib_manager.h"
+#include "table/nexthop.h"
 
 #define CHUNK 256
 
@@ -93,6 +95,46 @@ int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *ro
     return ask(answer_neigh, done, ctx);
 }
 
+static void answer_nexthops(struct question *q)
+{
+    void (*done)(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg) = q->done;
+    struct nexthop_row row[2] = {{.id = 5, .kind = NEXTHOP_ADJACENCY, .iface = "p0", .mac = {2, 0, 0, 0, 0, 9}, .mtu = 1500,
+                                  .holders = 2, .packets = 1ull << 40},
+                                 {.id = 6, .kind = NEXTHOP_GROUP, .holders = 900000, .kernel_id = 20, .buckets = 64, .n_legs = 2}};
+    struct nexthop_leg leg[2] = {{.nexthop = 5, .iface = "p0", .weight = 3, .alive = true, .buckets = 64}, {.iface = "eth9", .weight = 1}};
+
+    bug_on(ip_parse("10.0.0.1", &row[0].gateway) || ip_parse("fe80::1", &leg[1].gateway));
+    leg[0].gateway = row[0].gateway;
+    done(q->ctx, row, 2, leg);
+}
+
+int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg),
+                         void *ctx)
+{
+    return ask(answer_nexthops, done, ctx);
+}
+
+static void answer_multicast(struct question *q)
+{
+    void (*done)(void *ctx, const struct multicast_row *row, unsigned n, const struct multicast_join_row *join,
+                 unsigned n_join) = q->done;
+    struct multicast_row row[2] = {{.family = IP4, .is_static = true, .in = "p0", .n_out = 1, .out = {{"v40", 16}}, .packets = 7,
+                                    .bytes = 1ull << 40, .wrong = 2},
+                                   {.family = IP6, .by_kernel = true}};
+    struct multicast_join_row join = {.iface = "p0"};
+
+    bug_on(ip_parse("239.1.1.1", &row[0].group) || ip_parse("ff1e::1", &row[1].group) ||
+           ip_parse("2001:db8::1", &row[1].source) || ip_parse("239.1.1.9", &join.group));
+    done(q->ctx, row, 2, &join, 1);
+}
+
+int rib_manager_multicast(void (*done)(void *ctx, const struct multicast_row *row, unsigned n,
+                                       const struct multicast_join_row *join, unsigned n_join),
+                          void *ctx)
+{
+    return ask(answer_multicast, done, ctx);
+}
+
 static void answer_stats(struct question *q)
 {
     void (*done)(void *ctx, const struct rib_stats *s) = q->done;
@@ -110,18 +152,95 @@ int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stat
     return ask(answer_stats, done, ctx);
 }
 
+struct rib_audit_totals rib_audit_totals = {.runs = 3, .fib_divergence = 7, .last_ns = 1};
+
 static void answer_audit(struct question *q)
 {
-    void (*done)(void *ctx, int result, uint64_t checked, uint64_t diverged) = q->done;
+    void (*done)(void *ctx, const struct rib_audit_report *r) = q->done;
+    struct rib_audit_report r = {.checked = 1062046,
+                                 .prefixes = 1062050,
+                                 .lookups = 4000000,
+                                 .blocks = 1,
+                                 .diverged = 2,
+                                 .took_ns = 1500000000,
+                                 .longest_ns = 4100000,
+                                 .ended_ns = 1,
+                                 .runs = 3,
+                                 .total = 7,
+                                 .n_findings = 1};
 
-    done(q->ctx, 0, 1062046, 2);
+    bug_on(prefix_parse("10.1.0.0/16", &r.finding[0].prefix, false));
+    r.finding[0].what = "the FIB had it not";
+    done(q->ctx, &r);
 }
 
-int rib_manager_audit(uint16_t vr,
-                      void (*done)(void *ctx, int result, uint64_t checked, uint64_t diverged),
+int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r),
                       void *ctx)
 {
     return ask(answer_audit, done, ctx);
+}
+
+int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r),
+                             void *ctx)
+{
+    return ask(answer_audit, done, ctx);
+}
+
+// --- the journal --------------------------------------------------------------------------------
+
+static struct journal_query asked;
+
+static void answer_journal(struct question *q)
+{
+    void (*done)(void *ctx, const struct journal_answer *a) = q->done;
+    struct journal_way way[2] = {{.nexthop = 7, .kind = NEXTHOP_ADJACENCY, .n_legs = 1, .leg = {{.iface = "p0", .weight = 1}}},
+                                 {.nexthop = 3, .kind = NEXTHOP_BLACKHOLE}};
+    struct journal_row row[2] = {
+        {.wall_ns = 1795298710123000000, .cause = JOURNAL_KERNEL, .was = 1, .was_protocol = 186, .is = 2, .protocol = 4},
+        {.wall_ns = 1795298710120000000, .cause = JOURNAL_LINK, .is = 1}};
+    struct journal_answer a = {.since_ns = 1795298700000000000, .reached = true, .found = true, .protocol = 186, .is = 1};
+
+    bug_on(ip_parse("10.0.0.1", &way[0].leg[0].gateway) || prefix_parse("10.1.0.0/16", &row[0].prefix, false));
+    a.prefix = row[0].prefix;
+    a.row.item = row;
+    a.row.n = asked.limit < 2 ? asked.limit : 2;
+    a.way.item = way;
+    a.way.n = 2;
+    if (asked.match == JOURNAL_EXACT && asked.prefix.len == 32)
+        a = (struct journal_answer){.result = -ENODATA};
+    done(q->ctx, &a);
+}
+
+int journal_changes(const struct journal_query *q,
+                    void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+{
+    asked = *q;
+    return ask(answer_journal, done, ctx);
+}
+
+int journal_at(const struct journal_query *q,
+               void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+{
+    asked = *q;
+    return ask(answer_journal, done, ctx);
+}
+
+static void answer_journal_stats(struct question *q)
+{
+    void (*done)(void *ctx, const struct journal_stats *s) = q->done;
+
+    done(q->ctx, &(struct journal_stats){.mib = 64, .room = 1468006, .records = 12, .changes = 12,
+                                         .since_ns = 1795298700000000000, .ways = 2});
+}
+
+int journal_ask_stats(void (*done)(void *ctx, const struct journal_stats *s), void *ctx)
+{
+    return ask(answer_journal_stats, done, ctx);
+}
+
+const char *journal_cause_name(enum journal_cause c)
+{
+    return c == JOURNAL_KERNEL ? "kernel" : "link";
 }
 
 // --- walks --------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,6 +279,22 @@ void http_stream_end(struct http *h)
     evhttp_connection_set_timeout(c, IDLE_S);
     evhttp_send_reply_end(h->req);
     http_free(h);
+}
+
+bool http_left(const struct http *h)
+{
+    struct evhttp_connection *c = evhttp_request_get_connection(h->req);
+
+    if (!c)
+        return true;
+    struct pollfd p = {.fd = bufferevent_getfd(evhttp_connection_get_bufferevent(c)), .events = POLLRDHUP};
+
+    return poll(&p, 1, 0) > 0 && p.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
+void http_stream_cut(struct http *h)
+{
+    evhttp_connection_free(evhttp_request_get_connection(h->req)); // calls stream_closed
 }
 
 static void call_after(evutil_socket_t fd, short what, void *arg)

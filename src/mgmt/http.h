@@ -55,5 +55,8 @@ void http_stream_begin(struct http *h, const char *type, void (*room)(void *ctx)
                        void (*gone)(void *ctx), void *ctx);
 bool http_stream_write(struct http *h, struct text *t); // empties t; false: enough for now
 void http_stream_end(struct http *h);
+void http_stream_cut(struct http *h); // ends the connection; calls `gone`
+// Whether the client has left: its side of the connection is closed. For who writes seldom.
+bool http_left(const struct http *h);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static void put(struct jwrite *j, const char *s)
 {
@@ -156,4 +157,15 @@ void jwrite_raw(struct jwrite *j, const char *key, const char *value)
 {
     lead(j, key);
     put(j, value);
+}
+
+void jwrite_time(struct jwrite *j, const char *key, uint64_t wall_ns)
+{
+    time_t t = (time_t)(wall_ns / 1000000000);
+    char text[40];
+    struct tm tm;
+    size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", gmtime_r(&t, &tm));
+
+    snprintf(text + n, sizeof text - n, ".%03uZ", (unsigned)(wall_ns / 1000000 % 1000));
+    jwrite_string(j, key, text);
 }

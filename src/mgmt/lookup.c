@@ -68,7 +68,7 @@ static void write_result(struct lookup *l)
 {
     const struct ip_addr *a = &l->address[l->i];
     const struct rib_row *row = &l->row;
-    uint32_t id = ask_fib(l->vr, a);
+    uint32_t id = nexthop_real(ask_fib(l->vr, a));
     struct jwrite *j = &l->out;
 
     jwrite_begin(j, NULL, '{');

@@ -81,6 +81,9 @@ static void apply_defaults(void)
 
     thread_manager_set_idle(s->idle);
     rib_manager_set_receive_buffer(s->receive_buffer);
+    rib_manager_set_audit_interval(s->audit_interval_s);
+    if (rib_manager_set_journal(s->journal_mib))
+        log_warning("mgmt: no memory for the journal of routes: mib=%u", s->journal_mib);
 }
 
 int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t err_size)

@@ -5,8 +5,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct event_base;
+struct passage;
 
 // What has to be known before DPDK starts, read from the configuration file.
 struct mgmt_start {
@@ -19,6 +21,8 @@ struct mgmt_start {
 // Loads the schema and validates the file (a missing file is an empty configuration when `may_be_missing`).
 // 0, or -errno with "file:line: what is wrong, expected …" in err. Nothing is applied.
 int mgmt_load(const char *config_path, bool may_be_missing, struct mgmt_start *start, char *err, size_t err_size);
+// The dry run of a packet through the forwarder's stages, which mgmt does not know: before mgmt_start.
+void mgmt_set_explain(int (*fn)(uint16_t port, const void *frame, uint32_t n, struct passage *p)); // a passage_explain
 // Applies the loaded configuration through the managers and opens RUN_DIR/kamuee.sock. 0 or -errno with a sentence.
 int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t err_size);
 int mgmt_reload(char *err, size_t err_size); // reads the file again and applies the difference: all or nothing

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "mgmt/config_tree.h"
 #include "mgmt/yang.h"
@@ -66,6 +67,29 @@ static uint8_t read_engine(const struct lyd_node *first, uint8_t absent)
     return absent;
 }
 
+static struct flow_hash read_flow_hash(const struct lyd_node *first, struct flow_hash absent)
+{
+    const char *mode = config_value(first, "flow-hash"), *label = config_value(first, "flow-label");
+    struct flow_hash h = absent;
+
+    for (unsigned m = 0; mode && flow_hash_name(m); m++)
+        if (!strcmp(mode, flow_hash_name(m)))
+            h.mode = (uint8_t)m;
+    if (label)
+        h.label = !strcmp(label, "true");
+    h.seed = (uint32_t)number_of(first, "flow-hash-seed", absent.seed);
+    return h;
+}
+
+// The settings' seed and the name make one that no other virtual router has: a packet that passes two of them is
+// not to be split alike by both.
+static uint32_t seed_of_name(uint32_t seed, const char *name)
+{
+    uint32_t own = seed ? (uint32_t)hash_bytes(name, strlen(name), seed) : 0;
+
+    return own || !seed ? own : 1;
+}
+
 static uint32_t read_limit(const struct lyd_node *first, const char *leaf, uint32_t absent)
 {
     return (uint32_t)number_of(first, leaf, absent);
@@ -111,7 +135,12 @@ static void read_settings(struct model_settings *s, const struct lyd_node *tree)
     s->idle = idle < 0 ? IDLE_BALANCED : (enum idle_mode)idle;
     s->receive_buffer = (uint32_t)number_of(lyd_child(config_find(tree, netlink, NULL)),
                                             "receive-buffer", 268435456);
+    s->journal_mib = (uint32_t)number_of(
+        lyd_child(config_find(tree, yang_child(NULL, "journal", true), NULL)), "size", 64);
+    s->audit_interval_s = (uint32_t)number_of(
+        lyd_child(config_find(tree, yang_child(NULL, "fib-audit", true), NULL)), "interval", 300);
     s->ip4_options = option < 0 ? IP4_OPTIONS_DROP : (uint8_t)option;
+    s->flow_hash = read_flow_hash(how, flow_hash_default);
     memcpy(s->punt, punt_limit_default, sizeof s->punt);
     read_icmp(&s->icmp, lyd_child(config_find(tree, yang_child(NULL, "icmp", true), NULL)));
 }
@@ -137,6 +166,14 @@ static void read_port(struct model *m, const struct lyd_node *entry)
     c->has_mac = mac && !text_parse_mac(mac, c->mac);
     snprintf(p->vr, sizeof p->vr, VR_DEFAULT_NAME);
     p->line = line_of(entry, "devargs");
+    model_read_mirrors(m, entry);
+}
+
+static uint16_t read_tpid(const struct lyd_node *first)
+{
+    const char *v = config_value(first, "tpid");
+
+    return v ? (uint16_t)strtoul(v, NULL, 16) : 0x88a8;
 }
 
 static void read_vport(struct model *m, const struct lyd_node *entry)
@@ -147,7 +184,10 @@ static void read_vport(struct model *m, const struct lyd_node *entry)
     memset(v, 0, sizeof *v);
     copy_of(v->name, sizeof v->name, first, "name", "");
     copy_of(v->port, sizeof v->port, first, "port", "");
-    v->vlan = (uint16_t)number_of(first, "vlan", 0);
+    v->tags.vlan = (uint16_t)number_of(first, "vlan", 0);
+    v->tags.outer = (uint16_t)number_of(first, "outer-vlan", 0);
+    v->tags.tpid = v->tags.outer ? read_tpid(first) : 0;
+    v->has_tpid = config_value(first, "tpid");
     v->mtu = (uint16_t)number_of(first, "mtu", 0);
     snprintf(v->vr, sizeof v->vr, VR_DEFAULT_NAME);
     v->line = line_of(entry, NULL);
@@ -163,8 +203,29 @@ static void read_vr(struct model *m, const struct lyd_node *entry)
     copy_of(v->netns, sizeof v->netns, first, "namespace", "");
     v->table = (uint32_t)number_of(first, "table", 254);
     v->engine = read_engine(first, m->settings.engine);
+    struct flow_hash inherited = m->settings.flow_hash;
+    inherited.seed = seed_of_name(inherited.seed, v->name);
+    v->flow_hash = read_flow_hash(first, inherited);
     v->line = line_of(entry, "namespace");
     v->engine_line = line_of(entry, "fib-engine");
+}
+
+static uint8_t read_urpf(const struct lyd_node *first, const char *family)
+{
+    static const char *const modes[] = {"off", "loose", "strict", "feasible"};
+    int mode = index_of(modes, 4, config_value(first, family));
+
+    return mode <= 0 ? URPF_OFF : (uint8_t)(mode | (is_true(first, "allow-default") ? URPF_ALLOW_DEFAULT : 0));
+}
+
+static void read_policy(struct iface_policy *p, const struct lyd_node *entry)
+{
+    const struct lyd_node *urpf = lyd_child(config_find(lyd_child(entry), yang_child(entry->schema, "urpf", true), NULL));
+
+    p->urpf[0] = read_urpf(urpf, "ipv4");
+    p->urpf[1] = read_urpf(urpf, "ipv6");
+    p->redirect = is_true(lyd_child(entry), "redirect");
+    p->directed_broadcast = is_true(lyd_child(entry), "directed-broadcast");
 }
 
 static void read_interface(struct model *m, const struct lyd_node *entry)
@@ -176,6 +237,8 @@ static void read_interface(struct model *m, const struct lyd_node *entry)
     copy_of(i->name, sizeof i->name, first, "name", "");
     copy_of(i->vr, sizeof i->vr, first, "vr", VR_DEFAULT_NAME);
     i->line = line_of(entry, "vr");
+    read_policy(&i->policy, entry);
+    i->policy_line = line_of(entry, NULL);
 }
 
 static void read_thread_port(struct model *m, int core, const struct lyd_node *entry)
@@ -220,6 +283,17 @@ static void read_list(struct model *m, const struct lyd_node *tree, const char *
     free(v.item);
 }
 
+static void read_multicast(struct model *m, const struct lyd_node *tree)
+{
+    const struct lysc_node *multicast = yang_child(NULL, "multicast", true);
+    struct lyd_nodes v = {0};
+
+    config_children(lyd_child(config_find(tree, multicast, NULL)), yang_child(multicast, "route", true), &v);
+    for (size_t i = 0; i < v.n; i++)
+        model_read_multicast(m, v.item[i]);
+    free(v.item);
+}
+
 #define FIND(vec, member, wanted)                                                                  \
     ({                                                                                             \
         size_t lo = 0, hi = (vec).n;                                                               \
@@ -254,7 +328,7 @@ struct model_vport *model_find_vport(const struct model *m, const char *name)
     return FIND(m->vport, name, name);
 }
 
-// Puts each interface's virtual router where apply looks for it.
+// Puts each interface's virtual router and policy where apply looks for them.
 static void bind_interfaces(struct model *m)
 {
     vec_foreach (&m->interface, i) {
@@ -264,10 +338,14 @@ static void bind_interfaces(struct model *m)
         if (p) {
             memcpy(p->vr, i->vr, sizeof p->vr);
             p->vr_line = i->line;
+            p->policy = i->policy;
+            p->policy_line = i->policy_line;
         }
         if (v) {
             memcpy(v->vr, i->vr, sizeof v->vr);
             v->vr_line = i->line;
+            v->policy = i->policy;
+            v->policy_line = i->policy_line;
         }
     }
 }
@@ -294,6 +372,7 @@ struct model *model_new(const struct lyd_node *tree, struct errors *e)
     read_list(m, tree, "interface", read_interface);
     read_list(m, tree, "thread", read_thread);
     read_list(m, tree, "punt", read_punt);
+    read_multicast(m, tree);
     bind_interfaces(m);
     inherit_mtu(m);
     return m;
@@ -307,6 +386,8 @@ void model_free(struct model *m)
     vec_free(&m->port);
     vec_free(&m->vport);
     vec_free(&m->interface);
+    vec_free(&m->mirror);
+    vec_free(&m->multicast);
     vec_free(&m->thread);
     vec_free(&m->thread_line);
     free(m);

@@ -12,13 +12,18 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "manager/mirror_manager.h"
+#include "manager/iface_manager.h"
 #include "manager/port_manager.h"
+#include "manager/rib_manager.h"
 #include "manager/thread_manager.h"
 #include "mgmt/errors.h"
 #include "table/fib.h"
 #include "table/icmp.h"
+#include "table/iface.h"
 #include "table/plan.h"
 #include "table/punt.h"
+#include "table/vr.h"
 
 struct lyd_node;
 
@@ -29,23 +34,40 @@ struct model_vr {
     char netns[64]; // "" = kamueed's own
     uint32_t table;
     uint8_t engine; // enum fib_engine; the settings' when it has none of its own
+    struct flow_hash flow_hash; // likewise; its seed then follows from the settings' and the name
     unsigned line, engine_line;
 };
 
 struct model_port {
     struct port_config config;
     char vr[16]; // VR_DEFAULT_NAME unless configured
-    unsigned line, vr_line;
+    struct iface_policy policy;
+    unsigned line, vr_line, policy_line;
 };
 
 struct model_vport {
     char name[16], port[16], vr[16];
-    uint16_t vlan, mtu; // the port's MTU when none is configured
-    unsigned line, vr_line;
+    struct vport_tags tags;
+    uint16_t mtu; // the port's when none is configured
+    bool has_tpid;
+    struct iface_policy policy;
+    unsigned line, vr_line, policy_line;
 };
 
 struct model_interface { // `set interface X …`; kept to be checked against ports and vports
     char name[16], vr[16];
+    struct iface_policy policy;
+    unsigned line, policy_line;
+};
+
+struct model_mirror {
+    struct mirror mirror;
+    unsigned line;
+};
+
+struct model_multicast { // a multicast route
+    char vr[16];
+    struct multicast_static route;
     unsigned line;
 };
 
@@ -55,8 +77,11 @@ struct model_settings {
     int log_level; // enum log_level
     enum idle_mode idle;
     uint32_t receive_buffer; // bytes
+    uint32_t journal_mib;    // 0 = none
+    uint32_t audit_interval_s; // 0 = none
     uint8_t engine;          // enum fib_engine, of "default"
     uint8_t ip4_options;     // enum ip4_options
+    struct flow_hash flow_hash; // of "default"; seed 0 = random
     struct punt_limit punt[PUNT_CLASS_N];
     struct icmp_limit icmp;
 };
@@ -67,6 +92,8 @@ struct model {
     VEC(struct model_port) port;
     VEC(struct model_vport) vport;
     VEC(struct model_interface) interface;
+    VEC(struct model_mirror) mirror; // of each port in the order of the ports
+    VEC(struct model_multicast) multicast; // in the order of the configuration
     VEC(struct thread_assignment) thread; // sorted by core, port, queue
     VEC(unsigned) thread_line;            // of the assignment with the same index
 };
@@ -79,6 +106,16 @@ void model_free(struct model *m);
 struct model_vr *model_find_vr(const struct model *m, const char *name);
 struct model_port *model_find_port(const struct model *m, const char *name);
 struct model_vport *model_find_vport(const struct model *m, const char *name);
+
+// --- model_mirror.c ---
+void model_read_mirrors(struct model *m, const struct lyd_node *port);
+bool model_has_mirror(const struct model *m, const struct model_mirror *wanted);
+void model_check_mirrors(const struct model *m, struct errors *e);
+struct model_multicast *model_find_multicast(const struct model *m, const char *vr, const struct multicast_key *k);
+
+// model_multicast.c: reads one entry of multicast/route, and judges all of them.
+void model_read_multicast(struct model *m, const struct lyd_node *entry);
+void model_check_multicast(const struct model *m, struct errors *e);
 
 void model_check(const struct model *m, struct errors *e); // model_check.c: rules that the schema cannot say
 

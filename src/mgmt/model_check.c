@@ -32,7 +32,17 @@ static int compare_vlan(const void *pa, const void *pb)
                              *b = *(const struct model_vport *const *)pb;
     int d = strcmp(a->port, b->port);
 
-    return d ? d : a->vlan - b->vlan;
+    return d ? d : a->tags.outer != b->tags.outer ? a->tags.outer - b->tags.outer : a->tags.vlan - b->tags.vlan;
+}
+
+// "vlan '7'", or "outer-vlan '100' vlan '7'".
+static const char *vlan_words(const struct model_vport *v, char *buf, size_t n)
+{
+    if (v->tags.outer)
+        snprintf(buf, n, "outer-vlan '%u' vlan '%u'", v->tags.outer, v->tags.vlan);
+    else
+        snprintf(buf, n, "vlan '%u'", v->tags.vlan);
+    return buf;
 }
 
 static void check_unique_vlan(const struct model *m, struct errors *e)
@@ -46,6 +56,7 @@ static void check_unique_vlan(const struct model *m, struct errors *e)
     for (size_t i = 1; i < m->vport.n; i++) {
         // Blame the later line of the two.
         const struct model_vport *a = by[i - 1], *b = by[i];
+        char words[48];
 
         if (compare_vlan(&a, &b))
             continue;
@@ -53,8 +64,8 @@ static void check_unique_vlan(const struct model *m, struct errors *e)
             a = by[i], b = by[i - 1];
         errors_add(
             e, b->line,
-            "vport %s: port '%s' vlan '%u' already belongs to vport %s, expected another VLAN",
-            b->name, b->port, b->vlan, a->name);
+            "vport %s: port '%s' %s already belongs to vport %s, expected another VLAN",
+            b->name, b->port, vlan_words(b, words, sizeof words), a->name);
     }
     free(by);
 }
@@ -67,7 +78,9 @@ static void check_vports(const struct model *m, struct errors *e)
         if (model_find_port(m, v->name))
             errors_add(e, v->line,
                        "vport %s: the name belongs to a port, expected another name (e.g. %s.%u)",
-                       v->name, v->port, v->vlan);
+                       v->name, v->port, v->tags.vlan);
+        if (v->has_tpid && !v->tags.outer)
+            errors_add(e, v->line, "vport %s: 'tpid' is the type of an outer tag, expected an 'outer-vlan' as well", v->name);
         if (p && v->mtu > p->config.mtu)
             errors_add(e, v->line,
                        "vport %s: 'mtu' is '%u', expected at most %u, the mtu of port %s", v->name,
@@ -181,4 +194,6 @@ void model_check(const struct model *m, struct errors *e)
     check_vrs(m, e);
     check_interfaces(m, e);
     check_threads(m, e);
+    model_check_mirrors(m, e);
+    model_check_multicast(m, e);
 }

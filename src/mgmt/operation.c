@@ -14,7 +14,6 @@
 
 #include "base/log.h"
 #include "base/vec.h"
-#include "manager/rib_manager.h"
 #include "mgmt/complete.h"
 #include "mgmt/config.h"
 #include "mgmt/jwrite.h"
@@ -22,41 +21,7 @@
 #include "mgmt/yang.h"
 #include "table/vr.h"
 
-// --- audit and shutdown -------------------------------------------------------------------------
-
-static void audited(void *ctx, int result, uint64_t checked, uint64_t diverged)
-{
-    struct http *h = ctx;
-    struct text t = {0};
-    struct jwrite j;
-
-    if (http_gone(h)) {
-        http_reply(h, 200, NULL, NULL);
-    } else if (result) {
-        restconf_error(h, 503, "resource-denied", "the audit could not be finished: %s; try again",
-                       strerror(-result));
-    } else {
-        output_begin(&j, &t);
-        jwrite_u64(&j, "checked", checked);
-        jwrite_u64(&j, "diverged", diverged);
-        output_send(h, &j);
-    }
-}
-
-static void audit(struct http *h, const struct lyd_node *op)
-{
-    const struct vr *v = vr_find(operation_input(op, "vr"));
-
-    if (!v)
-        restconf_error(h, 404, "invalid-value", "there is no vr '%s'", operation_input(op, "vr"));
-    else {
-        int r = rib_manager_audit(v->id, audited, h);
-
-        if (r)
-            restconf_error(h, 503, "resource-denied",
-                           "rib_manager has no time for an audit (%s); try again", strerror(-r));
-    }
-}
+// --- lookup and shutdown ------------------------------------------------------------------------
 
 static void lookup(struct http *h, const struct lyd_node *op)
 {
@@ -101,8 +66,13 @@ static const struct {
     {"port-start", operation_port_start},
     {"port-stop", operation_port_stop},
     {"lookup", lookup},
-    {"audit", audit},
+    {"explain", operation_explain},
+    {"trace", operation_trace},
+    {"audit", operation_audit},
+    {"route-changes", operation_route_changes},
+    {"route-at", operation_route_at},
     {"test-tap", operation_test_tap},
+    {"capture", operation_capture},
     {"shutdown", shut_down},
 };
 

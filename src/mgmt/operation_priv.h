@@ -26,7 +26,14 @@ void operation_port_detach(struct http *h, const struct lyd_node *op);
 void operation_port_start(struct http *h, const struct lyd_node *op);
 void operation_port_stop(struct http *h, const struct lyd_node *op);
 
+void operation_explain(struct http *h, const struct lyd_node *op); // answers later
+void operation_trace(struct http *h, const struct lyd_node *op); // answers later, by a stream
+void operation_audit(struct http *h, const struct lyd_node *op);         // show_audit.c; answers later
+void operation_route_changes(struct http *h, const struct lyd_node *op); // operation_journal.c; answer later
+void operation_route_at(struct http *h, const struct lyd_node *op);
 void operation_test_tap(struct http *h, const struct lyd_node *op); // answers later
+
+void operation_capture(struct http *h, const struct lyd_node *op); // answers by a stream
 
 // The operation `lookup` for n addresses as text; answers later.
 void lookup_addresses(struct http *h, uint16_t vr, const char *const *address, unsigned n);

@@ -24,7 +24,8 @@ static const struct {
     {"system", show_system}, {"port", show_port},         {"interface", show_interface},
     {"thread", show_thread}, {"drop", show_drop},         {"punt", show_punt},
     {"icmp", show_icmp},     {"ledger", show_ledger},     {"vr", show_vr},
-    {"neighbor", show_neighbor},
+    {"neighbor", show_neighbor}, {"multicast", show_multicast}, {"capture", show_capture}, {"nexthop", show_nexthop}, {"mirror", show_mirror},
+    {"journal", show_journal}, {"audit", show_audit},
 };
 #define N_NODES (sizeof nodes / sizeof *nodes)
 

@@ -303,12 +303,40 @@ static void completion_knows_schema_and_names(void **state)
     assert_string_equal(a.body.s, "{\"kamuee:output\":{\"candidate\":[]}}\n");
 }
 
+static void journal_tells_what_changed_and_what_was(void **state)
+{
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes",
+                         "{\"kamuee:input\":{\"vr\":\"default\",\"ago\":\"5000\"}}"), 200);
+    assert_string_equal(
+        a.body.s,
+        "{\"kamuee:output\":{\"since\":\"2026-11-21T22:05:00.000Z\",\"complete\":true,\"cut\":false,\"change\":["
+        "{\"time\":\"2026-11-21T22:05:10.123Z\",\"vr\":\"default\",\"prefix\":\"10.1.0.0/16\",\"cause\":\"kernel\","
+        "\"from\":{\"protocol\":\"bgp\",\"kind\":\"adjacency\",\"nexthop\":7,\"hop\":[{\"interface\":\"p0\",\"gateway\":\"10.0.0.1\",\"weight\":1}]},"
+        "\"to\":{\"protocol\":\"static\",\"kind\":\"blackhole\",\"nexthop\":3,\"hop\":[]}},"
+        "{\"time\":\"2026-11-21T22:05:10.120Z\",\"vr\":\"default\",\"cause\":\"link\","
+        "\"to\":{\"protocol\":\"unspec\",\"kind\":\"adjacency\",\"nexthop\":7,\"hop\":[{\"interface\":\"p0\",\"gateway\":\"10.0.0.1\",\"weight\":1}]}}]}}\n");
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes", "{\"kamuee:input\":{\"limit\":1}}"), 200);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes", "{\"kamuee:input\":{\"limit\":0}}"), 400);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes", "{\"kamuee:input\":{\"vr\":\"blue\"}}"), 404);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-at",
+                         "{\"kamuee:input\":{\"address\":\"10.1.2.3\",\"ago\":\"1000\"}}"), 200);
+    assert_said("\"known\":true,\"prefix\":\"10.1.0.0/16\",\"protocol\":\"bgp\",\"kind\":\"adjacency\"");
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-at", "{\"kamuee:input\":{\"ago\":\"1\"}}"), 400);
+    assert_said("expected either 'address' or 'prefix'");
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-at",
+                         "{\"kamuee:input\":{\"prefix\":\"9.9.9.9/32\",\"ago\":\"1\"}}"), 409);
+    assert_said("set journal size 64");
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-at", "{\"kamuee:input\":{\"address\":\"10.1.2.3\"}}"), 400);
+}
+
 static void audit_and_lookup_answer_when_rib_manager_has(void **state)
 {
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{}}"),
                      200);
     assert_string_equal(a.body.s,
-                        "{\"kamuee:output\":{\"checked\":\"1062046\",\"diverged\":\"2\"}}\n");
+                        "{\"kamuee:output\":{\"checked\":\"1062046\",\"prefixes\":\"1062050\",\"lookups\":\"4000000\","
+                        "\"blocks\":\"1\",\"diverged\":\"2\",\"took\":1500,\"longest-pause\":4100,"
+                        "\"finding\":[{\"prefix\":\"10.1.0.0/16\",\"what\":\"the FIB had it not\"}]}}\n");
     assert_int_equal(
         ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{\"vr\":\"blue\"}}"),
         404);
@@ -461,6 +489,7 @@ int main(void)
         served(save_writes_what_reload_reads),
         served(completion_knows_schema_and_names),
         served(audit_and_lookup_answer_when_rib_manager_has),
+        served(journal_tells_what_changed_and_what_was),
         served(evhttps_own_errors_are_json),
         served(content_negotiation_is_json_only),
         served(the_server_tells_about_itself),

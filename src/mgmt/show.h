@@ -22,7 +22,8 @@ struct show {
     void (*done)(struct show *s, int result); // called once by a writer that returned SHOW_LATER;
                                               // -errno: `text` holds a sentence
     struct text text;
-    unsigned vr; // cursor of show_vr
+    unsigned vr; // cursor of show_each_vr, and what it asks
+    int (*ask)(struct show *s);
 };
 
 enum { SHOW_NOW, SHOW_LATER };
@@ -39,6 +40,17 @@ int show_icmp(struct show *s);
 int show_ledger(struct show *s);
 int show_vr(struct show *s);
 int show_neighbor(struct show *s);
+int show_capture(struct show *s);
+int show_nexthop(struct show *s);
+int show_mirror(struct show *s);
+int show_journal(struct show *s);
+int show_audit(struct show *s);
+int show_multicast(struct show *s);
+
+// For a list with an entry for each virtual router that rib_manager has to be asked about: `ask` asks about s->vr, and when the
+// answer has been written show_next_vr goes on. The key, if there is one, is the name.
+int show_each_vr(struct show *s, int (*ask)(struct show *s)); // SHOW_LATER
+void show_next_vr(struct show *s);
 
 // Numbers that rtnetlink gives its routing protocols: "bgp", …; a number as text for one without a
 // name (buf holds 12 bytes).

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // show_interface.c - interfaces: where they belong, addresses, counters
+#include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "mgmt/show.h"
@@ -32,7 +34,19 @@ static void write_statistics(struct jwrite *j, uint16_t id)
     jwrite_u64(j, "drop-packets", c.drop_packets);
     jwrite_u64(j, "punt-packets", c.punt_packets);
     jwrite_u64(j, "inject-packets", c.inject_packets);
+    jwrite_u64(j, "urpf-packets", c.urpf_packets);
     jwrite_end(j, '}');
+}
+
+static void write_policy(struct jwrite *j, const struct iface_policy *p)
+{
+    static const char *const mode[] = {"off", "loose", "strict", "feasible"};
+
+    jwrite_string(j, "urpf-ipv4", mode[p->urpf[0] & URPF_MODE]);
+    jwrite_string(j, "urpf-ipv6", mode[p->urpf[1] & URPF_MODE]);
+    jwrite_bool(j, "urpf-allow-default", (p->urpf[0] | p->urpf[1]) & URPF_ALLOW_DEFAULT);
+    jwrite_bool(j, "redirect", p->redirect);
+    jwrite_bool(j, "directed-broadcast", p->directed_broadcast);
 }
 
 static void write_interface(struct jwrite *j, const struct iface *i)
@@ -44,6 +58,12 @@ static void write_interface(struct jwrite *j, const struct iface *i)
     jwrite_string(j, "port", port_get(i->port)->name);
     if (i->kind == IFACE_VPORT)
         jwrite_int(j, "vlan", i->vlan);
+    if (i->outer_vlan) {
+        char tpid[8];
+        snprintf(tpid, sizeof tpid, "%#x", ntohs(i->tpid_be));
+        jwrite_int(j, "outer-vlan", i->outer_vlan);
+        jwrite_string(j, "tpid", tpid);
+    }
     jwrite_string(j, "vr", vr_get(i->vr)->name);
     jwrite_string(j, "status", !i->admin_up ? "admin-down" : i->carrier ? "up" : "down");
     jwrite_mac(j, "mac", i->mac);
@@ -54,6 +74,7 @@ static void write_interface(struct jwrite *j, const struct iface *i)
     write_address(j, IP6, i->addr6);
     write_address(j, IP6, i->addr6_ll);
     jwrite_end(j, ']');
+    write_policy(j, &i->policy);
     write_statistics(j, i->id);
     jwrite_end(j, '}');
 }

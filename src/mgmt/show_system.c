@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "core/eal.h"
 #include "core/mem.h"
+#include "manager/rib_manager.h"
 #include "mgmt/show.h"
 #include "table/fib.h"
 
@@ -86,6 +87,16 @@ static void write_regions(struct jwrite *j)
     vec_free(&all.item);
 }
 
+static void write_audits(struct jwrite *j)
+{
+    uint64_t last_ns = __atomic_load_n(&rib_audit_totals.last_ns, __ATOMIC_RELAXED);
+
+    jwrite_u64(j, "audits", __atomic_load_n(&rib_audit_totals.runs, __ATOMIC_RELAXED));
+    if (last_ns)
+        jwrite_u64(j, "last-audit", (clock_now_ns() - last_ns) / NS_PER_S);
+    jwrite_u64(j, "fib-divergence", __atomic_load_n(&rib_audit_totals.fib_divergence, __ATOMIC_RELAXED));
+}
+
 int show_system(struct show *s)
 {
     struct jwrite *j = &s->out;
@@ -99,6 +110,7 @@ int show_system(struct show *s)
     jwrite_string(j, "pages", eal_has_hugepages() ? "huge" : "ordinary");
     jwrite_u64(j, "rss", resident());
     jwrite_string(j, "lookup-kernel", fib_kernel_name());
+    write_audits(j);
     write_regions(j);
     jwrite_end(j, '}');
     return SHOW_NOW;

@@ -70,6 +70,10 @@ static void write_vr(struct jwrite *j, const struct vr *v, const struct rib_stat
     if (v->netns[0])
         jwrite_string(j, "namespace", v->netns);
     jwrite_int(j, "table", v->table);
+    struct flow_hash hash = vr_flow_hash(v);
+    jwrite_string(j, "flow-hash", flow_hash_name(hash.mode));
+    jwrite_bool(j, "flow-label", hash.label);
+    jwrite_int(j, "flow-hash-seed", hash.seed);
     jwrite_bool(j, "synced", r->synced);
     jwrite_u64(j, "messages", r->messages);
     jwrite_u64(j, "batches", r->batches);
@@ -89,8 +93,6 @@ static void write_vr(struct jwrite *j, const struct vr *v, const struct rib_stat
     jwrite_end(j, '}');
 }
 
-static void ask_next(struct show *s);
-
 static void answered(void *ctx, const struct rib_stats *r)
 {
     struct show *s = ctx;
@@ -98,33 +100,15 @@ static void answered(void *ctx, const struct rib_stats *r)
 
     if (v->used && r) // it may have been deleted meanwhile
         write_vr(&s->out, v, r);
-    s->vr++;
-    ask_next(s);
+    show_next_vr(s);
 }
 
-static bool is_wanted(const struct show *s, const struct vr *v)
+static int ask(struct show *s)
 {
-    return v->used && (!s->key[0] || !strcmp(s->key[0], v->name));
-}
-
-static void ask_next(struct show *s)
-{
-    while (s->vr < VR_MAX && !is_wanted(s, vr_get((uint16_t)s->vr)))
-        s->vr++;
-    if (s->vr == VR_MAX) {
-        jwrite_end(&s->out, ']');
-        s->done(s, 0);
-        return;
-    }
-    int r = rib_manager_stats((uint16_t)s->vr, answered, s);
-    if (r)
-        s->done(s, r);
+    return rib_manager_stats((uint16_t)s->vr, answered, s);
 }
 
 int show_vr(struct show *s)
 {
-    s->vr = 0;
-    jwrite_begin(&s->out, s->name, '[');
-    ask_next(s);
-    return SHOW_LATER;
+    return show_each_vr(s, ask);
 }

@@ -72,7 +72,13 @@ static void each_part_of_state_can_be_asked_for(void **state)
                                         "vr",
                                         "vr=default",
                                         "neighbor",
-                                        "neighbor=default,p0,10.0.0.1"};
+                                        "neighbor=default,p0,10.0.0.1",
+                                        "nexthop",
+                                        "nexthop=6",
+                                        "journal",
+                                        "audit",
+                                        "audit=default",
+                                        "multicast"};
     char path[128];
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -96,6 +102,10 @@ static void each_part_of_state_can_be_asked_for(void **state)
     assert_string_equal(a.body.s, "{\"kamuee:stage\":[{\"name\":\"ip4_fwd\",\"calls\":\"0\",\"packets\":\"0\",\"cycles\":\"0\"}]}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/burst-size=64/bursts", NULL), 200);
     assert_string_equal(a.body.s, "{\"kamuee:bursts\":\"0\"}\n");
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/multicast/route=default,239.1.1.1,any/wrong-interface", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:wrong-interface\":\"2\"}\n");
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/multicast/route=default,ff1e::1,2001:db8::1/by-kernel", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:by-kernel\":true}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p9", NULL), 404);
     assert_said("there is no port 'p9'");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p0/statistics/queue=7", NULL),
