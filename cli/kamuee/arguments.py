@@ -7,6 +7,8 @@ import socket
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kamuee.moment import is_duration, is_moment
+
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,15}")
 
 
@@ -51,6 +53,31 @@ PROTOCOLS = ("kernel", "static", "frr-static", "bgp", "ospf", "rip", "ripng", "i
              "dhcp", "boot")
 TYPES = ("unicast", "local", "broadcast", "connected", "blackhole", "unreachable", "prohibit", "multicast")
 
+IP_PROTOCOLS = ("tcp", "udp", "icmp", "igmp", "ospf", "pim", "vrrp", "sctp", "gre", "esp", "ah", "rsvp", "eigrp")
+
+
+def number(low: int, high: int) -> Callable[[str], bool]:
+    """Accepts whole numbers, 0x… too."""
+    def accepts_number(word: str) -> bool:
+        try:
+            return low <= int(word, 0) <= high
+        except ValueError:
+            return False
+    return accepts_number
+
+
+def is_hex(word: str) -> bool:
+    return len(word) % 2 == 0 and re.fullmatch(r"[0-9A-Fa-f]+", word) is not None
+
+
+def is_mac(word: str) -> bool:
+    return re.fullmatch(r"[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}", word) is not None
+
+
+def is_ip_protocol(word: str) -> bool:
+    return word in IP_PROTOCOLS or number(0, 255)(word)
+
+
 ARGUMENTS = {
     "PORT": Argument("a port", is_name, "port"),
     "INTERFACE": Argument("an interface: a port or a vport", is_name, "interface"),
@@ -60,8 +87,34 @@ ARGUMENTS = {
     "NS": Argument("a network namespace (ip netns)", is_word, "netns"),
     "PREFIX": Argument("a prefix: 192.0.2.0/24 or 2001:db8::/32", is_prefix),
     "ADDRESS": Argument("an address: 192.0.2.1 or 2001:db8::1", is_address),
+    "ID": Argument("the number of a next hop, as 'show ipv4 route PREFIX' tells it", str.isdecimal),
     "PROTOCOL": Argument("who made the route: a name or a number", is_word, values=PROTOCOLS),
     "TYPE": Argument("kind of route", is_word, values=TYPES),
+    "SOURCE": Argument("source address", is_address),
+    "DESTINATION": Argument("destination address", is_address),
+    "IPPROTO": Argument("tcp, udp, icmp … or a number to 255", is_ip_protocol, values=IP_PROTOCOLS),
+    "SPORT": Argument("source port: 0 to 65535", number(0, 65535)),
+    "DPORT": Argument("destination port: 0 to 65535", number(0, 65535)),
+    "ICMPTYPE": Argument("ICMP type: 0 to 255", number(0, 255)),
+    "VLAN": Argument("a VLAN: 1 to 4094", number(1, 4094)),
+    "TRACED": Argument("how many packets: 1 to 1000", number(1, 1000)),
+    "SECONDS": Argument("1 to 3600 seconds", number(1, 3600)),
+    "OUTERVLAN": Argument("a VLAN: 1 to 4094", number(1, 4094)),
+    "TTL": Argument("TTL or hop limit: 0 to 255", number(0, 255)),
+    "SIZE": Argument("bytes of the IP packet: 1 to 16000", number(1, 16000)),
+    "TOS": Argument("type of service, traffic class: 0 to 255", number(0, 255)),
+    "OFFSET": Argument("bytes: a multiple of 8, up to 65528", number(0, 65528)),
+    "LABEL": Argument("flow label: 0 to 1048575", number(0, 0xfffff)),
+    "TOMAC": Argument("a MAC address: 02:00:00:00:00:01", is_mac),
+    "FROMMAC": Argument("a MAC address: 02:00:00:00:00:01", is_mac),
+    "HEX": Argument("the frame from its destination MAC on", is_hex),
+    "FILE": Argument("a pcap or pcapng file; '-': standard output", is_word),
+    "FRAME": Argument("number of the frame, from 1", number(1, 1 << 31)),
+    "EXPRESSION": Argument("an expression as tcpdump takes it, quoted: 'udp port 53'", is_word),
+    "COUNT": Argument("how many frames", is_word),
+    "BYTES": Argument("64 to 9728 bytes", is_word),
+    "TIME": Argument("-5m, -1h30m, 22:05:10 or 2026-11-21T22:05:10", is_moment),
+    "DURATION": Argument("how long: 30s, 10m, 2h, 1d", is_duration),
     "LINE": Argument("a line of configuration", is_word),
     "ARGS": Argument("see 'lab --help', 'demo --help' and 'bench --help'", lambda word: True),
 }

@@ -26,11 +26,13 @@ OPERATION_TIMEOUT_S = 300
 
 # The leaves of the schema that are 64 bits wide and so arrive as strings; a test compares with the YANG.
 WIDE = frozenset("""
-    batches bursts busy-cycles bytes calls checked control-bytes cpu-time cycles diverged drop-packets drops
-    engine-faults engine-rebuilds forbidden held held-packets idle-cycles imbalance inject inject-packets
-    leaves limited messages neighbors nexthops nodes overruns packets passed policed polls polls-idle punt
-    punt-packets queue-full resyncs rib-bytes rib-routes routes rss rules-ignored rx rx-bytes rx-errors
-    rx-missed rx-no-buffer rx-packets sent swept tx tx-bytes tx-errors tx-packets updates uptime used value
+    ago audits batches blocks bursts busy-cycles bytes calls changes checked control-bytes cpu-time cycles
+    diverged drop-packets drops ended engine-faults engine-rebuilds fib-divergence forbidden held held-packets
+    idle-cycles imbalance inject inject-packets last-audit leaves limited lookups messages missed neighbors
+    nexthops nodes overruns packets passed policed polls polls-idle prefixes punt punt-packets queue-full
+    records resyncs rib-bytes rib-routes room routes rss rules-ignored rx rx-bytes rx-errors rx-missed
+    rx-no-buffer rx-packets seconds sent swept taken tx tx-bytes tx-errors tx-packets updates uptime
+    urpf-packets used value ways ways-cut wrong-interface
 """.split())
 
 
@@ -78,10 +80,16 @@ class Client:
 
     def call(self, operation: str, /, **given: Any) -> dict:
         """Run one operation of the schema. None among the arguments means not given."""
+        return plain(only(self._json(self._post(operation, given))) or {})
+
+    def stream(self, operation: str, /, **given: Any) -> http.Answer:
+        """Run an operation whose output is not JSON; the body is the caller's to read and close."""
+        return self._post(operation, given)
+
+    def _post(self, operation: str, given: dict[str, Any]) -> http.Answer:
         kept = {word.replace("_", "-"): value for word, value in given.items() if value is not None}
         body = json.dumps({f"{MODULE}:input": kept}).encode() if kept else None
-        answer = self._ask("POST", f"/restconf/operations/{MODULE}:{operation}", body or b"", OPERATION_TIMEOUT_S)
-        return plain(only(self._json(answer)) or {})
+        return self._ask("POST", f"/restconf/operations/{MODULE}:{operation}", body or b"", OPERATION_TIMEOUT_S)
 
     def _ask(self, method: str, target: str, body: bytes | None, timeout_s: float) -> http.Answer:
         answer = http.request(self.path, method, target, body, timeout_s)

@@ -6,7 +6,8 @@ A command is written as people read it in a manual:
     show ipv4 route [PREFIX|longer-prefixes PREFIX] [vr VR]
 
 lower case = a keyword, upper case = an argument, [] = may be left out, | = either, () = grouping,
-a trailing … = all the rest of the line. The graph has no loops but those of …; walking it word by
+a trailing … = all the rest of the line, or that the group before it may come again. The graph has
+no loops but those of …; walking it word by
 word keeps the set of places where the line may be, so that matching, '?' and TAB are one walk:
 
     exact keyword   before   unique beginning of a keyword   before   argument
@@ -144,13 +145,14 @@ def alternatives(tokens: list[str], at: int, after: Place, command: Command) -> 
 
 
 def sequence(tokens: list[str], at: int) -> tuple[list[tuple[str, list[str]]], int]:
-    """Items up to | or a closing bracket: ('word', [w]) or (opening bracket, tokens inside)."""
+    """Items up to | or a closing bracket: ('word', [w]) or (opening bracket, tokens inside); '(…' repeats."""
     items = []
     while at < len(tokens) and tokens[at] not in "|])":
         if tokens[at] in "[(":
             end = closing(tokens, at)
-            items.append((tokens[at], tokens[at + 1:end]))
-            at = end
+            again = "…" if tokens[end + 1:end + 2] == ["…"] else ""
+            items.append((tokens[at] + again, tokens[at + 1:end]))
+            at = end + len(again)
         else:
             items.append(("word", [tokens[at]]))
         at += 1
@@ -173,9 +175,18 @@ def chain(items: list[tuple[str, list[str]]], after: Place, command: Command) ->
         if kind == "word":
             place = word_place(inner[0], place, command)
         else:
-            inside, _ = alternatives(inner, 0, place, command)
-            place = Place(inside.edges + place.edges, place.command) if kind == "[" else inside
+            inside, after = group(inner, place, command) if kind.endswith("…") else (
+                alternatives(inner, 0, place, command)[0], place)
+            place = after if kind == "[…" else Place(inside.edges + place.edges, place.command) if kind == "[" else inside
     return place
+
+
+def group(inner: list[str], after: Place, command: Command) -> tuple[Place, Place]:
+    """The group, and what stands behind one of its turns: another one, or what comes after."""
+    loop = Place([], after.command)
+    inside, _ = alternatives(inner, 0, loop, command)
+    loop.edges += inside.edges + after.edges
+    return inside, loop
 
 
 def word_place(word: str, after: Place, command: Command) -> Place:

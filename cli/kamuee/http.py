@@ -8,6 +8,7 @@ has been read: the server would take that for a client that has gone.
 """
 from __future__ import annotations
 
+import contextlib
 import socket
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -25,6 +26,15 @@ class Answer:
         self.status = self._status()
         self.headers = self._headers()
         self.body = self._body()
+
+    def wait_forever(self) -> None:
+        """The rest of the body may be long in coming."""
+        self._sock.settimeout(None)
+
+    def interrupt(self) -> None:
+        """Ends the body for a thread that waits for it."""
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._stream.close()

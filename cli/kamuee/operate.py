@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operations: ports, lookup, audit, shutdown."""
+"""Operations: ports, lookup, shutdown."""
 from __future__ import annotations
 
 from kamuee import render
 from kamuee.context import Context
-from kamuee.errors import DaemonError
 from kamuee.grammar import Match
 from kamuee.show_route import ways
 
@@ -54,22 +53,6 @@ def lookup(context: Context, match: Match) -> None:
         ], context.room))
         if len(found.get("hop", [])) > 1:
             context.lines(ways(found))
-
-
-def audit(context: Context, match: Match) -> int:
-    """audit [vr VR]; exit code 1 if something had to be healed."""
-    answer = context.client.call("audit", vr=match.args.get("VR"))
-    if "checked" not in answer:
-        raise DaemonError(["kamueed did not say what it checked"])
-    checked, diverged = answer["checked"], answer.get("diverged", 0)
-    if context.options.json:
-        context.json({"checked": checked, "diverged": diverged})
-    elif diverged:
-        context.line(f"{diverged:,} of {checked:,} routes differed and were healed; if that comes again, see "
-                     "journalctl -u kamueed")
-    else:
-        context.line(f"{checked:,} routes checked: kernel, RIB and FIB agree")
-    return 1 if diverged else 0
 
 
 def shutdown(context: Context, match: Match) -> None:

@@ -70,7 +70,7 @@ def filled(page: str) -> str:
 
 def mdoc(pattern: str) -> str:
     """The pattern in the macros of a manual page."""
-    signs = {"[": "Oo", "]": "Oc", "(": "Bro", ")": "Brc", "|": "|"}
+    signs = {"[": "Oo", "]": "Oc", "(": "Bro", ")": "Brc", "|": "|", "…": "No ..."}
     found, last = [], ""
     for token in TOKEN.findall(pattern):
         if token in signs:

@@ -11,7 +11,16 @@ _TRAFFIC = "rx-packets, rx-bytes, tx-packets, tx-bytes"
 _HOP = "{interface, gateway, weight, resolved, alive}"
 _PROTOCOLS = "protocol [{name, routes}]"
 _FIB = ("family, engine, engine-faults, engine-rebuilds, rib-routes, routes, nodes, leaves, bytes, control-bytes, updates, " + _PROTOCOLS)
-_SYSTEM = "version, dpdk-version, pid, uptime, memory, pages, rss, lookup-kernel"
+_SYSTEM = "version, dpdk-version, pid, uptime, memory, pages, rss, lookup-kernel, audits, last-audit, fib-divergence"
+_WAY = "protocol, kind, nexthop, hop [{interface, gateway, weight}], more-hops"
+_AUDIT = "checked, prefixes, lookups, blocks, diverged, took, longest-pause, finding [{prefix, what}]"
+
+_FRAME = "port, interface, length, octets"
+_PASSAGE = (f"in {{{_FRAME}}}, polled, step [{{stage, of, interface, vr, family, length, ttl, kind, "
+            "lookup {destination, prefix, type, protocol, metric, node [{kind, depth, bits}], group, hash, bucket, "
+            "buckets, nexthop, kind, interface, mtu, neighbor, neighbor-status, neighbor-mac}, "
+            "icmp-error {result, type, code, word}, result, reason, sentence, source, class, "
+            f"frame [{{{_FRAME}}}]}}]")
 
 SHAPES = {
     "port": "[{name, id, driver, devargs, namespace, status, speed, duplex, mac, mtu, rx-queues, tx-queues, "
@@ -19,12 +28,17 @@ SHAPES = {
             f"statistics {{{_TRAFFIC}, rx-missed, rx-errors, rx-no-buffer, tx-errors, "
             "queue [{queue, rx-packets, rx-bytes, forwarder}], extended [{name, value}]}}]",
     "port-rates": "[{name, seconds, rx-pps, tx-pps, rx-bps, tx-bps, rx-missed-pps, rx-errors-pps, tx-errors-pps}]",
-    "interface": "[{name, id, kind, port, vlan, vr, status, mac, mtu, ifindex, address [], "
-                 f"statistics {{{_TRAFFIC}, drop-packets, punt-packets, inject-packets}}}}]",
+    "interface": "[{name, id, kind, port, vlan, outer-vlan, tpid, vr, status, mac, mtu, ifindex, address [], "
+                 "urpf-ipv4, urpf-ipv6, urpf-allow-default, redirect, directed-broadcast, "
+                 f"statistics {{{_TRAFFIC}, drop-packets, punt-packets, inject-packets, urpf-packets}}}}]",
     "route": "[{prefix, type, protocol, metric, active, nexthop, kind, "
              "hop [" + _HOP + "]}]",
     "route-summary": "{vr, family, rib-routes, routes, " + _PROTOCOLS + "}",
+    "mroute": "[{vr, group, source, family, origin, input, by-kernel, output [{interface, ttl}], packets, bytes, "
+              "wrong-interface}]",
     "neighbor": "[{vr, interface, address, mac, status, nexthop, held, gateway, in-use}]",
+    "nexthop": "[{id, kind, vr, interface, mtu, gateway, mac, references, in-use, packets, kernel-id, buckets, "
+               "member [{nexthop, interface, gateway, weight, buckets, alive}]}]",
     "thread": "[{name, role, core, socket, cpu-time, queue [{port, queue, packets, bytes, remote, depth, depth-max}], "
               "statistics {rx-packets, tx-packets, punt-packets, inject-packets, drop-packets, held-packets, "
               "polls, polls-idle, bursts, busy-cycles, idle-cycles}, burst-size [{packets, bursts}], "
@@ -34,8 +48,10 @@ SHAPES = {
     "icmp": "{rate, burst, total-rate, total-burst, sent, limited, forbidden}",
     "ledger": "{rx, inject, tx, punt, held, drops, imbalance}",
     "fib": "[{vr, " + _FIB + "}]",
-    "vr": "[{name, id, namespace, table, synced, messages, batches, overruns, resyncs, swept, diverged, rules-ignored, "
+    "vr": "[{name, id, namespace, table, flow-hash, flow-label, flow-hash-seed, synced, messages, batches, overruns, resyncs, swept, diverged, rules-ignored, "
           "nexthops, neighbors, held, rib-bytes, fib [{" + _FIB + "}]}]",
+    "capture": "[{id, client, point [], port, interface, filter, snaplen, seconds, taken, bytes, sent, missed}]",
+    "mirror": "[{port, direction, to-tap, to-port, sent, bytes, missed}]",
     "memory": "{rss, memory, pages, region [{name, bytes, used, pages}]}",
     "version": "{version, dpdk-version, cli-version}",
     "system": "{" + _SYSTEM + "}",
@@ -45,10 +61,18 @@ SHAPES = {
                "table [{vr, family, routes, bytes, synced, updates-ps}], held, imbalance}",
     "change": "{change [], note []}",
     "lookup": "[{address, prefix, nexthop, kind, interface, gateway, hop [" + _HOP + "]}]",
-    "audit": "{checked, diverged}",
+    "explain": f"{{{_PASSAGE}}}",
+    "trace": f"[{{time, {_PASSAGE}}}]",
+    "audit": "{" + _AUDIT + "}",
+    "audit-report": "[{vr, audits, ended, " + _AUDIT + ", fib-divergence}]",
+    "route-at": "{time, since, known, prefix, " + _WAY + "}",
+    "route-changes": "{since, complete, cut, change [{time, vr, prefix, cause, from {" + _WAY + "}, to {" + _WAY + "}}]}",
+    "journal": "{size, room, records, changes, since, ways, ways-cut}",
     "test-tap": "[{interface, family, socket, passed, reason}]",
 }
 
 # Shapes that are a list or container of the schema as it is.
-FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route", "neighbor": "neighbor",
-              "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr"}
+FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route", "neighbor": "neighbor", "nexthop": "nexthop",
+              "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr", "capture": "capture",
+              "mirror": "mirror", "journal": "journal", "audit-report": "audit",
+              "mroute": "multicast/route"}

@@ -68,6 +68,14 @@ def engines(router: dict) -> str:
     return ", ".join(dict.fromkeys(fib["engine"] for fib in router.get("fib", []) if "engine" in fib))
 
 
+def flow_hash(router: dict) -> str | None:
+    """What chooses a member of a next-hop group: "l4 with flow label, seed 7"."""
+    if "flow-hash" not in router:
+        return None
+    label = " with flow label" if router.get("flow-label") and router["flow-hash"] != "symmetric" else ""
+    return f"{router['flow-hash']}{label}, seed {router.get('flow-hash-seed')}"
+
+
 def vr_row(router: dict) -> list[str | None]:
     routes = prefixes(router)
     return [router["name"], router.get("namespace") or None, text(router, "table"),
@@ -82,6 +90,7 @@ def vr_details(router: dict) -> list[tuple[str, str | None]]:
             ("kernel table", text(router, "table")),
             ("synced", render.yes_no(router.get("synced"))),
             ("FIB engine", engines(router)),
+            ("flow hash", flow_hash(router)),
             ("IPv4 prefixes", count(routes.get("ipv4"))),
             ("IPv6 prefixes", count(routes.get("ipv6"))),
             ("next hops", count(router.get("nexthops"))),

@@ -48,7 +48,11 @@ def state(interface: dict) -> list[str | None]:
 
 
 def vlan(interface: dict) -> str | None:
-    return text(interface, "vlan") if interface.get("vlan") else None
+    """The VLAN, or both of them, the outer one first: 100.10."""
+    if not interface.get("vlan"):
+        return None
+    outer = interface.get("outer-vlan")
+    return f"{outer}.{interface['vlan']}" if outer else text(interface, "vlan")
 
 
 def counters(interface: dict) -> list[str | None]:
@@ -62,14 +66,27 @@ def details(interface: dict) -> Iterator[tuple[str, str | None]]:
     tagged = vlan(interface)
     yield "kind", interface.get("kind")
     yield "port", f"{interface.get('port', '-')}, VLAN {tagged}" if tagged else interface.get("port")
+    yield "outer tag", interface.get("tpid")
     yield "virtual router", interface.get("vr")
     yield "MAC", interface.get("mac")
     yield "MTU", text(interface, "mtu")
     yield "TAP", None if interface.get("ifindex") is None else f"ifindex {interface['ifindex']}"
     yield "addresses", " ".join(interface.get("address", [])) or "none"
+    yield "reverse path", reverse_path(interface)
+    yield "redirects", "sent" if interface.get("redirect") else None
+    yield "directed broadcast", "forwarded" if interface.get("directed-broadcast") else None
     for way, name in (("received", "rx"), ("sent", "tx")):
         if f"{name}-packets" in seen:
             yield way, f"{count(seen[f'{name}-packets'])} packets, {iec(seen.get(f'{name}-bytes', 0))}"
     yield "dropped", count(seen.get("drop-packets"))
+    if reverse_path(interface):
+        yield "refused sources", count(seen.get("urpf-packets"))
     yield "to kernel", count(seen.get("punt-packets"))
     yield "from kernel", count(seen.get("inject-packets"))
+
+
+def reverse_path(interface: dict) -> str | None:
+    modes = [f"{family} {mode}" for family in ("ipv4", "ipv6") if (mode := interface.get(f"urpf-{family}", "off")) != "off"]
+    if modes and interface.get("urpf-allow-default"):
+        modes.append("the default route counts")
+    return ", ".join(modes) or None

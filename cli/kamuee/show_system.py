@@ -34,7 +34,17 @@ def system(context: Context, match: Match) -> None:
         ("resident memory", iec(found.get("rss"))),
         ("DPDK memory", dpdk_memory(found)),
         ("lookup kernel", found.get("lookup-kernel")),
+        ("fib divergence", fib_divergence(found)),
     ], context.room, indent=0))
+
+
+def fib_divergence(found: dict) -> str | None:
+    """What audits of the FIB found; 0 is right."""
+    if "fib-divergence" not in found:
+        return None
+    if "last-audit" not in found:
+        return "no audit yet"
+    return f"{found['fib-divergence']:,} in {found['audits']:,} audits, the last one {duration(found['last-audit'])} ago"
 
 
 def dpdk_version(found: dict) -> str | None:

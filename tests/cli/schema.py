@@ -44,7 +44,15 @@ def module():
     assert "".join(TOKEN.findall(text)) == text, "the tokens are not the whole text"
     (found,), rest = block(tokens, 0)
     assert rest == len(tokens)
-    return found
+    return expanded(found, {grouping.argument: grouping.all(*NODES, "uses") for grouping in found.all("grouping")})
+
+
+def expanded(node, groupings):
+    """The node with what its groupings hold in place of each 'uses'."""
+    inner = []
+    for statement in node.inner:
+        inner += groupings[statement.argument] if statement.keyword == "uses" else [statement]
+    return Statement(node.keyword, node.argument, [expanded(statement, groupings) for statement in inner])
 
 
 def block(tokens, at):

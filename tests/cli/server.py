@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 STATE = "/restconf/data/kamuee:state/"
 OPERATIONS = "/restconf/operations/kamuee:"
 LIST_KEYS = {"port": ["name"], "interface": ["name"], "thread": ["name"], "drop": ["name"], "vr": ["name"],
-             "neighbor": ["vr", "interface", "address"]}
+             "neighbor": ["vr", "interface", "address"], "nexthop": ["id"], "audit": ["vr"]}
 
 
 class Refused(Exception):
@@ -60,11 +60,21 @@ class Handler(BaseHTTPRequestHandler):
             output = daemon.operations[name](given)
         except Refused as refused:
             return self.refuse(refused)
-        if output is None:
+        if isinstance(output, bytes):
+            self.pass_on(output)
+        elif output is None:
             self.send_response(204)
             self.end_headers()
         else:
             self.answer(200, {"kamuee:output": output})
+
+    def pass_on(self, data):
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for at in range(0, len(data), 5000):
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(data[at:at + 5000]), data[at:at + 5000]))
+        self.wfile.write(b"0\r\n\r\n")
 
     def refuse(self, refused):
         self.answer(refused.status, {"ietf-restconf:errors": {"error": [
@@ -138,7 +148,7 @@ class Daemon:
         value = self.state[name]
         if equals:
             wanted = [unquote(part) for part in keys.split(",")]
-            value = [entry for entry in value if [entry[k] for k in LIST_KEYS[name]] == wanted]
+            value = [entry for entry in value if [str(entry[k]) for k in LIST_KEYS[name]] == wanted]
             if not value:
                 raise Refused(404, f"there is no {path}", tag="data-missing")
         return name, value

@@ -8,6 +8,7 @@ def state():
         "system": {
             "version": "0.1.0", "dpdk-version": "DPDK 22.11.4", "pid": 4242, "uptime": "183845", "memory": 512,
             "pages": "ordinary", "rss": "314572800", "lookup-kernel": "avx512",
+            "audits": "12", "last-audit": "192", "fib-divergence": "2",
             "region": [{"name": "fib default ipv4", "bytes": "536870912", "used": "3879731", "pages": "ordinary"},
                        {"name": "mbuf pool 0", "bytes": "268435456", "used": "268435456", "pages": "ordinary"}]},
         "port": [port("p0", 0, rx=123456789012, tx=4242), port("p1", 1, rx=0, tx=0, status="down", speed=0)],
@@ -47,6 +48,14 @@ def state():
              "policed": "98765432109", "queue-full": "1234567890123"}],
         "icmp": {"rate": 100, "burst": 50, "total-rate": 0, "total-burst": 500, "sent": "4242", "limited": "1234567",
                  "forbidden": "7"},
+        "capture": [
+            {"id": 3, "client": "uid 0", "point": ["rx", "drop"], "port": "p0", "filter": "udp port 53 and host 192.0.2.1",
+             "snaplen": 128, "seconds": "61", "taken": "12345", "bytes": "1234567", "sent": "12300", "missed": "678"},
+            {"id": 4, "client": "uid 1000", "point": ["rx", "tx", "drop", "punt"], "snaplen": 9728, "seconds": "1",
+             "taken": "0", "bytes": "0", "sent": "0", "missed": "0"}],
+        "mirror": [
+            {"port": "p0", "direction": "both", "to-tap": "mon0", "sent": "123456789", "bytes": "98765432109", "missed": "12"},
+            {"port": "p1", "direction": "rx", "to-port": "p3", "sent": "0", "bytes": "0", "missed": "0"}],
         "ledger": {"rx": "1000000", "inject": "4242", "tx": "990000", "punt": "9000", "held": "3", "drops": "5239",
                    "imbalance": "0"},
         "vr": [vr("default", 0, 254, 901899, 160147), vr("red", 1, 10, 12, 0)],
@@ -55,8 +64,41 @@ def state():
              "status": "reachable", "nexthop": 7, "held": 0, "gateway": True, "in-use": True},
             {"vr": "red", "interface": "v40", "address": "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff",
              "status": "incomplete", "nexthop": 8, "held": 3, "gateway": False, "in-use": True}],
+        "nexthop": [
+            {"id": 1, "kind": "local", "references": 8, "in-use": False, "packets": "0"},
+            {"id": 7, "kind": "adjacency", "vr": "default", "interface": "p0", "mtu": 1500, "gateway": "192.0.2.2",
+             "mac": "02:00:00:00:00:02", "references": 901903, "in-use": True, "packets": "123456789012"},
+            {"id": 8, "kind": "hold", "vr": "red", "interface": "v40", "mtu": 1500, "gateway": "fe80::a8bb:ccff:fedd:eeff",
+             "references": 2, "in-use": True, "packets": "41152263004"},
+            {"id": 9, "kind": "group", "vr": "default", "references": 1000000, "kernel-id": 20, "buckets": 128, "member": [
+                {"nexthop": 7, "interface": "p0", "gateway": "192.0.2.2", "weight": 3, "buckets": 96, "alive": True},
+                {"nexthop": 8, "interface": "v40", "gateway": "fe80::a8bb:ccff:fedd:eeff", "weight": 1, "buckets": 32, "alive": True},
+                {"nexthop": 10, "interface": "p1", "gateway": "203.0.113.1", "weight": 1, "buckets": 0, "alive": False}]}],
+        "journal": {"size": 64, "room": "1468006", "records": "1468006", "changes": "2345678",
+                    "since": "2026-11-21T21:05:10.123Z", "ways": "12", "ways-cut": "0"},
+        "audit": [
+            {"vr": "default", "audits": "10", "ended": "192", "checked": "1062046", "prefixes": "1062050",
+             "lookups": "4000000", "blocks": "1", "diverged": "2", "took": 1512, "longest-pause": 4100,
+             "finding": [{"prefix": "10.1.0.0/16", "what": "the FIB had it not"},
+                         {"prefix": "2001:db8::/32", "what": "the kernel had it, the RIB not"}], "fib-divergence": "2"},
+            {"vr": "red", "audits": "0", "checked": "0", "prefixes": "0", "lookups": "0", "blocks": "0", "diverged": "0",
+             "took": 0, "longest-pause": 0, "finding": [], "fib-divergence": "0"}],
+        "multicast": {
+            "route": [
+                mroute("default", "239.1.1.1", "any", "ipv4", "static", "p0", [("v40", 16)], 1234567),
+                mroute("red", "232.0.0.1", "192.0.2.1", "ipv4", "kernel", "v40",
+                       [(f"p{i}", 1) for i in range(9)] + [("pimreg", 1)], 7, slow=True),
+                mroute("default", "ff3e::1", "2001:db8::1", "ipv6", "kernel", None, [], 0)],
+            "join": [{"vr": "default", "interface": "p0", "group": "239.1.1.9"}]},
         "routes": {"ipv4": routes4(), "ipv6": routes6()},
     }
+
+
+def mroute(vr, group, source, family, origin, entry, outputs, packets, slow=False):
+    found = {"vr": vr, "group": group, "source": source, "family": family, "origin": origin, "by-kernel": slow,
+             "output": [{"interface": name, "ttl": ttl} for name, ttl in outputs], "packets": str(packets),
+             "bytes": str(packets * 1000), "wrong-interface": "2"}
+    return found if entry is None else {**found, "input": entry}
 
 
 def port(name, number, rx, tx, status="up", speed=10000):
@@ -75,12 +117,15 @@ def port(name, number, rx, tx, status="up", speed=10000):
 def interface(name, number, port_name, vlan, addresses, kind="port", vr="default"):
     return {"name": name, "id": number, "kind": kind, "port": port_name, "vlan": vlan, "vr": vr, "status": "up",
             "mac": "02:00:00:00:00:10", "mtu": 1500, "ifindex": 10 + number, "address": addresses,
+            "urpf-ipv4": "strict" if vlan else "off", "urpf-ipv6": "off", "urpf-allow-default": bool(vlan),
+            "redirect": bool(vlan), "directed-broadcast": False,
             "statistics": {"rx-packets": "500", "rx-bytes": "50000", "tx-packets": "400", "tx-bytes": "40000",
-                           "drop-packets": "12", "punt-packets": "9", "inject-packets": "8"}}
+                           "drop-packets": "12", "punt-packets": "9", "inject-packets": "8", "urpf-packets": "5"}}
 
 
 def vr(name, number, table, n4, n6):
-    return {"name": name, "id": number, "namespace": "", "table": table, "synced": True, "messages": "1062100",
+    return {"name": name, "id": number, "namespace": "", "table": table, "flow-hash": "l4", "flow-label": True,
+            "flow-hash-seed": 4242, "synced": True, "messages": "1062100",
             "batches": "5000", "overruns": "0", "resyncs": "1", "swept": "0", "diverged": "0", "rules-ignored": "0",
             "nexthops": "12", "neighbors": "3", "held": "0", "rib-bytes": "104857600",
             "fib": [{"family": family, "engine": "poptrie", "engine-faults": "0", "engine-rebuilds": "0",

@@ -64,7 +64,7 @@ def real(tmp_path_factory):
 @pytest.mark.parametrize("name, line", [
     ("port", "show port"), ("port", "show port p0"), ("port-rates", "show port statistics pps -i 0.1"),
     ("interface", "show interface"), ("interface", "show interface v40"), ("route", "show ipv4 route"),
-    ("route", "show ipv6 route"), ("route-summary", "show ipv4 route summary"), ("neighbor", "show neighbor"),
+    ("route", "show ipv6 route"), ("route-summary", "show ipv4 route summary"), ("neighbor", "show neighbor"), ("nexthop", "show nexthop"),
     ("thread", "show thread"), ("drops", "show drops all"), ("ledger", "show ledger"), ("fib", "show fib"),
     ("vr", "show vr"), ("memory", "show memory"), ("version", "show version"), ("system", "show system"),
     ("running-config", "show running-config"), ("monitor", "monitor --once -i 0.1"), ("lookup", "lookup 192.0.2.1"),
@@ -77,7 +77,7 @@ def test_daemon_answers_in_the_documented_shape(real, name, line):
 
 
 @pytest.mark.parametrize("line", ["show port", "show port p0", "show interface", "show thread", "show drops all", "show fib",
-                                  "show vr", "show memory", "show ipv4 route", "show neighbor", "monitor --once -i 0.1"])
+                                  "show vr", "show memory", "show ipv4 route", "show neighbor", "show nexthop", "monitor --once -i 0.1"])
 def test_tables_of_the_daemon_fit_80_columns(real, line):
     assert max(map(len, real(*line.split()).splitlines())) <= 80
 

@@ -24,8 +24,10 @@ def plain_text(page):
 def shape_of(node):
     """A list or container of the schema in the notation of shapes.py, as nested dicts."""
     found = {}
-    for inner in node.all("leaf", "leaf-list", "list", "container"):
-        if inner.keyword == "leaf":
+    for inner in node.all("leaf", "leaf-list", "list", "container", "uses"):
+        if inner.keyword == "uses":
+            found |= shape_of(MODULE.one("grouping", inner.argument))
+        elif inner.keyword == "leaf":
             found[inner.argument] = None
         elif inner.keyword == "leaf-list":
             found[inner.argument] = [None]

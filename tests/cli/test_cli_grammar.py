@@ -77,7 +77,7 @@ def test_shutdown_must_be_typed_in_full():
 def test_unknown_word_says_where_and_what_was_expected():
     with pytest.raises(UsageError) as caught:
         match("show ipv4 routes")
-    assert str(caught.value) == "show ipv4: 'routes' is not expected here\nexpected: route"
+    assert str(caught.value) == "show ipv4: 'routes' is not expected here\nexpected: mroute route"
 
 
 def test_incomplete_command_says_what_is_missing():

@@ -1,22 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """JSON: each command prints its one documented shape, numbers are numbers."""
 import json
+from pathlib import Path
 
 import pytest
 
 from kamuee import commands, reference, shapes
 
+import history
+
+PASSAGES = json.loads((Path(__file__).parent / "passages.json").read_text(encoding="utf-8"))
 EXAMPLES = {
     "port": ("show port", "show port p0", "show port statistics"),
     "port-rates": ("show port statistics pps -i 0.1", "show port p0 statistics bps -i 0.1"),
     "interface": ("show interface", "show interface v40 statistics"),
     "route": ("show ipv4 route", "show ipv6 route", "show ipv4 route 10.0.0.0/8", "show ipv4 route protocol bgp"),
     "route-summary": ("show ipv4 route summary", "show ipv6 route summary vr red"),
+    "mroute": ("show ipv4 mroute", "show ipv6 mroute vr default"),
     "neighbor": ("show neighbor", "show neighbor vr red"),
+    "nexthop": ("show nexthop", "show nexthop 7", "show nexthop-group", "show nexthop-group 9"),
     "thread": ("show thread", "show thread statistics", "show thread stages", "show thread queues"),
     "drops": ("show drops", "show drops all"),
     "punt": ("show punt",),
     "icmp": ("show icmp",),
+    "capture": ("show capture",),
+    "mirror": ("show mirror",),
     "ledger": ("show ledger",),
     "fib": ("show fib", "show fib vr red"),
     "vr": ("show vr", "show vr red"),
@@ -27,7 +35,13 @@ EXAMPLES = {
     "monitor": ("monitor --once -i 0.1",),
     "change": ("set port p0 mtu 9000", "delete port p0"),
     "lookup": ("lookup 192.0.2.1",),
+    "trace": ("trace in p0", "trace in v40 filter icmp count 3"),
+    "explain": ("explain in p0 src 10.0.0.1 dst 10.0.0.2", "explain in v40 hex 0102"),
     "audit": ("audit",),
+    "audit-report": ("show audit", "show audit vr red"),
+    "journal": ("show journal",),
+    "route-at": ("show ipv4 route 10.1.2.3 at 22:05:10", "show ipv6 route 2001:db8::/32 at 2026-11-21T20:00:00"),
+    "route-changes": ("show route changes", "show route changes last 1h prefix 10.0.0.0/8 longer vr red"),
     "test-tap": ("test tap", "test tap p0"),
 }
 
@@ -39,7 +53,12 @@ def operations(daemon):
         "configure": lambda given: {"change": given["line"]},
         "lookup": lambda given: {"result": [{"address": given["address"][0], "prefix": "192.0.2.0/24", "nexthop": 3,
                                              "kind": "glean", "interface": "p0", "gateway": "192.0.2.9"}]},
-        "audit": lambda given: {"checked": "1062046", "diverged": "0"},
+        "explain": lambda given: PASSAGES["error"],
+        "trace": lambda given: {"passage": [{"time": "2026-11-21T23:04:31.402113Z", **one} for one in PASSAGES.values()]},
+        "audit": lambda given: {"checked": "1062046", "prefixes": "1062046", "lookups": "7", "blocks": "0", "diverged": "0",
+                                "took": 7, "longest-pause": 9, "finding": []},
+        "route-at": lambda given: history.AT,
+        "route-changes": lambda given: history.CHANGES,
         "test-tap": lambda given: {"result": [{"interface": "p0", "family": "ipv4", "socket": "tcp", "passed": True,
                                                "reason": ""}]},
     }

@@ -9,16 +9,22 @@ from pathlib import Path
 
 import pytest
 
+from kamuee import show_interface
+
 GOLDEN = Path(__file__).parent / "golden"
 COMMANDS = (
     "show port", "show port -w", "show port p0", "show port p0 statistics", "show port statistics",
     "show interface", "show interface -w", "show interface v40", "show interface statistics",
     "show ipv4 route", "show ipv6 route", "show ipv4 route summary", "show ipv6 route summary vr red",
-    "show neighbor", "show neighbor -w", "show neighbor vr red", "show thread", "show thread statistics",
+    "show ipv4 mroute", "show ipv6 mroute", "show ipv6 mroute vr red",
+    "show neighbor", "show neighbor -w", "show neighbor vr red", "show nexthop", "show nexthop -w",
+    "show nexthop 7", "show nexthop-group", "show nexthop-group 9", "show thread", "show thread statistics",
     "show thread stages", "show thread stages -w", "show thread queues",
-    "show drops", "show drops all", "show drops all -w", "show punt", "show punt -w", "show icmp",
+    "show drops", "show drops all", "show drops all -w", "show punt", "show punt -w", "show icmp", "show capture", "show capture -w",
+    "show mirror",
     "show ledger", "show fib", "show fib vr red -w",
     "show vr", "show vr red", "show memory", "show version", "show system", "help",
+    "show audit", "show audit vr red", "show journal",
 )
 
 
@@ -33,6 +39,13 @@ def test_output_is_the_golden_one_and_fits_80_columns(kamuee, command):
     assert result.out == path.read_text(encoding="utf-8")
     if "-w" not in command:
         assert max(map(len, result.out.splitlines())) <= 80
+
+
+def test_an_interface_with_two_tags_shows_both_vlans():
+    assert show_interface.vlan({"vlan": 10}) == "10"
+    assert show_interface.vlan({"outer-vlan": 100, "vlan": 10, "tpid": "0x88a8"}) == "100.10"
+    shown = dict(show_interface.details({"port": "p0", "outer-vlan": 100, "vlan": 10, "tpid": "0x88a8"}))
+    assert (shown["port"], shown["outer tag"]) == ("p0, VLAN 100.10", "0x88a8")
 
 
 def test_abbreviated_words_mean_the_whole_ones(kamuee):

@@ -30,6 +30,7 @@ nodes:
       p1: [10.12.0.1/24]
       p2: {addresses: [10.1.0.1/24], vr: red, mac: "02:00:00:00:00:02"}
       v40: {vlan: 40, port: p0, addresses: [10.40.0.1/24, "2001:db8:40::1/64"]}
+      q40: {vlan: 40, outer_vlan: 7, tpid: "0x8100", port: p0}
     asn: 65001
     neighbors:
       - {address: 10.12.0.2, asn: 65002, options: [passive]}
@@ -104,7 +105,7 @@ def test_namespaces_of_two_labs_never_have_the_same_name():
     ("vr: red", "vr: blue", "no virtual router 'blue': add it to vrs of this node"),
     ("ospf: [p1]", "ospf: [p7]", "nodes.r1.ospf[0]: no interface 'p7' in this node"),
     ("r2:q0]", "r3:q0]", "links[2][1]: no node 'r3'; there are: h1, r1, r2"),
-    ("[r1:p2, r2:q0]", "[r1:p1, r2:q0]", "r1:p1 is linked already, in line 34"),
+    ("[r1:p2, r2:q0]", "[r1:p1, r2:q0]", "r1:p1 is linked already, in line 35"),
     ("  - [r1:p2, r2:q0]\n", "", "nodes.r1: interface p2 is in no link; add [r1:p2, NODE:INTERFACE] to links"),
     ("[h1:eth0, r1:p0]", "[h1:eth0, r1:v40]", "cannot be linked: link the port it is on"),
     ("    daemon: bird", "    daemon: none", "routing is configured but no daemon runs"),
@@ -130,6 +131,7 @@ def test_kamueed_gets_ports_in_the_wire_namespace_sub_interfaces_and_virtual_rou
     assert "set port p1 namespace triangle-r1.wire" in lines
     assert "set port p1 mtu 9000" in lines
     assert "set vport v40 port p0 vlan 40" in lines
+    assert "set vport q40 port p0 vlan 40 outer-vlan 7 tpid 0x8100" in lines
     assert "set vr red namespace triangle-r1.red" in lines
     assert "set interface p2 vr red" in lines
     assert lines[-1] == "set forwarding idle powersave"

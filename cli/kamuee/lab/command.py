@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 from kamuee.lab.errors import LabError
 
@@ -143,6 +144,7 @@ def execute(options: argparse.Namespace) -> int:
     environment = dict(os.environ)
     if hasattr(node, "socket"):
         environment["KAMUEE_SOCKET"] = str(node.socket)
+        environment["PATH"] = f"{Path(sys.argv[0]).resolve().parent}:{environment.get('PATH', '')}"  # this same kamuee
     full = namespace.argv(argv)
     try:
         os.execvpe(full[0], full, environment)

@@ -93,7 +93,8 @@ class KamueeNode(Router):
                       f"set port {interface.name} mtu {self.mtus[interface.name]}"]
         for interface in self.node.interfaces.values():
             if interface.vlan is not None:
-                lines.append(f"set vport {interface.name} port {interface.port} vlan {interface.vlan}")
+                outer = f" outer-vlan {interface.outer_vlan} tpid {interface.tpid}" if interface.outer_vlan else ""
+                lines.append(f"set vport {interface.name} port {interface.port} vlan {interface.vlan}{outer}")
             if interface.vr is not None:
                 lines.append(f"set interface {interface.name} vr {interface.vr}")
         return lines + self.node.set_lines

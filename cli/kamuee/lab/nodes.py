@@ -115,7 +115,8 @@ class Host(BaseNode):
                 if interface.name != "lo":
                     cache = self.run_dir.parent.parent / ".cache"
                     self.namespace.no_offloads(interface.name)
-                    vlan.put_on_vlan(self.namespace, interface.name, self.node.vlan, cache)
+                    tags = vlan.Tags(self.node.vlan, self.node.outer_vlan, self.node.tpid)
+                    vlan.put_on_vlan(self.namespace, interface.name, tags, cache)
         super().address()
 
 
@@ -168,8 +169,8 @@ class Router(BaseNode):
             if not vlan.kernel_has_vlan(self.namespace):
                 raise self.node.where.error(f"{interface.name}: this kernel has no vlan device, so only a "
                                             "node of kind kamuee can have sub-interfaces")
-            self.namespace.ip(f"link add link {interface.port} name {interface.name} type vlan id "
-                              f"{interface.vlan}")
+            vlan.add_devices(self.namespace, interface.port, interface.name,
+                             vlan.Tags(interface.vlan, interface.outer_vlan, interface.tpid))
             if interface.vr:
                 self.namespace.ip(f"link set dev {interface.name} netns {self.vrs[interface.vr].name}")
 

@@ -17,6 +17,7 @@ from kamuee.lab.document import Value, parse
 from kamuee.lab.errors import LabError
 
 KINDS = ("host", "router", "kamuee", "feed")
+TPIDS = ("0x88a8", "0x8100")     # of outer tags; the kernel knows no other
 DAEMONS = ("none", "frr", "bird")
 FRR_DAEMONS = ("staticd", "bgpd", "ospfd", "ospf6d", "ripd", "ripngd", "isisd", "bfdd", "pimd")
 LAB_NAME = r"[a-z0-9][a-z0-9-]{0,23}"
@@ -26,7 +27,7 @@ INTERFACE_NAME = r"[a-z][a-zA-Z0-9_-]{0,13}"
 
 COMMON_KEYS = ("kind", "interfaces", "routes", "sysctl")
 KEYS = {
-    "host": COMMON_KEYS + ("vlan",),
+    "host": COMMON_KEYS + ("vlan", "outer_vlan", "tpid"),
     "router": COMMON_KEYS + ("daemon", "daemons", "config", "asn", "router_id", "neighbors", "networks",
                              "ospf", "rip", "feed", "vrs"),
     "kamuee": COMMON_KEYS + ("daemon", "daemons", "config", "asn", "router_id", "neighbors", "networks",
@@ -43,6 +44,8 @@ class Interface:
     addresses: list[str] = field(default_factory=list)
     vlan: int | None = None         # a sub-interface: 802.1Q tag ...
     port: str | None = None         # ... on this port
+    outer_vlan: int | None = None   # QinQ: a second tag in front ...
+    tpid: str = TPIDS[0]            # ... of this type
     vr: str | None = None           # virtual router that it belongs to; None is the default one
     mac: str | None = None
 
@@ -75,6 +78,8 @@ class Node:
     routes: list[str] = field(default_factory=list)
     sysctl: dict[str, str] = field(default_factory=dict)
     vlan: int | None = None
+    outer_vlan: int | None = None
+    tpid: str = TPIDS[0]
     daemon: str = "none"
     daemons: list[str] = field(default_factory=list)
     config: str | None = None
@@ -179,6 +184,8 @@ def _node(name: str, value: Value) -> Node:
         "routes": lambda v: v.texts(),
         "sysctl": lambda v: {key: item.text() for key, item in v.mapping().items()},
         "vlan": lambda v: v.integer(1, 4094),
+        "outer_vlan": lambda v: v.integer(1, 4094),
+        "tpid": lambda v: v.choice(TPIDS),
         "daemon": lambda v: v.choice(DAEMONS),
         "daemons": lambda v: [item.choice(FRR_DAEMONS) for item in v.items()],
         "config": lambda v: v.text(),
@@ -239,7 +246,7 @@ def _interface(node: Node, name: str, value: Value) -> Interface:
         raise value.error("an interface's name is 1 to 14 letters, digits, '_' or '-'")
     if value.is_list():
         return Interface(name, [item.interface_address() for item in value.items()])
-    entries = value.mapping(("addresses", "vlan", "port", "vr", "mac"))
+    entries = value.mapping(("addresses", "vlan", "outer_vlan", "tpid", "port", "vr", "mac"))
     interface = Interface(name)
     if "addresses" in entries:
         interface.addresses = [item.interface_address() for item in entries["addresses"].items()]
@@ -257,6 +264,10 @@ def _interface(node: Node, name: str, value: Value) -> Interface:
                               "of the node")
         interface.vlan = entries["vlan"].integer(1, 4094)
         interface.port = entries["port"].text()
+        if "outer_vlan" in entries:
+            interface.outer_vlan = entries["outer_vlan"].integer(1, 4094)
+        if "tpid" in entries:
+            interface.tpid = entries["tpid"].choice(TPIDS)
     return interface
 
 

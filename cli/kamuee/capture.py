@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""capture, show capture: frames from kamueed as pcapng, and who takes them.
+
+kamueed makes the file; this only passes its bytes on, each block at once, so that tcpdump or
+wireshark behind a pipe show frames as they come. The capture ends with the connection: by Ctrl-C,
+when the reader of the pipe leaves, when this program dies.
+"""
+from __future__ import annotations
+
+import os
+import select
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from kamuee import http, render
+from kamuee.context import Context
+from kamuee.errors import DaemonError, Unreachable, UsageError
+from kamuee.grammar import Match
+from kamuee.render import Column, count, right
+
+POINTS = ("rx", "tx", "drop", "punt")
+SNAPLEN = (64, 9728)
+RUNNING = (right("Id"), Column("Client"), Column("Frames at"), Column("Of"), Column("Filter", wrap=True),
+           right("Bytes/frame", wide=True), right("Seconds", wide=True), right("Sent"), right("Missed"))
+
+
+def run(context: Context, match: Match) -> int:
+    given = arguments(match)
+    with target(match.args.get("FILE")) as file:
+        answer = context.client.stream("capture", **given)
+        frames = told(context, answer, file)
+    print(frames, file=sys.stderr)
+    return 0
+
+
+def arguments(match: Match) -> dict:
+    args = match.args
+    snaplen = number(args.get("BYTES"), "snaplen", *SNAPLEN)
+    return {"point": [point for point in POINTS if point in args] or None, "port": args.get("PORT"),
+            "interface": args.get("INTERFACE"), "filter": args.get("EXPRESSION"),
+            "count": number(args.get("COUNT"), "count", 1, (1 << 32) - 1), "snaplen": snaplen}
+
+
+def number(text: str | None, what: str, least: int, most: int) -> int | None:
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+        raise UsageError(f"{what}: '{text}' is not valid, expected {least} to {most}")
+    return int(text)
+
+
+@contextmanager
+def target(name: str | None) -> Iterator[BinaryIO]:
+    """Where the frames go."""
+    if name in (None, "-"):
+        if sys.stdout.isatty():
+            raise UsageError("frames are no text: add 'write FILE', or 'write -' and '| tcpdump -n -r -' behind it")
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        return
+    try:
+        file = open(name, "wb")
+    except OSError as error:
+        raise UsageError(f"cannot write {name}: {error.strerror}") from None
+    with file:
+        yield file
+
+
+def told(context: Context, answer: http.Answer, file: BinaryIO) -> str:
+    """Passes the frames on until there are no more; how many there were."""
+    left = threading.Event()
+    answer.wait_forever()
+    threading.Thread(target=watch_reader, args=(file.fileno(), answer, left), daemon=True).start()
+    try:
+        for block in answer.body:
+            file.write(block)
+            file.flush()
+    except KeyboardInterrupt:
+        return summary(context, answer)
+    except (BrokenPipeError, Unreachable):
+        if not left.is_set():
+            raise
+        return summary(context, answer)
+    finally:
+        answer.close()
+    return "done"
+
+
+def watch_reader(fd: int, answer: http.Answer, left: threading.Event) -> None:
+    """Ends the capture when the reader behind the pipe leaves, frames or not."""
+    poll = select.poll()
+    poll.register(fd, 0)
+    if not os.path.exists(f"/proc/self/fd/{fd}") or not is_pipe(fd):
+        return
+    poll.poll()
+    left.set()
+    answer.interrupt()
+
+
+def is_pipe(fd: int) -> bool:
+    return os.readlink(f"/proc/self/fd/{fd}").startswith("pipe:")
+
+
+def summary(context: Context, answer: http.Answer) -> str:
+    """What kamueed has counted; the capture still runs."""
+    try:
+        found = context.client.state(f"capture={answer.headers.get('capture', '0')}")[0]
+    except (DaemonError, Unreachable, LookupError):
+        return "ended"
+    return f"{found['sent']} frames captured, {found['missed']} missed"
+
+
+def show(context: Context, match: Match) -> None:
+    captures = context.client.entries("capture")
+    if context.options.json:
+        context.json(captures)
+    elif not captures:
+        context.line("no capture runs")
+    else:
+        context.lines(render.table(RUNNING, map(row, captures), context.width, context.wide))
+
+
+def row(entry: dict) -> list[str | None]:
+    return [str(entry["id"]), entry.get("client"), " ".join(entry.get("point", [])),
+            entry.get("port") or entry.get("interface") or "all ports", entry.get("filter"),
+            count(entry.get("snaplen")), count(entry.get("seconds")), count(entry.get("sent")), count(entry.get("missed"))]

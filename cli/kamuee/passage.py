@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the stages did with a packet, as text: for explain and trace.
+
+A step is a block: the stage's name, then what it found and did, a sentence a line.
+"""
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from kamuee import frames
+
+INDENT, NAME = 2, 11
+KINDS = {"plain": "plain", "odd": "odd: to be looked at closely",
+         "local": "may be delivered here, not forwarded"}
+
+
+def told(passage: dict, width: int) -> Iterator[str]:
+    """The lines of one passage."""
+    arrived = passage["in"]
+    where = arrived.get("port") or arrived.get("interface") or "?"
+    yield from wrapped(f"{where}: {frame_text(arrived)}", width, 0, INDENT)
+    if passage.get("polled") is False:
+        yield from wrapped(f"no forwarder takes packets from {where} now: this is what would happen if one did", width,
+                           INDENT, INDENT)
+    of = "packet"
+    for step in passage.get("step", []):
+        if step["of"] != of:
+            of = step["of"]
+            yield "the error to the sender:"
+        yield from block(step["stage"], list(sentences(step)), width)
+    yield from wrapped(f"=> {verdict(passage)}", width, 0, 3)
+
+
+def wrapped(text: str, width: int, first: int, rest: int) -> Iterator[str]:
+    yield from textwrap.wrap(text, width, initial_indent=" " * first, subsequent_indent=" " * rest,
+                             break_on_hyphens=False)
+
+
+def block(name: str, lines: list[str], width: int) -> Iterator[str]:
+    margin = " " * (INDENT + NAME)
+    for n, line in enumerate(lines):
+        head = f"{'':{INDENT}}{name:{NAME}}" if n == 0 else margin
+        yield from textwrap.wrap(line, width, initial_indent=head, subsequent_indent=margin + "  ",
+                                 break_on_hyphens=False)
+
+
+def frame_text(frame: dict) -> str:
+    return ", ".join([f"{frame['length']:,} bytes", *frames.described(bytes.fromhex(frame.get("octets", "")))])
+
+
+def sentences(step: dict) -> Iterator[str]:
+    """What the step found, then what it did."""
+    if step["stage"] == "ether_in":
+        yield from arrived(step)
+    if "lookup" in step:
+        yield from lookup(step["lookup"])
+    yield from error(step)
+    yield from end(step)
+
+
+def arrived(step: dict) -> Iterator[str]:
+    where = f"interface {step['interface']}, virtual router {step.get('vr', '?')}" if "interface" in step else "no interface"
+    family = step.get("family", "").replace("ip", "IP")
+    yield f"{where}; {family}, {KINDS[step['kind']]}" if family and "kind" in step else where
+
+
+def lookup(found: dict) -> Iterator[str]:
+    if "prefix" in found:
+        metric = f", metric {found['metric']}" if found.get("metric") else ""
+        kind = "" if found.get("type") == "unicast" else f"{found['type']}, "
+        yield f"{found['destination']}: route {found['prefix']} ({kind}{found['protocol']}{metric})"
+    else:
+        yield f"{found['destination']}: the RIB has no route"
+    if found.get("node"):
+        yield "nodes: " + ", ".join(map(node, found["node"]))
+    if "group" in found:
+        yield (f"next hop {found['group']}: group; hash 0x{found['hash']:08x} is bucket {found['bucket']} of "
+               f"{found['buckets']}: member {found['nexthop']}")
+    if found["nexthop"]:
+        yield f"next hop {found['nexthop']}: {', '.join(hop(found))}"
+
+
+def node(entry: dict) -> str:
+    if not entry["bits"]:
+        return entry["kind"]
+    last = entry["depth"] + entry["bits"]
+    return f"{entry['kind']} /{last}"
+
+
+def hop(found: dict) -> Iterator[str]:
+    yield found["kind"]
+    if "interface" in found:
+        yield f"by {found['interface']}"
+    if "mtu" in found:
+        yield f"MTU {found['mtu']}"
+    if "neighbor" in found:
+        mac = f" {found['neighbor-mac']}" if "neighbor-mac" in found else ""
+        yield f"neighbour {found['neighbor']}{mac} ({found['neighbor-status']})"
+
+
+def error(step: dict) -> Iterator[str]:
+    asked = step.get("icmp-error")
+    if not asked:
+        return
+    if asked["result"] == "sent":
+        text = f"the sender is told: ICMP {frames.icmp(step.get('family', 'ipv4'), asked['type'], asked['code'])}"
+        yield text + (f", MTU {asked['word']}" if is_mtu(step, asked) else "")
+    elif asked["result"] == "limited":
+        yield "the sender is not told: too many ICMP errors lately"
+    else:
+        yield "the sender is not told: no ICMP error may be sent about this packet, or there is no address to send it from"
+
+
+def is_mtu(step: dict, asked: dict) -> bool:
+    return (step.get("family"), asked["type"], asked["code"]) in (("ipv4", 3, 4), ("ipv6", 2, 0))
+
+
+def end(step: dict) -> Iterator[str]:
+    result, left = step["result"], step.get("frame", [])
+    if result == "on":
+        if step["stage"] != "ether_in":
+            yield "goes on"
+    elif result == "local":
+        yield "goes on, but may only be delivered here"
+    elif result == "dropped":
+        yield f"dropped: {reason(step)}"
+    elif result == "held":
+        yield "held until the neighbour is resolved"
+    elif result == "punted":
+        yield f"to the TAP of {left[0].get('interface', '?') if left else '?'}, class {step['class']}"
+    elif len(left) > 1:
+        yield f"sent in {len(left)} frames"
+    for n, frame in enumerate(left if result in ("sent", "on") else [], 1):
+        number = f"{n}. " if len(left) > 1 else ""
+        yield f"{number}out of {place(frame)}: {frame_text(frame)}"
+
+
+def place(frame: dict) -> str:
+    port, interface = frame.get("port", "?"), frame.get("interface")
+    return f"{port}, interface {interface}" if interface and interface != port else port
+
+
+def reason(step: dict) -> str:
+    return f"{step['sentence']} ({', '.join(filter(None, [step['reason'], step.get('source')]))})"
+
+
+def verdict(passage: dict) -> str:
+    """The packet's end in one sentence."""
+    steps = [step for step in passage.get("step", []) if step["of"] == "packet"]
+    if not steps:
+        return "nothing is recorded"
+    last = steps[-1]
+    left = last.get("frame", [])
+    if last["result"] == "sent":
+        ways = sorted({place(frame) for frame in left})
+        return f"sent by {', '.join(ways)}" + (f" in {len(left)} frames" if len(left) > 1 else "")
+    if last["result"] == "punted":
+        return f"to the kernel by the TAP of {left[0].get('interface', '?') if left else '?'}, class {last['class']}"
+    if last["result"] == "held":
+        return "held until the neighbour is resolved"
+    if last["result"] == "dropped":
+        told_it = any(step.get("icmp-error", {}).get("result") == "sent" for step in steps)
+        return f"dropped: {last['reason']}" + ("; the sender is told" if told_it else "")
+    return "goes on"

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""show audit [vr VR] and audit [vr VR]: does the FIB say what the kernel says?"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kamuee import render
+from kamuee.client import key
+from kamuee.context import Context
+from kamuee.errors import DaemonError, NotFound
+from kamuee.grammar import Match
+from kamuee.render import count, duration
+from kamuee.show_route import no_vr
+
+
+def show(context: Context, match: Match) -> None:
+    vr = match.args.get("VR")
+    try:
+        found = context.client.state(f"audit={key(vr)}") if vr else context.client.entries("audit")
+    except NotFound:
+        raise no_vr(vr or "") from None
+    if context.options.json:
+        context.json(found)
+        return
+    for entry in found:
+        context.line(f"Virtual router {entry['vr']}")
+        context.lines(render.fields([
+            ("audits", count(entry["audits"])),
+            ("last", f"{duration(entry['ended'])} ago, took {entry['took'] / 1000:.2f} s" if "ended" in entry else "none yet"),
+            ("longest pause", f"{entry['longest-pause'] / 1000:.1f} ms" if "ended" in entry else None),
+            ("looked at", looked_at(entry) if "ended" in entry else None),
+            ("differed", count(entry["diverged"]) if "ended" in entry else None),
+            ("fib divergence", f"{count(entry['fib-divergence'])} since the start"),
+        ], context.room))
+        context.lines(findings(entry))
+
+
+def looked_at(entry: dict) -> str:
+    return (f"{entry['checked']:,} routes of the kernel, {entry['prefixes']:,} prefixes of the FIB, "
+            f"{entry['lookups']:,} lookups")
+
+
+def findings(entry: dict) -> Iterator[str]:
+    for finding in entry.get("finding", []):
+        yield f"    {finding['prefix']}: {finding['what']}"
+
+
+def audit(context: Context, match: Match) -> int:
+    """audit [vr VR]; exit code 1 if something had to be healed."""
+    answer = context.client.call("audit", vr=match.args.get("VR"))
+    if "checked" not in answer:
+        raise DaemonError(["kamueed did not say what it checked"])
+    diverged = answer.get("diverged", 0)
+    if context.options.json:
+        context.json(answer)
+    elif diverged:
+        context.line(f"{diverged:,} of {answer['checked']:,} routes differed and were healed; if that comes again, see "
+                     "journalctl -u kamueed")
+        context.lines(findings(answer))
+    else:
+        context.line(f"{answer['checked']:,} routes checked: kernel, RIB and FIB agree")
+    return 1 if diverged else 0

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""show ipv4|ipv6 route PREFIX|ADDRESS at TIME [vr VR], show route changes […], show journal: what the FIB's routes were"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from kamuee import render
+from kamuee.context import Context
+from kamuee.errors import DaemonError, UsageError
+from kamuee.grammar import Match
+from kamuee.moment import duration, moment, told
+from kamuee.render import count
+from kamuee.show_route import asked, way
+
+DEFAULT_LAST = timedelta(minutes=10)
+
+
+def ipv4(context: Context, match: Match) -> int:
+    return at(context, match, "ipv4")
+
+
+def ipv6(context: Context, match: Match) -> int:
+    return at(context, match, "ipv6")
+
+
+def at(context: Context, match: Match, family: str) -> int:
+    """The route as it was; exit code 1 when there was none, or nobody knows."""
+    args = match.args
+    asked(args, family)  # of this family?
+    now = datetime.now().astimezone()
+    then = moment(args["TIME"], now)
+    if then is None or then > now:
+        raise UsageError(f"{args['TIME']} lies ahead; expected a time such as -5m, 22:05:10 or 2026-11-21T22:05:10")
+    found = context.client.call("route-at", vr=args.get("VR"), address=args.get("ADDRESS"), prefix=args.get("PREFIX"),
+                                ago=milliseconds(now - then))
+    if context.options.json:
+        context.json(found)
+        return 0 if "prefix" in found else 1
+    wanted = args.get("ADDRESS") or args["PREFIX"]
+    if not found["known"]:
+        raise DaemonError([f"the journal does not reach back to {told(found['time'])}: it begins at {told(found['since'])}"])
+    if "prefix" not in found:
+        raise DaemonError([f"there was no route for {wanted} at {told(found['time'])}"])
+    context.line(f"Route {found['prefix']}")
+    context.lines(render.fields([("at", told(found["time"])), ("protocol", found["protocol"]),
+                                 ("next hop", f"{found['nexthop']}, {found['kind']}")], context.room))
+    context.lines(f"    {hop}" for hop in legs(found))
+    return 0
+
+
+def milliseconds(time: timedelta) -> str:
+    return str(time // timedelta(milliseconds=1))
+
+
+def legs(entry: dict) -> list[str]:
+    found = [way(hop, marks=False) for hop in entry.get("hop", [])]
+    return found + [f"and {entry['more-hops']} more"] if "more-hops" in entry else found
+
+
+def changes(context: Context, match: Match) -> None:
+    """show route changes [last DURATION] [prefix PREFIX [longer]] [vr VR]"""
+    args = match.args
+    last = duration(args["DURATION"]) if "DURATION" in args else DEFAULT_LAST
+    assert last is not None  # the grammar has looked at it
+    found = context.client.call("route-changes", vr=args.get("VR"), prefix=args.get("PREFIX"),
+                                longer=True if "longer" in args else None, ago=milliseconds(last))
+    if context.options.json:
+        context.json(found)
+        return
+    rows = found.get("change", [])
+    for change in reversed(rows):  # they come newest first
+        context.lines(told_change(change, context.room, "VR" in args))
+    if not rows:
+        context.line("no route of the FIB changed")
+    if found.get("cut"):
+        context.line(f"the newest {count(len(rows))} only: ask for less time, or for a prefix")
+    elif not found.get("complete"):
+        context.line(f"the journal begins at {told(found['since'])}")
+
+
+def told_change(change: dict[str, Any], width: int, one_vr: bool) -> Iterator[str]:
+    was, now = change.get("from"), change.get("to")
+    what = "changed" if was and now else "added" if now else "removed"
+    name = change.get("prefix") or f"next hop {(now or was or {}).get('nexthop')}"
+    where = "" if one_vr or change["vr"] == "default" else f" in {change['vr']}"
+    how = " -> ".join(words(entry, "prefix" in change) for entry in (was, now) if entry)
+    yield from render.wrapped(f"{told(change['time'])} {name}{where} {what} by {change['cause']}: {how}", width, 0, 8)
+
+
+def words(entry: dict, with_protocol: bool) -> str:
+    """bgp via 192.0.2.1, p0; a group's legs with | between them."""
+    hops = legs(entry)
+    kind = "" if hops and entry["kind"] in ("adjacency", "group") else entry["kind"]
+    protocol = entry["protocol"] if with_protocol and entry["protocol"] != "unspec" else ""
+    return " ".join(filter(None, [protocol, kind, " | ".join(hops)]))
+
+
+def journal(context: Context, match: Match) -> None:
+    found = context.client.state("journal")
+    if context.options.json:
+        context.json(found)
+        return
+    if not found["size"]:
+        context.line("off: 'set journal size 64' switches it on")
+        return
+    context.lines(render.fields([
+        ("memory", f"{found['size']} MiB, room for {count(found['room'])} changes"),
+        ("kept", f"{count(found['records'])} of {count(found['changes'])} changes"),
+        ("since", told(found["since"]) if "since" in found else None),
+        ("ways", count(found["ways"])),
+        ("without legs", count(found["ways-cut"]) if found["ways-cut"] else None),
+    ], context.room, indent=0))

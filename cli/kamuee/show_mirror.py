@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""show mirror: port mirrors and what they have copied."""
+from __future__ import annotations
+
+from kamuee import render
+from kamuee.context import Context
+from kamuee.grammar import Match
+from kamuee.render import Column, count, right
+
+MIRRORS = (Column("Port"), Column("Frames"), Column("To"), right("Sent"), right("Bytes"), right("Missed"))
+
+
+def show(context: Context, match: Match) -> None:
+    mirrors = context.client.entries("mirror")
+    if context.options.json:
+        context.json(mirrors)
+    elif not mirrors:
+        context.line("no port is mirrored")
+    else:
+        context.lines(render.table(MIRRORS, map(row, mirrors), context.width, context.wide))
+
+
+def row(entry: dict) -> list[str | None]:
+    to = f"tap {entry['to-tap']}" if "to-tap" in entry else f"port {entry.get('to-port')}"
+    return [entry["port"], entry["direction"], to, *(count(entry.get(name)) for name in ("sent", "bytes", "missed"))]
