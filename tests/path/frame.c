@@ -92,6 +92,11 @@ struct frame frame_ip(const struct ip_spec *s)
     memcpy(p, s->dst_mac ? s->dst_mac : iface_get(s->to_iface ? s->to_iface : 1)->mac, 6);
     memcpy(p + 6, neighbor_mac(0xee), 6);
     p += 12;
+    if (s->outer_tpid) {
+        put16(p, s->outer_tpid);
+        put16(p + 2, s->outer_tci);
+        p += 4;
+    }
     if (s->vlan) {
         put16(p, 0x8100);
         put16(p + 2, s->vlan);
@@ -108,7 +113,11 @@ struct frame frame_ip(const struct ip_spec *s)
 
 uint8_t *frame_l3(struct frame *f)
 {
-    return f->b + (f->b[12] == 0x81 && f->b[13] == 0 ? 18 : 14);
+    uint8_t *at = f->b + 12;
+
+    while ((at[0] == 0x81 || at[0] == 0x91) ? at[1] == 0 : at[0] == 0x88 && at[1] == 0xa8)
+        at += 4;
+    return at + 2;
 }
 
 bool frame_is_ip4_sound(const struct frame *f)

@@ -7,6 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#ifdef __has_feature // clang's way to tell
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, n) ((void)(at), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(at, n) ((void)(at), (void)(n))
+#endif
 
 #include "core/eal.h"
 #include "core/rcu.h"
@@ -102,6 +113,7 @@ int rig_setup(void **state)
     assert_int_equal(counter_init(), 0);
     assert_int_equal(port_table_init(), 0);
     assert_int_equal(iface_table_init(), 0);
+    assert_int_equal(multicast_init(), 0);
     assert_int_equal(nexthop_table_init(), 0);
     assert_int_equal(vr_table_init(), 0);
     assert_int_equal(plan_init(), 0);
@@ -157,6 +169,7 @@ int rig_teardown(void **state)
     rcu_barrier();
     exchange_fini();
     vr_table_fini();
+    multicast_fini();
     plan_fini();
     nexthop_table_fini();
     iface_table_fini();
@@ -198,15 +211,22 @@ uint16_t rig_vr(const char *name)
 
 uint16_t rig_iface(unsigned port, uint16_t vlan, uint16_t vr)
 {
-    char name[16];
+    return rig_iface_pair(port, 0, vlan ? 0x8100 : 0, vlan, vr);
+}
+
+uint16_t rig_iface_pair(unsigned port, uint16_t outer, uint16_t tpid, uint16_t vlan, uint16_t vr)
+{
+    char name[32];
 
     rig_role(ROLE_CONTROL);
-    snprintf(name, sizeof name, "p%u.%u", port, vlan);
+    snprintf(name, sizeof name, outer ? "p%u.%u.%u" : "p%u.%u", port, outer ? outer : vlan, vlan);
     struct iface *i = iface_new(name);
     assert_non_null(i);
     memcpy(i->mac, (uint8_t[6]){0x02, 0xaa, 0, (uint8_t)port, (uint8_t)(vlan >> 8), (uint8_t)vlan}, 6);
     i->port = port_id[port];
     i->vlan = vlan;
+    i->outer_vlan = outer;
+    i->tpid_be = rte_cpu_to_be_16(tpid);
     i->vr = vr;
     i->mtu = 1500;
     memcpy(&i->addr4, (uint8_t[4]){10, 255, (uint8_t)port, (uint8_t)vlan}, 4);
@@ -215,10 +235,7 @@ uint16_t rig_iface(unsigned port, uint16_t vlan, uint16_t vr)
     i->up = 1;
     struct port *p = port_get(port_id[port]);
     p->used = p->started = true;
-    if (vlan)
-        p->vlan_iface[vlan] = i->id;
-    else
-        p->untagged = i->id;
+    assert_int_equal(port_lead(p, outer, vlan, i->id), 0);
     return i->id;
 }
 
@@ -307,7 +324,21 @@ struct forwarder *rig_forwarder(unsigned i)
     return forwarder[i];
 }
 
-struct rte_mbuf *rig_mbuf(const struct frame *f, unsigned segment)
+#define POISON_FRONT 64u // so far in front of the data headers are put
+unsigned rig_reach = 64;
+
+// Nobody has a reason to look beyond the data; but a short first segment gets more of the packet appended.
+static void poison(struct rte_mbuf *m, bool grows)
+{
+    uint8_t *buf = m->buf_addr, *data = rte_pktmbuf_mtod(m, uint8_t *), *end = buf + m->buf_len;
+    uint8_t *behind = data + RTE_MAX((unsigned)m->data_len, rig_reach);
+
+    ASAN_POISON_MEMORY_REGION(buf, (size_t)(data - buf) - POISON_FRONT);
+    if (!grows)
+        ASAN_POISON_MEMORY_REGION(behind, (size_t)(end - behind));
+}
+
+struct rte_mbuf *rig_mbuf_before(const struct frame *f, unsigned segment, uint8_t behind)
 {
     struct rte_mbuf *first = NULL, *last = NULL;
     unsigned at = 0;
@@ -316,9 +347,10 @@ struct rte_mbuf *rig_mbuf(const struct frame *f, unsigned segment)
         struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
         unsigned n = f->n - at < segment ? f->n - at : segment;
         assert_non_null(m);
-        // Behind the data lies what a careless reader would take for a packet to somewhere.
-        memset(rte_pktmbuf_mtod(m, void *), 0x45, rte_pktmbuf_tailroom(m));
+        ASAN_UNPOISON_MEMORY_REGION(m->buf_addr, m->buf_len);
         memcpy(rte_pktmbuf_append(m, (uint16_t)n), f->b + at, n);
+        memset(rte_pktmbuf_mtod(m, uint8_t *) + n, behind, RTE_MIN((unsigned)rte_pktmbuf_tailroom(m), 256u));
+        poison(m, at == 0 && n < f->n);
         at += n;
         if (!first)
             first = m;
@@ -327,6 +359,12 @@ struct rte_mbuf *rig_mbuf(const struct frame *f, unsigned segment)
         last = m;
     } while (at < f->n);
     return first;
+}
+
+// Behind the data lies what a careless reader would take for a packet to somewhere.
+struct rte_mbuf *rig_mbuf(const struct frame *f, unsigned segment)
+{
+    return rig_mbuf_before(f, segment, 0x45);
 }
 
 void rig_send_mbuf(unsigned port, unsigned queue, struct rte_mbuf *m)
@@ -392,6 +430,16 @@ bool rig_receive(unsigned port, struct frame *f)
         if (rig_receive_queue(port, q, f))
             return true;
     return false;
+}
+
+struct rte_mbuf *rig_receive_mbuf(unsigned port)
+{
+    struct rte_mbuf *m;
+
+    for (unsigned q = 0; q < RIG_QUEUES; q++)
+        if (!rte_ring_dequeue(tx_ring[port][q], (void **)&m))
+            return m;
+    return NULL;
 }
 
 unsigned rig_discard(unsigned port)

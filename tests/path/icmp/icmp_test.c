@@ -446,6 +446,62 @@ static void a_forty_packet_burst_of_errors_is_answered_whole_and_in_order(void *
     assert_int_equal(rig_drops_all(), 20);
 }
 
+static void beyond_scope(uint16_t vlan)
+{
+    static const uint8_t host[6] = {0x02, 0x77, 0, 0, 0, 7}, own[16] = {0xfe, 0x80, [15] = 0xfe};
+    uint16_t from = vlan ? rig_iface(0, vlan, VR_DEFAULT) : in;
+    struct frame e, f;
+
+    memcpy(iface_get(from)->addr6_ll, own, 16);
+    f = frame_ip(&(struct ip_spec){
+        .src = "fe80::2", .dst = "2001:db8:1::1", .payload = 1400, .vlan = vlan, .to_iface = from});
+    memcpy(f.b + 6, host, 6);
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_receive(0, &e));
+    unsigned l2 = vlan ? 18 : 14;
+    const uint8_t *ip = e.b + l2, *icmp = ip + 40;
+    assert_int_equal(e.n, l2 + 1280);
+    assert_memory_equal(e.b, host, 6);
+    assert_memory_equal(e.b + 6, iface_get(from)->mac, 6);
+    if (vlan)
+        assert_memory_equal(e.b + 12, f.b + 12, 4);
+    assert_int_equal(ip[7], 64);
+    assert_memory_equal(ip + 8, own, 16);
+    assert_memory_equal(ip + 24, f.b + l2 + 8, 16);
+    assert_memory_equal(icmp, "\1\2", 2);
+    assert_memory_equal(icmp + 8, f.b + l2, 1280 - 48);
+    uint32_t sum = checksum_pseudo6(ip + 8, ip + 24, 1240, 58);
+    assert_int_equal(checksum_finish(checksum_add(sum, icmp, 1240)), 0);
+}
+
+// rfc: 4443 3.1 MUST
+static void a_destination_beyond_the_scope_of_a_link_local_source_is_told_on_its_link(void **state)
+{
+    two_interfaces();
+    beyond_scope(0);
+    beyond_scope(7);
+    assert_only_drop(DROP_IP6_LINK_LOCAL, 2);
+}
+
+// rfc: 4443 2.4e MUST NOT
+static void nor_is_that_told_about_an_error_or_a_multicast_frame_or_faster_than_allowed(void **state)
+{
+    static const uint8_t all[6] = {0x33, 0x33, 0, 0, 0, 1}, unreachable[8] = {1};
+    struct ip_spec s = {.src = "fe80::2", .dst = "2001:db8:1::1", .proto = 58, .l4 = unreachable, .l4_len = 8};
+    struct frame e, f;
+
+    two_interfaces();
+    assert_false(error_about(&(struct ip_spec){.src = "fe80::2", .dst = "2001:db8:1::1"}, &f, &e)); // we have no link-local one
+    memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);
+    assert_false(error_about(&s, &f, &e));
+    assert_false(error_about(&(struct ip_spec){.src = "fe80::2", .dst = "2001:db8:1::1", .dst_mac = all}, &f, &e));
+    assert_int_equal(counter_sum_icmp().forbidden, 2);
+    rig_icmp_rate(0, 0);
+    assert_false(error_about(&(struct ip_spec){.src = "fe80::2", .dst = "2001:db8:1::1"}, &f, &e));
+    assert_int_equal(counter_sum_icmp().limited, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +523,8 @@ int main(void)
         path_test(two_forwarders_share_the_bucket_of_an_interface),
         path_test(the_bucket_fills_again_at_its_rate),
         path_test(a_forty_packet_burst_of_errors_is_answered_whole_and_in_order),
+        path_test(a_destination_beyond_the_scope_of_a_link_local_source_is_told_on_its_link),
+        path_test(nor_is_that_told_about_an_error_or_a_multicast_frame_or_faster_than_allowed),
     };
     return path_run(tests);
 }

@@ -42,6 +42,36 @@ static void a_frame_for_a_sub_interface_gets_its_tag(void **state)
     assert_memory_equal(g.b + 16, f.b + 12, f.n - 12);
 }
 
+static void a_frame_for_a_sub_interface_with_two_tags_gets_both(void **state)
+{
+    two_interfaces();
+    uint16_t sub = rig_iface_pair(1, 0x345, 0x88a8, 300, VR_DEFAULT);
+    struct frame g, f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.2"});
+    rig_inject_frame(0, sub, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    assert_int_equal(g.n, f.n + 8);
+    assert_memory_equal(g.b, f.b, 12);
+    assert_memory_equal(g.b + 12, ((uint8_t[8]){0x88, 0xa8, 0x03, 0x45, 0x81, 0, 0x01, 0x2c}), 8);
+    assert_memory_equal(g.b + 20, f.b + 12, f.n - 12);
+}
+
+static void a_frame_with_two_tags_that_the_port_does_not_take_is_counted_where_it_belongs(void **state)
+{
+    two_interfaces();
+    uint16_t sub = rig_iface_pair(1, 0x345, 0x88a8, 300, VR_DEFAULT);
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.2"});
+    struct counter_iface c;
+    rig_tx_block(1, true);
+    rig_inject_frame(0, sub, &f);
+    rig_poll();
+    assert_only_drop(DROP_TX_FULL, 1);
+    counter_sum_iface(sub, &c);
+    assert_int_equal(c.tx_packets, 0);
+    assert_int_equal(c.tx_bytes, 0);
+    assert_int_equal(c.drop_packets, 1);
+}
+
 static void a_frame_for_an_interface_that_is_down_or_gone_is_dropped(void **state)
 {
     two_interfaces();
@@ -236,6 +266,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         path_test(a_frame_of_the_kernel_leaves_unchanged),
         path_test(a_frame_for_a_sub_interface_gets_its_tag),
+        path_test(a_frame_for_a_sub_interface_with_two_tags_gets_both),
+        path_test(a_frame_with_two_tags_that_the_port_does_not_take_is_counted_where_it_belongs),
         path_test(a_frame_for_an_interface_that_is_down_or_gone_is_dropped),
         path_test(a_frame_without_a_whole_header_is_dropped),
         path_test(held_packets_of_both_families_leave_when_the_neighbour_answers),

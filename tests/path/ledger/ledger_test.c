@@ -44,7 +44,7 @@ static void send_one(struct random *r)
         segment = 200;
     rig_send_mbuf(port, 0, rig_mbuf(&f, segment));
     if (random_below(r, 40) == 0)
-        rig_inject_frame(0, (uint16_t)(1 + random_below(r, 7)), &(struct frame){.n = 60});
+        rig_inject_frame(0, (uint16_t)(1 + random_below(r, 9)), &(struct frame){.n = 60});
 }
 
 static void fifty_thousand_random_frames_leave_the_ledger_at_zero(void **state)
@@ -95,7 +95,15 @@ static void random_frames_reach_nearly_every_drop_reason(void **state)
     struct random r = {.state = 7};
 
     random_router();
+    struct iface *checked = iface_find_name("p2.30.6");
+    checked->features = IFACE_URPF4 | IFACE_URPF6;
+    checked->policy.urpf[0] = checked->policy.urpf[1] = URPF_STRICT;
     for (unsigned i = 0; i < 20000; i++) {
+        if (i == 10000) { // reverse-path checks: strict by the first port, loose by the second
+            iface_get(1)->policy.urpf[0] = iface_get(1)->policy.urpf[1] = URPF_STRICT;
+            iface_get(2)->policy.urpf[0] = iface_get(2)->policy.urpf[1] = URPF_LOOSE;
+            iface_get(1)->features = iface_get(2)->features = IFACE_URPF4 | IFACE_URPF6;
+        }
         send_one(&r);
         rig_step(0);
         for (struct rte_mbuf *m; (m = rig_held());)

@@ -4,14 +4,41 @@
 
 #include <stdio.h>
 
-static uint16_t iface[6];
-static const uint8_t port_of[6] = {0, 1, 0, 2, 2, 3};
-static const uint16_t tag_of[6] = {0, 0, 10, 20, 0, 0};
+static uint16_t iface[8];
+static const uint8_t port_of[8] = {0, 1, 0, 2, 2, 3, 0, 2};
+static const uint16_t tag_of[8] = {0, 0, 10, 20, 0, 0, 5, 6};
+static const uint16_t outer_of[8] = {[6] = 30, [7] = 30}, tpid_of[8] = {[6] = 0x88a8, [7] = 0x8100};
+
+static void random_multicast(uint16_t vr, uint8_t family, uint8_t last, uint16_t in, unsigned flags, const uint16_t *out)
+{
+    struct multicast_entry e = {.key = {.family = family}, .in = in, .flags = (uint8_t)flags};
+    static const uint8_t g4[4] = {239, 9, 9}, g6[16] = {0xff, 0x0e};
+
+    memcpy(e.key.group, family == IP4 ? g4 : g6, family == IP4 ? 4 : 16);
+    e.key.group[family == IP4 ? 3 : 15] = last;
+    for (; *out; out++)
+        e.out[e.n_out++] = (struct multicast_out){.iface = *out, .ttl = 1};
+    rig_role(ROLE_RIB_MANAGER);
+    assert_int_equal(multicast_set(vr, &e), 0);
+}
+
+// Groups 1 to 4, by interface 0 in the default router and 2 in the other; 5 has no route.
+static void random_groups(uint16_t blue)
+{
+    for (uint8_t family = IP4; family <= IP6; family += IP6 - IP4) {
+        random_multicast(VR_DEFAULT, family, 1, iface[0], 0, (const uint16_t[]){iface[1], iface[4], iface[5], 0});
+        random_multicast(VR_DEFAULT, family, 2, iface[0], MULTICAST_TREE, (const uint16_t[]){iface[0], iface[1], 0});
+        random_multicast(VR_DEFAULT, family, 3, iface[0], 0, (const uint16_t[]){iface[5], 0});
+        random_multicast(VR_DEFAULT, family, 4, iface[0], MULTICAST_SLOW | MULTICAST_KERNEL, (const uint16_t[]){iface[1], 0});
+        random_multicast(blue, family, 1, iface[2], 0, (const uint16_t[]){iface[3], 0});
+        multicast_daemon_set(iface[1], family, true);
+    }
+}
 
 void random_router(void)
 {
     uint16_t blue = rig_vr("blue");
-    uint32_t nh[12];
+    uint32_t nh[13];
 
     iface[0] = rig_iface(0, 0, VR_DEFAULT);
     iface[1] = rig_iface(1, 0, VR_DEFAULT);
@@ -19,6 +46,8 @@ void random_router(void)
     iface[3] = rig_iface(2, 20, blue);
     iface[4] = rig_iface(2, 0, VR_DEFAULT);
     iface[5] = rig_iface(3, 0, VR_DEFAULT);
+    iface[6] = rig_iface_pair(0, outer_of[6], tpid_of[6], tag_of[6], VR_DEFAULT);
+    iface[7] = rig_iface_pair(2, outer_of[7], tpid_of[7], tag_of[7], blue);
     iface_get(iface[5])->up = 0;
     iface_get(iface[4])->mtu = 300;
     nh[0] = rig_adjacency(iface[1], 1);
@@ -33,13 +62,17 @@ void random_router(void)
     nh[9] = rig_group((uint32_t[]){nh[0], nh[1], nh[3]}, 3);
     nh[10] = rig_group(NULL, 0);
     nh[11] = rig_adjacency(iface[0], 3);
-    for (unsigned k = 0; k < 12; k++) {
+    nh[12] = rig_adjacency(iface[6], 6);
+    for (unsigned k = 0; k < 13; k++) {
         char text[PREFIX_TEXT_MAX];
         snprintf(text, sizeof text, "10.%u.0.0/16", k);
         rig_route(VR_DEFAULT, text, nh[k]);
         snprintf(text, sizeof text, "2001:db8:%x::/48", k);
         rig_route(VR_DEFAULT, text, nh[k]);
     }
+    uint32_t everybody = rig_nexthop(NEXTHOP_BROADCAST, iface[1]);
+    nexthop_set_broadcast(everybody, iface[1]);
+    rig_route(VR_DEFAULT, "10.3.1.0/24", everybody); // wider than any, so that random packets hit it
     uint32_t there = rig_adjacency(iface[3], 4), back = rig_adjacency(iface[2], 5);
     for (unsigned k = 0; k < 12; k++) {
         char text[PREFIX_TEXT_MAX];
@@ -48,6 +81,7 @@ void random_router(void)
         snprintf(text, sizeof text, "2001:db8:%x::/48", k);
         rig_route(blue, text, k % 3 ? there : back);
     }
+    random_groups(blue);
 }
 
 uint32_t random_next(struct random *r)
@@ -63,6 +97,10 @@ static const char *pick(struct random *r, bool is4, char *text)
     static const char *const odd4[] = {"127.0.0.1", "224.0.0.5", "255.255.255.255", "0.0.0.0", "240.1.1.1", "239.9.9.9", "169.254.3.4"};
     static const char *const odd6[] = {"::1", "ff02::5", "fe80::1", "::", "::ffff:10.0.0.1", "ff0e::1"};
 
+    if (random_below(r, 15) == 0) {
+        snprintf(text, IP_TEXT_MAX, is4 ? "239.9.9.%u" : "ff0e::%u", 1 + random_below(r, 5));
+        return text;
+    }
     if (random_below(r, 12) == 0)
         return is4 ? odd4[random_below(r, 7)] : odd6[random_below(r, 6)];
     if (is4)
@@ -77,7 +115,7 @@ unsigned random_frame(struct random *r, struct frame *f)
     static const uint8_t protos[] = {1, 2, 6, 17, 17, 17, 44, 58, 60, 0, 89, 132};
     char src[IP_TEXT_MAX], dst[IP_TEXT_MAX];
     bool is4 = random_below(r, 2);
-    unsigned way = random_below(r, 4) ? 0 : random_below(r, 6); // comes in by
+    unsigned way = random_below(r, 4) ? 0 : random_below(r, 8); // comes in by
     struct ip_spec s = {
         .src = pick(r, is4, src),
         .dst = pick(r, is4, dst),
@@ -87,7 +125,9 @@ unsigned random_frame(struct random *r, struct frame *f)
         .fragment = random_below(r, 6) ? 0x4000 * random_below(r, 2) : (uint16_t)random_next(r),
         .payload = random_below(r, 10) ? random_below(r, 64) : random_below(r, 3000),
         .options = random_below(r, 6) ? 0 : 4 * random_below(r, 11),
-        .vlan = random_below(r, 20) ? tag_of[way] : 11,
+        .vlan = random_below(r, 20) ? tag_of[way] : random_below(r, 2) ? 11 : 0xfff,
+        .outer_tci = (uint16_t)(outer_of[way] | random_below(r, 2) << 13),
+        .outer_tpid = random_below(r, 20) ? tpid_of[way] : random_below(r, 2) ? 0x9100 : 0x8100,
         .to_iface = iface[way],
         .dst_mac = random_below(r, 15) ? NULL : broadcast_mac,
         .pad_to = random_below(r, 2) ? 60 : 0,

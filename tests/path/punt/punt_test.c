@@ -30,6 +30,27 @@ static void a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface(void **s
     assert_memory_equal(g.b + 12, f.b + 16, g.n - 12);
 }
 
+static void all_tags_of_a_frame_go_before_it_goes_up(void **state)
+{
+    we_are_192_0_2_254();
+    uint16_t pair = rig_iface_pair(0, 100, 0x88a8, 10, VR_DEFAULT), iface = 0;
+    struct ip_spec s = {.src = "192.0.2.1", .dst = "192.0.2.254", .vlan = 10, .outer_tpid = 0x88a8, .outer_tci = 100, .to_iface = pair};
+    struct frame g, f = frame_ip(&s), arp = f;
+    memcpy(arp.b + 20, (uint8_t[4]){0x08, 0x06, 0, 1}, 4);
+    memcpy(arp.b, broadcast_mac, 6);
+    rig_send(0, &f);
+    rig_send(0, &arp);
+    rig_poll();
+    for (unsigned i = 0; i < 2; i++) {
+        const struct frame *came = i ? &arp : &f;
+        assert_true(rig_punted(i ? PUNT_NEIGH : PUNT_OTHER, &g, &iface));
+        assert_int_equal(iface, pair);
+        assert_int_equal(g.n, came->n - 8);
+        assert_memory_equal(g.b, came->b, 12);
+        assert_memory_equal(g.b + 12, came->b + 20, g.n - 12);
+    }
+}
+
 static void a_jumbo_frame_for_us_goes_up_whole(void **state)
 {
     we_are_192_0_2_254();
@@ -175,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         path_test(a_tagged_frame_goes_up_without_its_tag_by_its_sub_interface),
+        path_test(all_tags_of_a_frame_go_before_it_goes_up),
         path_test(a_jumbo_frame_for_us_goes_up_whole),
         path_test(classes_are_given_for_what_a_packet_is),
         path_test(a_full_queue_of_one_class_does_not_stop_another),

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// trace_test.c - traced packets go their way like the others, and what is written down is what happened
+#include "random.h"
+
+#include <rte_mbuf.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "table/trace.h"
+
+static unsigned watch;
+
+// Traces `count` packets received by port 0 (`port` of the watch) that `wanted` says yes to; NULL: all.
+static void begin(unsigned count, uint64_t (*wanted)(void *m))
+{
+    struct watch w = {.to = WATCH_TO_TRACE, .filter = wanted ? (void *)&watch : NULL, .filter_code = wanted};
+
+    rig_role(ROLE_CONTROL);
+    int r = watch_new(&w, 0);
+    assert_true(r >= 0);
+    watch = (unsigned)r;
+    assert_int_equal(trace_begin(watch, count), 0);
+    assert_int_equal(trace_begin(watch, count), -EBUSY);
+    watch_bit_set(&port_get(0)->watch_rx, watch, true);
+}
+
+static void end(void)
+{
+    rig_role(ROLE_CONTROL);
+    watch_bit_set(&port_get(0)->watch_rx, watch, false);
+    trace_end();
+    watch_free(watch);
+    assert_null(trace_at(0));
+}
+
+static unsigned n_traced(void)
+{
+    unsigned n = 0;
+
+    while (trace_at(n))
+        n++;
+    return n;
+}
+
+static uint8_t *l4_of(struct rte_mbuf *m)
+{
+    return rte_pktmbuf_mtod_offset(m, uint8_t *, 34);
+}
+
+// Source port 7 modulo 10.
+static uint64_t is_seventh(void *m)
+{
+    return l4_of(m)[1] % 10 == 7;
+}
+
+static void traced_packets_keep_their_place_among_the_others(void **state)
+{
+    uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
+    struct frame got;
+
+    rig_route(VR_DEFAULT, "10.0.0.0/8", rig_adjacency(out, 1));
+    begin(100, is_seventh);
+    for (uint16_t sport = 0; sport < 200; sport++) {
+        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .sport = sport, .to_iface = in});
+        rig_send(0, &f);
+    }
+    rig_poll();
+    for (uint16_t sport = 0; sport < 200; sport++) { // sport 0 stands for 1000
+        assert_true(rig_receive(1, &got));
+        assert_int_equal(frame_l3(&got)[20] << 8 | frame_l3(&got)[21], sport ? sport : 1000);
+    }
+    assert_int_equal(n_traced(), 20);
+    for (unsigned i = 0; i < 20; i++) {
+        const struct passage *p = trace_at(i);
+        assert_int_equal(p->bytes[p->in.at + 35], i * 10 + 7);
+        assert_int_equal(passage_last(p, PASSAGE_PACKET)->end, PASSAGE_SENT);
+        assert_int_equal(p->frame[0].port, 1);
+        assert_int_equal(p->in.port, 0);
+        assert_true(p->tsc > 0);
+    }
+    end();
+}
+
+static void no_more_are_traced_than_asked_for(void **state)
+{
+    uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
+
+    rig_route(VR_DEFAULT, "10.0.0.0/8", rig_adjacency(out, 1));
+    begin(5, NULL);
+    for (unsigned i = 0; i < 300; i++) {
+        struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
+        rig_send(0, &f);
+    }
+    rig_poll();
+    assert_int_equal(rig_discard(1), 300);
+    assert_int_equal(n_traced(), 5);
+    end();
+}
+
+static void what_no_queue_takes_is_told(void **state)
+{
+    uint16_t in = rig_iface(0, 0, VR_DEFAULT), out = rig_iface(1, 0, VR_DEFAULT);
+
+    rig_route(VR_DEFAULT, "10.0.0.0/8", rig_adjacency(out, 1));
+    rig_route(VR_DEFAULT, "10.9.0.0/16", rig_nexthop(NEXTHOP_LOCAL, in));
+    begin(10, NULL);
+    rig_tx_block(1, true);
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.1.2.3", .to_iface = in});
+    rig_send(0, &f);
+    rig_poll();
+    assert_int_equal(passage_last(trace_at(0), PASSAGE_PACKET)->drop, DROP_TX_FULL);
+    rig_role(ROLE_CONTROL);
+    punt_policy_set(PUNT_OTHER, &(struct punt_limit){.per_s = 1, .burst = 1, .queue = 0});
+    f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.9.2.3", .to_iface = in});
+    rig_send(0, &f);
+    rig_poll();
+    const struct passage_step *s = passage_last(trace_at(1), PASSAGE_PACKET);
+    assert_int_equal(s->drop, DROP_PUNT_RING_FULL);
+    assert_string_equal(s->stage, "punt");
+    end();
+}
+
+// Every second random frame is traced, in bursts with the others: the same counts as explain tells of each alone, and the ledger.
+static uint64_t every_second(void *m)
+{
+    static unsigned n;
+
+    return n++ & 1;
+}
+
+static unsigned ends[PASSAGE_DROPPED + 1], drops[DROP_N];
+
+static void count_traced(void)
+{
+    for (unsigned i = 0; trace_at(i); i++) {
+        const struct passage *p = trace_at(i);
+        assert_true(p->n_steps > 0);
+        for (unsigned k = 0; k < p->n_steps; k++) {
+            const struct passage_step *s = &p->step[k];
+            ends[s->end]++;
+            if (s->end == PASSAGE_DROPPED)
+                drops[s->drop]++;
+        }
+        assert_in_range(passage_last(p, PASSAGE_PACKET)->end, PASSAGE_SENT, PASSAGE_DROPPED);
+    }
+}
+
+static void settle(void)
+{
+    static struct frame f;
+
+    for (struct rte_mbuf *m; (m = rig_held());)
+        rig_release(m);
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++)
+        while (rig_punted(c, &f, NULL))
+            ;
+    for (unsigned p = 0; p < RIG_PORTS; p++)
+        rig_discard(p);
+    rig_check_conservation();
+}
+
+static void tracing_random_frames_changes_nothing(void **state)
+{
+    static struct frame f;
+    struct random r = {.state = 77};
+
+    random_router();
+    rig_icmp_rate(1000000, 1000);
+    for (unsigned round = 0; round < 100; round++) {
+        unsigned sent = 0;
+        begin(TRACE_COUNT_MAX, round % 2 ? every_second : NULL);
+        for (unsigned i = 0; i < 60; i++) {
+            unsigned port = random_frame(&r, &f);
+            rig_send_mbuf(port, 0, rig_mbuf(&f, i % 3 ? 2048 : f.n / 20 + 40));
+            sent += port == 0;
+        }
+        rig_poll();
+        assert_int_equal(n_traced() >= (round % 2 ? sent / 2 : sent), 1);
+        count_traced();
+        settle();
+        end();
+    }
+    for (unsigned e = PASSAGE_SENT; e <= PASSAGE_DROPPED; e++)
+        assert_in_range(ends[e], 20, 100 * 60);
+    for (unsigned d = 0; d < DROP_N; d++)
+        assert_true(drops[d] <= rig_drops(d));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        path_test(traced_packets_keep_their_place_among_the_others),
+        path_test(no_more_are_traced_than_asked_for),
+        path_test(what_no_queue_takes_is_told),
+        path_test(tracing_random_frames_changes_nothing),
+    };
+    return path_run(tests);
+}

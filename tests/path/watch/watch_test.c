@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// watch_test.c - frames are shown at the four points as they are there, and no watch delays or changes them
+#include "harness.h"
+
+#include <errno.h>
+
+#include "core/rcu.h"
+#include "table/watch.h"
+
+#define SLOTS 64u
+#define SNAP 256u
+
+static uint16_t in, out, tagged_in;
+static unsigned watch;
+
+// A watch of everything at `points` (bits of enum watch_point).
+static void begin(const struct watch *w, unsigned n_slots, unsigned points)
+{
+    rig_role(ROLE_CONTROL);
+    int index = watch_new(w, n_slots);
+    assert_true(index >= 0);
+    watch = (unsigned)index;
+    for (unsigned p = 0; p < RIG_PORTS; p++) {
+        watch_bit_set(&port_get((uint16_t)p)->watch_rx, watch, points & 1u << WATCH_RX);
+        watch_bit_set(&port_get((uint16_t)p)->watch_tx, watch, points & 1u << WATCH_TX);
+    }
+    watch_bit_set(&watch_drop, watch, points & 1u << WATCH_DROP);
+    watch_bit_set(&watch_punt, watch, points & 1u << WATCH_PUNT);
+}
+
+static void end(void)
+{
+    rig_role(ROLE_CONTROL);
+    for (unsigned p = 0; p < RIG_PORTS; p++) {
+        watch_bit_set(&port_get((uint16_t)p)->watch_rx, watch, false);
+        watch_bit_set(&port_get((uint16_t)p)->watch_tx, watch, false);
+    }
+    watch_bit_set(&watch_drop, watch, false);
+    watch_bit_set(&watch_punt, watch, false);
+    rcu_synchronize();
+    watch_free(watch);
+}
+
+static void watch_all(unsigned points)
+{
+    begin(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = SNAP}, SLOTS, points);
+}
+
+// The next copy, which must be of `f` as it is at `point`.
+static struct watch_tag seen(enum watch_point point, const struct frame *f)
+{
+    struct watch_slot *s;
+
+    assert_int_equal(watch_take(watch, &s, 1), 1);
+    struct watch_tag tag = s->tag;
+    assert_int_equal(s->point, point);
+    assert_int_equal(s->len, f->n);
+    assert_int_equal(s->kept, f->n < SNAP ? f->n : SNAP);
+    assert_memory_equal(s->data, f->b, s->kept);
+    assert_true(s->tsc != 0);
+    watch_give_back(watch, &s, 1);
+    return tag;
+}
+
+static void nothing_more_is_seen(void)
+{
+    struct watch_slot *s;
+
+    assert_int_equal(watch_take(watch, &s, 1), 0);
+}
+
+static void interfaces(void)
+{
+    in = rig_iface(0, 0, VR_DEFAULT);
+    out = rig_iface(1, 0, VR_DEFAULT);
+    tagged_in = rig_iface(0, 10, VR_DEFAULT);
+    rig_route(VR_DEFAULT, "198.51.100.0/24", rig_adjacency(out, 1));
+    rig_route(VR_DEFAULT, "198.18.0.0/16", rig_nexthop(NEXTHOP_BLACKHOLE, 0));
+    rig_route(VR_DEFAULT, "10.0.0.1/32", rig_nexthop(NEXTHOP_LOCAL, in));
+}
+
+static struct frame packet(const char *dst, unsigned payload)
+{
+    return frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = dst, .payload = payload, .to_iface = in});
+}
+
+static void a_forwarded_frame_is_seen_as_received_and_as_sent(void **state)
+{
+    interfaces();
+    watch_all(1u << WATCH_RX | 1u << WATCH_TX | 1u << WATCH_DROP | 1u << WATCH_PUNT);
+    struct frame f = packet("198.51.100.9", 100), g;
+    rig_send(0, &f);
+    rig_poll();
+    assert_true(rig_receive(1, &g));
+    struct watch_tag tag = seen(WATCH_RX, &f);
+    assert_int_equal(tag.port, iface_get(in)->port);
+    assert_int_equal(tag.iface, in);
+    tag = seen(WATCH_TX, &g);
+    assert_int_equal(tag.port, iface_get(out)->port);
+    assert_int_equal(tag.iface, out);
+    nothing_more_is_seen();
+    assert_int_equal(watch_sum(watch).taken, 2);
+    assert_int_equal(watch_sum(watch).bytes, f.n + g.n);
+    assert_int_equal(watch_sum(watch).missed, 0);
+    end();
+}
+
+static void a_dropped_packet_is_seen_with_its_reason(void **state)
+{
+    interfaces();
+    watch_all(1u << WATCH_DROP);
+    struct frame blackhole = packet("198.18.0.1", 20), lost = packet("203.0.113.1", 20), fine = packet("198.51.100.9", 20);
+    rig_send(0, &blackhole);
+    rig_send(0, &fine);
+    rig_send(0, &lost);
+    rig_poll();
+    struct watch_tag tag = seen(WATCH_DROP, &blackhole);
+    assert_int_equal(tag.why, DROP_BLACKHOLE);
+    assert_int_equal(tag.iface, in);
+    assert_int_equal(seen(WATCH_DROP, &lost).why, DROP_IP4_NO_ROUTE);
+    nothing_more_is_seen();
+    assert_int_equal(rig_discard(1), 1);
+    end();
+}
+
+static void every_drop_is_seen_once_and_buffers_that_are_done_are_not(void **state)
+{
+    interfaces();
+    watch_all(1u << WATCH_DROP);
+    struct frame big = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.9", .payload = 1900, .to_iface = in});
+    rig_send(0, &big); // cut into two: its own buffer is freed
+    rig_poll();
+    assert_int_equal(rig_discard(1), 2);
+    nothing_more_is_seen();
+    end();
+}
+
+static void a_held_packet_that_is_dropped_is_seen_with_an_ethernet_header(void **state)
+{
+    struct watch_slot *s;
+
+    interfaces();
+    rig_route(VR_DEFAULT, "203.0.113.0/24", rig_nexthop(NEXTHOP_HOLD, out));
+    uint32_t failed = rig_nexthop(NEXTHOP_FAILED, out);
+    struct frame f = packet("203.0.113.7", 30);
+    rig_send(0, &f);
+    rig_poll();
+    struct rte_mbuf *m = rig_held();
+    packet_meta(m)->nexthop = failed;
+    watch_all(1u << WATCH_DROP);
+    assert_int_equal(rig_inject(0, m), 0);
+    rig_poll();
+    assert_int_equal(watch_take(watch, &s, 1), 1);
+    assert_int_equal(s->tag.why, DROP_NEIGH_FAILED);
+    assert_int_equal(s->len, f.n);
+    assert_memory_equal(s->data + 12, f.b + 12, 10); // EtherType, header up to the TTL
+    assert_int_equal(s->data[14 + 8], 63);           // which is lowered before a packet is held
+    assert_memory_equal(s->data + 14 + 12, f.b + 14 + 12, f.n - 26);
+    watch_give_back(watch, &s, 1);
+    end();
+}
+
+static void a_punted_frame_is_seen_with_its_class(void **state)
+{
+    struct frame g;
+
+    interfaces();
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "10.0.0.1", .proto = 1, .payload = 8, .to_iface = in});
+    watch_all(1u << WATCH_PUNT);
+    rig_send(0, &f);
+    rig_poll();
+    struct watch_tag tag = seen(WATCH_PUNT, &f);
+    assert_int_equal(tag.why, PUNT_ICMP);
+    assert_int_equal(tag.iface, in);
+    assert_true(rig_punted(PUNT_ICMP, &g, NULL));
+    end();
+}
+
+static void a_watch_of_an_interface_sees_only_that(void **state)
+{
+    interfaces();
+    begin(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = SNAP, .iface = tagged_in}, SLOTS, 1u << WATCH_RX);
+    struct frame f = packet("198.51.100.9", 10);
+    struct frame g = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.9", .vlan = 10, .to_iface = tagged_in});
+    rig_send(0, &f);
+    rig_send(0, &g);
+    rig_poll();
+    assert_int_equal(seen(WATCH_RX, &g).iface, tagged_in);
+    nothing_more_is_seen();
+    assert_int_equal(rig_discard(1), 2);
+    end();
+}
+
+static void a_tag_that_the_port_took_off_is_seen_where_it_was(void **state)
+{
+    interfaces();
+    watch_all(1u << WATCH_RX);
+    struct frame f = packet("198.51.100.9", 40);
+    memcpy(f.b, iface_get(tagged_in)->mac, 6);
+    struct rte_mbuf *m = rig_mbuf(&f, f.n);
+    m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+    m->vlan_tci = 10;
+    rig_send_mbuf(0, 0, m);
+    rig_poll();
+    struct frame whole = {.n = f.n + 4};
+    memcpy(whole.b, f.b, 12);
+    memcpy(whole.b + 12, "\x81\x00\x00\x0a", 4);
+    memcpy(whole.b + 16, f.b + 12, f.n - 12);
+    assert_int_equal(seen(WATCH_RX, &whole).iface, tagged_in);
+    assert_int_equal(rig_discard(1), 1);
+    end();
+}
+
+static void a_long_frame_is_kept_up_to_the_snap_length(void **state)
+{
+    interfaces();
+    watch_all(1u << WATCH_RX);
+    struct frame f = packet("198.51.100.9", 1400);
+    rig_send_mbuf(0, 0, rig_mbuf(&f, 150)); // two segments within the snap length
+    rig_poll();
+    seen(WATCH_RX, &f);
+    assert_int_equal(rig_discard(1), 1);
+    end();
+}
+
+static void what_does_not_fit_is_counted_and_nobody_waits(void **state)
+{
+    struct watch_slot *s[SLOTS + 1];
+
+    interfaces();
+    watch_all(1u << WATCH_RX);
+    struct frame f = packet("198.51.100.9", 10);
+    for (unsigned i = 0; i < SLOTS + 36; i++)
+        rig_send(0, &f);
+    rig_poll();
+    assert_int_equal(rig_discard(1), SLOTS + 36);
+    assert_int_equal(watch_sum(watch).taken, SLOTS);
+    assert_int_equal(watch_sum(watch).missed, 36);
+    assert_int_equal(watch_take(watch, s, SLOTS + 1), SLOTS);
+    watch_give_back(watch, s, SLOTS);
+    rig_send(0, &f);
+    rig_poll();
+    assert_int_equal(watch_sum(watch).taken, SLOTS + 1);
+    assert_int_equal(rig_discard(1), 1);
+    end();
+}
+
+static void there_are_so_many_watches_and_no_more(void **state)
+{
+    rig_role(ROLE_CONTROL);
+    for (unsigned i = 0; i < WATCH_MAX; i++)
+        assert_int_equal(watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = 64}, 8), i);
+    assert_int_equal(watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = 64}, 8), -EBUSY);
+    for (unsigned i = 0; i < WATCH_MAX; i++)
+        watch_free(i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        path_test(a_forwarded_frame_is_seen_as_received_and_as_sent),
+        path_test(a_dropped_packet_is_seen_with_its_reason),
+        path_test(every_drop_is_seen_once_and_buffers_that_are_done_are_not),
+        path_test(a_held_packet_that_is_dropped_is_seen_with_an_ethernet_header),
+        path_test(a_punted_frame_is_seen_with_its_class),
+        path_test(a_watch_of_an_interface_sees_only_that),
+        path_test(a_tag_that_the_port_took_off_is_seen_where_it_was),
+        path_test(a_long_frame_is_kept_up_to_the_snap_length),
+        path_test(what_does_not_fit_is_counted_and_nobody_waits),
+        path_test(there_are_so_many_watches_and_no_more),
+    };
+    return path_run(tests);
+}
