@@ -61,6 +61,8 @@ class Daemon:
 
     def stop(self) -> None:
         if self.process and self.process.poll() is None:
+            if self.socket.exists():  # what every test of a daemon ends with: no packet disappeared without a reason
+                eventually(lambda: self.client.state("ledger")["imbalance"] == 0, 10, lambda: str(self.client.state("ledger")))
             self.process.send_signal(signal.SIGTERM)
             assert self.process.wait(PATIENCE_S) == 0, self.log.read_text()[-2000:]
         self.process = None

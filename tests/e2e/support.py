@@ -119,6 +119,13 @@ class Pinging:
         return pinged(self.proc.communicate(b"%d\n" % at_least, timeout=300)[0])
 
 
+def hops(node: BaseNode, target: str, extra: str = "") -> list[str]:
+    """Who answers along the way to `target`; several probes for each hop: who does not say the same is told by '!='."""
+    said = node.run(f"traceroute -n -q 1 -w 1 -m 6 {'-6' if ':' in target else '-4'} {extra} {target}")
+    found = [re.findall(r"\d+\.\d+\.\d+\.\d+|[0-9a-f]+:[0-9a-f:]+", line) for line in said.splitlines()[1:]]
+    return ["!=".join(sorted(set(line))) or "*" for line in found]
+
+
 # --- numbered packets ---
 
 def receiver(node: BaseNode, port: int = 7000) -> subprocess.Popen:

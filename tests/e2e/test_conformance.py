@@ -18,10 +18,10 @@ from support import PATIENCE_S, assert_reaches, eventually
 from wire import Wire
 
 scapy = pytest.importorskip("scapy.all")
-from scapy.all import (ICMP, IP, UDP, Ether, ICMPv6DestUnreach, ICMPv6EchoRequest, ICMPv6PacketTooBig,   # noqa: E402
+from scapy.all import (ICMP, IP, UDP, Ether, HBHOptUnknown, ICMPv6DestUnreach, ICMPv6EchoRequest, ICMPv6PacketTooBig,   # noqa: E402
                        ICMPv6ParamProblem, ICMPv6TimeExceeded, IPOption, IPOption_LSRR, IPOption_NOP, IPOption_RR,
                        IPOption_SSRR, IPv6, Jumbo, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop,
-                       IPv6ExtHdrRouting, Raw)
+                       IPv6ExtHdrRouting, Raw, RouterAlert)
 
 ROUTERS = """
 nodes:
@@ -65,6 +65,7 @@ class Path:
 
     def __init__(self, lab):
         self.router, self.h1, self.h2 = lab["r"], Wire(lab["h1"]), Wire(lab["h2"])
+        self.h1_node = lab["h1"]
         self.mac = lab["r"].ip_json("link show dev p0")[0]["address"]
         self.numbers = itertools.count(1)
 
@@ -98,7 +99,7 @@ class Path:
     def read_arrived(self, came: Came) -> None:
         while (data := self.h2.take(0)) is not None:
             seen = Ether(data)
-            if MARK.encode() in data or (IP in seen and seen[IP].id == PIECE_ID):
+            if MARK.encode() in data or (IP in seen and seen[IP].id == PIECE_ID) or (IPv6 in seen and seen[IPv6].fl == PIECE_ID):
                 came.arrived.append(seen)
 
 
@@ -169,6 +170,8 @@ def icmp_error4():
 
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 PASSES, SILENCE = (1, []), (0, [])
+NOT_LOOKED_UP = ("Linux looks every source up; we do where `set interface NAME urpf` asks for it (RFC 3704), and know without a lookup "
+                 "only what is nobody's address anywhere")
 NOBODY_ELSE = "Linux forwards class E; nobody else on the Internet does (RFC 6890)"
 
 
@@ -208,6 +211,10 @@ CASES = [
     case("limited_broadcast_is_not_forwarded", ("1812", "5.3.5.1", "MUST"), v4(dst="255.255.255.255"), SILENCE, to_mac=BROADCAST),
     case("directed_broadcast_is_not_forwarded", ("2644", "3", "MUST"), v4(dst="10.2.0.255"), SILENCE),
     case("unicast_in_a_broadcast_frame_is_not_forwarded", ("1812", "5.3.4", "MUST"), v4(), SILENCE, to_mac=BROADCAST),
+    case("a_packet_from_an_address_of_ours_passes", ("1812", "5.3.8", "SHOULD"), v4(src=R2), PASSES, linux=SILENCE, why=NOT_LOOKED_UP),
+    case("an_echo_request_to_the_broadcast_address_of_our_link_is_not_answered", ("2644", "3", "MUST"), v4(ICMP(), dst="10.1.0.255"),
+         SILENCE),
+    *[case(f"a_packet_from_{src}_passes", ("6890", "2.2.2", "SHOULD"), v4(src=src), PASSES) for src in ("192.0.2.1", "198.18.0.1", "100.64.0.1")],
     # unreachable
     case("no_route_is_told_as_net_unreachable", ("1812", "5.2.7.1", "MUST"), v4(dst="203.0.113.1"), (0, [(3, 0)])),
     case("a_blackhole_is_silent", ("5635", "3", "MAY"), v4(dst="10.9.1.1"), SILENCE),
@@ -225,11 +232,19 @@ CASES = [
     # size
     case("too_big_with_df_is_told", ("1191", "4", "MUST"), v4(text=BIG, flags="DF"), (0, [(3, 4)])),
     case("too_big_without_df_arrives_in_pieces", ("791", "3.2", "MUST"), v4(text=BIG, id=PIECE_ID), (2, [])),
+    case("a_packet_without_a_payload_passes", ("791", "3.1", "MUST"), bytes(IP(src=H1, dst=H2, id=PIECE_ID, proto=17)), PASSES),
+    case("a_packet_with_the_reserved_flag_passes", ("791", "3.1", "MUST"), v4(flags="evil"), PASSES),
+    case("a_fragment_with_df_passes", ("791", "3.2", "MUST"), v4(flags="DF+MF"), PASSES),
+    case("a_fragment_beyond_65535_bytes_is_the_receivers_affair", ("791", "3.2", "MUST"), piece(8190, False), PASSES),
     case("a_fragment_of_the_sender_passes", ("791", "3.2", "MUST"), piece(10, True), PASSES),
     # options
     case("an_option_that_means_nothing_passes", ("1812", "4.2.2.1", "MUST"), v4(options=[IPOption_NOP()] * 4), PASSES),
     case("an_option_that_nobody_knows_passes", ("1812", "4.2.2.1", "MUST"),
          v4(options=[IPOption(b"\x5e\x04\x00\x00")]), PASSES),
+    case("a_router_alert_passes", ("2113", "2", "MUST"), v4(options=[IPOption(b"\x94\x04\x00\x00")]), PASSES),
+    case("what_is_behind_the_end_of_the_options_is_not_read", ("791", "3.1", "MUST"), v4(options=[IPOption(b"\x00\x83\xff\xff")]), PASSES),
+    case("a_timestamp_is_dropped_unless_configured", ("7126", "4.7", "SHOULD"), v4(options=[IPOption(b"\x44\x0c\x05\x00" + bytes(8))]),
+         SILENCE, linux=PASSES, why="Linux stamps; `set forwarding ipv4-options process` does too"),
     case("a_loose_source_route_is_refused", ("7126", "4.3", "SHOULD"), v4(options=[IPOption_LSRR(routers=[H2])]), SILENCE),
     case("a_strict_source_route_is_refused", ("7126", "4.4", "SHOULD"), v4(options=[IPOption_SSRR(routers=[H2])]), SILENCE),
     case("record_route_is_dropped_unless_configured", ("7126", "4.5", "SHOULD"),
@@ -250,7 +265,13 @@ CASES = [
     *[case(f"an_ipv6_packet_from_{src}_is_dropped", ("4291", section, "MUST"), v6(src=src), SILENCE)
       for src, section in (("::1", "2.5.3"), ("ff0e::1", "2.7"))],
     case("an_ipv6_packet_from_nowhere_is_dropped", ("4291", "2.5.2", "MUST"), v6(src="::"), SILENCE),
-    case("a_link_local_source_does_not_leave_its_link", ("4291", "2.5.6", "MUST"), v6(src="fe80::77"), SILENCE),
+    case("an_ipv6_packet_from_a_mapped_address_is_dropped", ("4291", "2.5.5.2", "MUST"), v6(src="::ffff:10.1.0.2"), SILENCE,
+         linux=PASSES, why="Linux forwards mapped addresses like others; they are never on a wire (RFC 6890 2.2.3)"),
+    case("an_ipv6_packet_to_nowhere_is_dropped", ("4291", "2.5.2", "MUST"), v6(dst="::"), SILENCE,
+         linux=(0, [(1, 0)]), why="Linux tells the sender that there is no route; what can be nobody's address is dropped in silence here, as other "
+         "martians are"),
+    case("a_link_local_source_does_not_leave_its_link", ("4291", "2.5.6", "MUST"), v6(src="fe80::77"), (0, [(1, 2)]),
+         linux=SILENCE, why="Linux asks first who has fe80::77, and nobody does; we answer who sent the frame"),
     case("ipv6_to_the_loopback_address_is_dropped", ("4291", "2.5.3", "MUST"), v6(dst="::1"), SILENCE),
     case("ipv6_multicast_is_not_forwarded_without_a_tree", ("4291", "2.7", "MUST"), v6(dst="ff0e::77"), SILENCE,
          to_mac="33:33:00:00:00:77"),
@@ -269,6 +290,21 @@ CASES = [
     case("hop_by_hop_options_pass", ("8200", "4.3", "SHOULD"), v6(IPv6ExtHdrHopByHop() / UDP(dport=2000)), PASSES),
     case("a_jumbo_payload_is_refused", ("2675", "3", "MAY"),
          v6(IPv6ExtHdrHopByHop(options=[Jumbo(jumboplen=70000)]) / UDP(dport=2000), plen=0), SILENCE),
+    case("ipv6_without_a_payload_passes", ("8200", "4.7", "MUST"), IPv6(src=H1_6, dst=H2_6, nh=59, fl=PIECE_ID), PASSES),
+    case("an_atomic_fragment_passes_as_it_is", ("8200", "4.5", "MUST"), v6(IPv6ExtHdrFragment(offset=0, m=0, nh=17) / UDP(dport=2000)), PASSES),
+    case("an_error_about_a_later_ipv6_fragment", ("4443", "2.4e", "MUST"), v6(IPv6ExtHdrFragment(offset=9, m=1, nh=17), hlim=1), (0, [(3, 0)])),
+    case("no_error_about_what_may_be_an_icmpv6_error_in_a_later_fragment", ("4443", "2.4e", "MUST"),
+         v6(IPv6ExtHdrFragment(offset=9, m=0, nh=58), hlim=1), SILENCE,
+         linux=(0, [(3, 0)]), why="Linux takes a later fragment of ICMPv6 for no error; it may well be the rest of one"),
+    case("no_error_about_an_icmpv6_error_behind_extension_headers", ("4443", "2.4e", "MUST"),
+         v6(IPv6ExtHdrDestOpt() / ICMPv6DestUnreach(), hlim=1), SILENCE),
+    case("a_routing_header_on_its_way_passes_unread", ("8200", "4.4", "MUST"),
+         v6(IPv6ExtHdrRouting(addresses=["2001:db8::1"], segleft=1) / UDP(dport=2000)), PASSES),
+    case("a_router_alert_in_ipv6_passes", ("2711", "2.1", "MUST"),
+         v6(IPv6ExtHdrHopByHop(options=[RouterAlert(value=0)]) / UDP(dport=2000)), PASSES),
+    case("hop_by_hop_options_that_nobody_knows_are_left_to_the_hosts", ("8200", "4", "MAY"),
+         v6(IPv6ExtHdrHopByHop(options=[HBHOptUnknown(otype=0x9E, optdata=b"abcd")]) / UDP(dport=2000)), PASSES,
+         linux=(0, [(4, 2)]), why="RFC 8200 4 lets a router that is not configured for them pass hop-by-hop options by; Linux reads them"),
     case("an_ipv6_fragment_passes", ("8200", "4.5", "MUST"), v6(IPv6ExtHdrFragment(offset=9, m=1, nh=17)), PASSES),
     case("a_closed_ipv6_port_of_ours_is_told", ("4443", "3.1", "SHOULD"), v6(UDP(dport=9), dst=R1_6), (0, [(1, 4)])),
     case("an_unknown_next_header_to_us_is_a_parameter_problem", ("8200", "4", "SHOULD"),
@@ -314,6 +350,33 @@ def test_ttl_falls_by_one_and_the_checksum_is_right(path):
     right = IP(bytes(seen[IP]))
     del right.chksum
     assert IP(bytes(right)).chksum == seen[IP].chksum
+
+
+@pytest.mark.rfc("2474", "3", "MUST")
+@pytest.mark.rfc("3168", "5", "MUST")
+@pytest.mark.rfc("6437", "3", "MUST NOT")
+def test_traffic_class_and_flow_label_pass_unchanged(path):
+    assert path.send(v4(tos=0xB9)).arrived[0][IP].tos == 0xB9
+    seen = path.send(v6(tc=0xB9, fl=0xABCDE)).arrived[0]
+    assert (seen[IPv6].tc, seen[IPv6].fl, seen[IPv6].hlim) == (0xB9, 0xABCDE, 63)
+
+
+@pytest.mark.rfc("894", "3", "MUST")
+def test_padding_of_the_frame_is_no_part_of_the_packet(path):
+    """What lies behind the packet is not passed on: 60 bytes behind a packet of 66."""
+    seen = path.send(bytes(v4()) + b"padding!" * 8).arrived[0]
+    assert b"padding!" not in bytes(seen)
+
+
+@pytest.mark.rfc("4443", "3.1", "MUST")
+def test_a_destination_beyond_the_scope_of_the_source_is_told(path):
+    own = next(address["local"] for address in path.h1_node.ip_json("-6 address show dev eth0")[0]["addr_info"]
+               if address["local"].startswith("fe80"))
+    came = path.send(v6(src=own))
+    if not came.errors:                                # Linux resolves h1's address first
+        path.read_until_answered(0, came)
+    assert list(map(told, came.errors)) == [(1, 2)] and not came.arrived
+    assert came.errors[0][IPv6].src.startswith("fe80") and came.errors[0][IPv6].dst == own
 
 
 @pytest.mark.rfc("1812", "4.3.2.5", "SHOULD")

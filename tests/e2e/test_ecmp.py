@@ -2,7 +2,7 @@
 """Equal-cost paths: both are used, a failing member hands its flows to the other, each flow stays on one path."""
 import pytest
 
-from support import assert_reaches, eventually, received, receiver, send
+from support import assert_reaches, eventually, hops, received, receiver, send
 
 TWO_PATHS = """
 nodes:
@@ -64,6 +64,12 @@ def test_many_flows_use_both_paths(lab, target):
     arrived, over_p1, over_p2 = spread(lab, target, flows=64)
     assert arrived == N
     assert min(over_p1, over_p2) > N / 5, f"{over_p1} over p1, {over_p2} over p2"
+
+
+@pytest.mark.parametrize("target, way", [(V4, ["10.1.0.1", V4]), (V6, ["fd00:1::1", V6])])
+def test_traceroute_shows_the_same_hops_by_both_paths(lab, target, way):
+    """Eight probes a hop, each with a port of its own."""
+    eventually(lambda: hops(lab["h1"], target, "-q 8") == way, 15, lambda: f"hops: {hops(lab['h1'], target, '-q 8')}", 0.5)
 
 
 @pytest.mark.parametrize("target", [V4, V6])

@@ -111,6 +111,25 @@ def test_it_stops_in_order_within_two_seconds_and_the_traffic_with_it(lab):
     assert_all_reached(lab)
 
 
+def test_a_reload_of_the_configuration_loses_no_packet_and_restarts_nothing(lab):
+    router = lab["r"]
+    pid, file = router.kamueed_pid(), router.config_file
+    text = file.read_text()
+    pinging = [Pinging(lab["h1"], target) for target in ("198.51.100.1", "10.2.0.2")]
+    try:
+        for more in ("set punt icmp rate 3000\n", "set icmp rate 200\n", ""):
+            said = router.log.read_text()
+            file.write_text(text + more)
+            os.kill(pid, signal.SIGHUP)
+            eventually(lambda: "main: configuration reloaded" in router.log.read_text()[len(said):], 20, "the file is read again")
+    finally:
+        file.write_text(text)
+        results = [one.stop(200) for one in pinging]
+    assert [result.lost for result in results] == [0, 0], [result.said for result in results]
+    assert router.kamueed_pid() == pid
+    assert all(router.frr.sessions().values())
+
+
 def test_killed_and_restarted_it_carries_everything_again(lab):
     router = lab["r"]
     router.kill_kamueed()

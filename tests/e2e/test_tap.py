@@ -63,4 +63,15 @@ def test_what_the_kernel_eats_is_found(lab):
     finally:
         lab["r"].namespace.sysctl({"net.ipv4.conf.all.rp_filter": "0", "net.ipv4.conf.p0.rp_filter": "0"})
     assert all(found["p0", "ipv4", kind] for kind in ("udp", "tcp", "raw")), found
+    assert "rp_filter is strict; sysctl -w net.ipv4.conf.all.rp_filter=0" in found["p0", "ipv4", "udp"], found
     assert not any(found["p0", "ipv6", kind] for kind in ("udp", "tcp", "raw")), found
+
+
+def test_the_remedy_that_is_named_helps(lab):
+    lab["r"].namespace.sysctl({"net.ipv4.conf.all.rp_filter": "1", "net.ipv4.conf.p0.rp_filter": "1"})
+    try:
+        reason = sockets_of(lab, interface="p0")["p0", "ipv4", "udp"]
+        lab["r"].namespace.run(reason.partition("; ")[2])
+        assert not any(sockets_of(lab, interface="p0").values())
+    finally:
+        lab["r"].namespace.sysctl({"net.ipv4.conf.all.rp_filter": "0", "net.ipv4.conf.p0.rp_filter": "0"})

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from support import assert_no_loss, assert_reaches, eventually, ping, pings, received, receiver, send
+from support import assert_no_loss, assert_reaches, eventually, hops, ping, pings, received, receiver, send
 
 CHAIN = """
 nodes:
@@ -41,17 +41,10 @@ def lab(labs, kind):
     return lab
 
 
-def hops(lab, family: str, target: str, extra: str = "") -> list[str]:
-    said = lab["h1"].run(f"traceroute {family} -n -q 1 -w 1 -m 6 {extra} {target}")
-    return [line.split()[1] for line in said.splitlines()[1:]]
-
-
 @pytest.mark.parametrize("extra", ["", "-I"])
 def test_traceroute_shows_every_hop(lab, extra):
-    eventually(lambda: hops(lab, "-4", "10.3.0.2", extra) == ["10.1.0.1", "10.2.0.2", "10.3.0.2"], 10,
-               lambda: f"IPv4 hops: {hops(lab, '-4', '10.3.0.2', extra)}")
-    eventually(lambda: hops(lab, "-6", "fd00:3::2", extra) == ["fd00:1::1", "fd00:2::2", "fd00:3::2"], 10,
-               lambda: f"IPv6 hops: {hops(lab, '-6', 'fd00:3::2', extra)}")
+    for way in (["10.1.0.1", "10.2.0.2", "10.3.0.2"], ["fd00:1::1", "fd00:2::2", "fd00:3::2"]):
+        eventually(lambda: hops(lab["h1"], way[-1], extra) == way, 10, lambda: f"hops: {hops(lab['h1'], way[-1], extra)}")
 
 
 def test_the_ttl_falls_by_one(lab):
@@ -83,16 +76,63 @@ def test_packets_of_every_size_arrive_whole(lab, size):
     assert received(counting, 200)["distinct"] == 200
 
 
-def test_tcp_carries_a_file(lab):
-    """20 MB, and every byte is compared by its digest."""
-    take = ("import socket,hashlib;s=socket.create_server(('10.3.0.2',5201));print('ready',flush=True);c=s.accept()[0];"
-            "h=hashlib.sha256();[h.update(d) for d in iter(lambda:c.recv(65536),b'')];print(h.hexdigest())")
-    give = ("import socket,hashlib,random;d=random.Random(1).randbytes(20_000_000);"
-            "c=socket.create_connection(('10.3.0.2',5201),10);c.sendall(d);c.close();print(hashlib.sha256(d).hexdigest())")
-    server = lab["h2"].popen([sys.executable, "-c", take], stdout=subprocess.PIPE)
+TAKE = ("import socket,hashlib,sys;f=socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET;"
+        "s=socket.create_server((sys.argv[1],5201),family=f);print('ready',flush=True);c=s.accept()[0];"
+        "h=hashlib.sha256();[h.update(d) for d in iter(lambda:c.recv(65536),b'')];print(h.hexdigest())")
+GIVE = ("import socket,hashlib,random,sys;d=random.Random(1).randbytes(int(sys.argv[2]));"
+        "c=socket.create_connection((sys.argv[1],5201),10);c.sendall(d);c.close();print(hashlib.sha256(d).hexdigest())")
+
+
+def assert_tcp_carries(lab, target: str, n_bytes: int) -> None:
+    """Every byte is compared, by its digest."""
+    server = lab["h2"].popen([sys.executable, "-c", TAKE, target], stdout=subprocess.PIPE)
     assert server.stdout.readline() == b"ready\n"
-    sent = lab["h1"].run([sys.executable, "-c", give], timeout_s=60)
+    sent = lab["h1"].run([sys.executable, "-c", GIVE, target, str(n_bytes)], timeout_s=60)
     assert server.communicate(timeout=120)[0].decode() == sent
+
+
+def mtu_to(lab, target: str) -> int:
+    """What h1's kernel believes of the way."""
+    metrics = lab["h1"].ip_json(f"route get {target}")[0].get("metrics", [{}])
+    return metrics[0].get("mtu", 1500)
+
+
+@pytest.mark.rfc("1191", "6.3", "SHOULD")
+@pytest.mark.rfc("8201", "4", "MUST")
+@pytest.mark.parametrize("target", ["10.3.0.2", "fd00:3::2"])
+def test_tcp_carries_a_file_over_a_smaller_mtu_that_it_has_to_find(lab, target):
+    """h1's wire takes 1500 bytes, the link in the middle 1400."""
+    lab["h1"].ip("route flush cache")
+    lab["h1"].ip("-6 route flush cache")
+    assert_tcp_carries(lab, target, 20_000_000)
+    assert mtu_to(lab, target) == 1400
+
+
+# The link types of tunnels that every kernel of ours has are vxlan's; what counts is the packet in a packet.
+TUNNELS = {"vx4": ("10.1.0.2", "10.3.0.2", "df set"), "vx4cut": ("10.1.0.2", "10.3.0.2", "df unset"), "vx6": ("fd00:1::2", "fd00:3::2", "")}
+
+
+@pytest.fixture(scope="module")
+def tunnels(lab):
+    """Between h1 and h2, over IPv4 with and without DF and over IPv6: 10.44.N.0/24 and fd00:44:N::/64."""
+    for number, (name, (one, other, df)) in enumerate(TUNNELS.items()):
+        for node, end, ours, theirs in ((lab["h1"], 1, one, other), (lab["h2"], 2, other, one)):
+            node.ip(f"link add {name} type vxlan id {number + 1} local {ours} remote {theirs} dstport {4789 + number} {df}")
+            node.ip(f"address add 10.44.{number}.{end}/24 dev {name}")
+            node.ip(f"address add fd00:44:{number}::{end}/64 dev {name} nodad")
+            node.ip(f"link set {name} up")
+    return lab
+
+
+@pytest.mark.parametrize("family", ["ipv4", "ipv6"])
+@pytest.mark.parametrize("tunnel", TUNNELS)
+def test_tcp_in_a_tunnel_crosses_the_smaller_mtu(tunnels, tunnel, family):
+    """The outer packets are too big for the link: the tunnel's end is told, or the router cuts them."""
+    number = list(TUNNELS).index(tunnel)
+    target = f"10.44.{number}.2" if family == "ipv4" else f"fd00:44:{number}::2"
+    tunnels["h1"].ip("route flush cache")
+    assert_reaches(tunnels["h1"], target)
+    assert_tcp_carries(tunnels, target, 2_000_000)
 
 
 @pytest.mark.parametrize("target", ["10.3.0.2", "fd00:3::2", "10.1.0.1", "fd00:1::1"])

@@ -4,7 +4,7 @@ import pytest
 
 from kamuee.lab import measure, state, vlan
 
-from support import assert_no_loss, assert_reaches, eventually, reaches, received, receiver, send
+from support import assert_no_loss, assert_reaches, eventually, hops, reaches, received, receiver, send
 
 VLANS = """
 nodes:
@@ -51,6 +51,11 @@ def test_tagged_and_untagged_hosts_reach_each_other(lab, source, target):
     assert_no_loss(lab[source], target, 100)
 
 
+@pytest.mark.parametrize("way", [["10.40.0.1", "10.50.0.2"], ["fd00:40::1", "fd00:50::2"]])
+def test_traceroute_shows_the_address_of_the_sub_interface(lab, way):
+    eventually(lambda: hops(lab["tagged40"], way[-1]) == way, 10, lambda: f"hops: {hops(lab['tagged40'], way[-1])}", 0.5)
+
+
 @pytest.mark.parametrize("size", [64, 1472])
 def test_full_packets_pass_with_the_tag_on_top(lab, size):
     counting = receiver(lab["tagged50"])
@@ -65,7 +70,7 @@ def test_untagged_frames_do_not_enter_a_sub_interface(lab):
     try:
         eventually(lambda: not reaches(host, "10.50.0.1"), 30, "the sub-interface does not hear untagged frames")
     finally:
-        vlan.put_on_vlan(host.namespace, "eth0", 50, state.cache_dir())
+        vlan.put_on_vlan(host.namespace, "eth0", vlan.Tags(50), state.cache_dir())
     assert_reaches(host, "10.50.0.1")
 
 

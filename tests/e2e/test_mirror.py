@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Port mirrors: tcpdump on the TAP, and a host behind the other port, see what the wire saw."""
+import signal
+import subprocess
+
+import pytest
+
+from kamuee.lab import measure
+
+from support import assert_no_loss, assert_reaches, eventually, received, receiver, send
+
+LINE = """
+nodes:
+  h1:
+    kind: host
+    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
+    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  r:
+    kind: kamuee
+    interfaces: {p0: [10.1.0.1/24, "fd00:1::1/64"], p1: [10.2.0.1/24, "fd00:2::1/64"], p2: [10.3.0.1/24]}
+  h2:
+    kind: host
+    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
+    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+  ids: {kind: host, interfaces: {eth0: [10.3.0.2/24]}}
+links:
+  - [h1:eth0, r:p0]
+  - [r:p1, h2:eth0]
+  - [r:p2, ids:eth0]
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(labs, kamueed):
+    lab = labs(LINE)
+    assert_reaches(lab["h1"], "10.2.0.2")
+    assert_reaches(lab["h1"], "fd00:2::2")
+    return lab
+
+
+@pytest.fixture
+def configure(lab):
+    """Sets lines and deletes them afterwards."""
+    done = []
+
+    def run(*lines):
+        measure.client(lab["r"]).call("configure", line=list(lines))
+        done.extend(lines)
+    yield run
+    if done:
+        measure.client(lab["r"]).call("configure", line=[" ".join(["delete", *line.split()[1:5]]) for line in done])
+    assert measure.client(lab["r"]).entries("mirror") == []
+
+
+class Dump:
+    """tcpdump of UDP port 7000 at a device."""
+
+    def __init__(self, node, device, path, *more):
+        self.path, said = path, path.with_suffix(".said")
+        self.proc = node.popen(["tcpdump", "-U", "-i", device, *more, "-w", str(path), "udp", "port", "7000"], log=str(said))
+        eventually(lambda: "listening" in said.read_text(), 10, "tcpdump listens")
+
+    def frames(self):
+        said = subprocess.run(["tcpdump", "-n", "-e", "-x", "-t", "-r", str(self.path)], check=True, capture_output=True, text=True)
+        return said.stdout.replace("\n\t", " ").splitlines()
+
+    def end(self, n):
+        eventually(lambda: len(self.frames()) >= n, 20, lambda: f"{n} frames, there are {len(self.frames())}")
+        self.proc.send_signal(signal.SIGINT)
+        self.proc.wait(10)
+        return self.frames()
+
+
+def udp_flows(lab):
+    """500 packets through the router, all of which arrive."""
+    sink = receiver(lab["h2"])
+    send(lab["h1"], ["10.2.0.2", "fd00:2::2"], 500, flows=5, per_s=1000, size=300)
+    assert received(sink, 500)["distinct"] == 500
+
+
+def mirror(lab):
+    return measure.client(lab["r"]).entries("mirror")[0]
+
+
+@pytest.mark.parametrize("where", ["tap mon0", "port p2"])
+@pytest.mark.parametrize("direction, port, host, way", [("rx", "p0", "h1", "out"), ("tx", "p1", "h2", "in")])
+def test_a_mirror_shows_what_is_on_the_wire(lab, configure, tmp_path, where, direction, port, host, way):
+    configure(f"set port {port} mirror {direction} to {where}")
+    there = Dump(lab["r"], "mon0", tmp_path / "there.pcap") if "mon0" in where else Dump(lab["ids"], "eth0", tmp_path / "there.pcap")
+    wire = Dump(lab[host], "eth0", tmp_path / "wire.pcap", "-Q", way)
+    udp_flows(lab)
+    assert there.end(500) == wire.end(500)
+    assert mirror(lab)["missed"] == 0 and mirror(lab)["sent"] >= 500
+
+
+def test_both_directions_and_two_ports_may_share_a_tap(lab, configure, tmp_path):
+    configure("set port p0 mirror both to tap mon0", "set port p1 mirror both to tap mon0")
+    there = Dump(lab["r"], "mon0", tmp_path / "there.pcap")
+    udp_flows(lab)
+    assert len(there.end(1000)) == 1000
+
+
+def test_the_tap_comes_and_goes_with_its_mirrors(lab, configure):
+    assert not lab["r"].namespace.has_link("mon0")
+    configure("set port p0 mirror rx to tap mon0", "set port p1 mirror tx to tap mon0")
+    assert lab["r"].namespace.has_link("mon0")
+    measure.client(lab["r"]).call("configure", line=["delete port p0 mirror rx"])
+    assert lab["r"].namespace.has_link("mon0")
+    measure.client(lab["r"]).call("configure", line=["delete port p1 mirror tx"])
+    assert not lab["r"].namespace.has_link("mon0")
+    measure.client(lab["r"]).call("configure", line=["set port p0 mirror rx to tap mon0", "set port p1 mirror tx to tap mon0"])
+
+
+def test_a_tap_that_nobody_reads_costs_no_packet(lab, configure):
+    configure("set port p0 mirror both to tap mon0")
+    udp_flows(lab)
+    assert_no_loss(lab["h1"], "10.2.0.2", 100)
+    assert_no_loss(lab["h1"], "fd00:2::2", 100)
+
+
+@pytest.mark.parametrize("lines, told", [
+    (["set port p0 mirror rx to port p0"], "to the port itself"),
+    (["set port p0 mirror rx to port p2", "set port p2 mirror tx to port p1"], "which is mirrored itself"),
+    (["set port p0 mirror rx to port p9"], "p9"),
+    (["set port p0 mirror rx to tap p1"], "belongs to an interface"),
+    (["set port p0 mirror rx to tap mon0", "set port p0 mirror both to tap mon1"], "take the same frames twice"),
+    (["set port p0 mirror rx to tap mon0", "set port p0 mirror rx to port p2"], "either 'to port' or 'to tap'"),
+])
+def test_loops_and_contradictions_are_refused(lab, lines, told):
+    with pytest.raises(Exception, match=told):
+        measure.client(lab["r"]).call("configure", line=lines)
+    assert measure.client(lab["r"]).entries("mirror") == []
