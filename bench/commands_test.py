@@ -55,6 +55,11 @@ def test_rows_of_the_table_show_what_was_measured():
     assert fib.cells(ROWS[3])[-1] is None, "no updates were measured"
 
 
+def test_reads_have_a_row_for_each_size_with_median_and_least():
+    measured = [{"way": way, "mib": mib, "cycles": [3.0 * mib, mib, 2.0 * mib]} for way in ("independent", "chained") for mib in (1, 256)]
+    assert fib.read_rows(measured) == [["1", "2.0 (1.0)", "2.0 (1.0)"], ["256", "512.0 (256.0)", "512.0 (256.0)"]]
+
+
 def test_the_list_names_every_command_and_experiment(capsys):
     assert bench.main([]) == 0
     said = capsys.readouterr().out

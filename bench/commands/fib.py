@@ -9,6 +9,7 @@ import argparse
 import itertools
 import json
 import os
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -23,6 +24,7 @@ IDEA = "longest-prefix match: ours and DPDK's engines on one table, updates, mem
 ROOT = Path(__file__).resolve().parents[2]
 PLOT = "fib-bench.svg"
 SCALES = (4_000_000, 2_000_000, 1_000_000, 300_000, 100_000, 10_000, 1_000)  # the largest first: the others are part of it
+READS = (right("MiB"), right("Independent"), right("Chained"))
 TABLE = (Column("Engine"), Column("Kernel"), Column("IP"), Column("Pattern"), right("Next hops"), right("Mlookups/s"),
          right("Ratio"), right("Single"), right("MB"), right("Build ms"), right("Updates/s"), right("p99 µs"), right("Worst µs"),
          right("of it CPU"))
@@ -41,6 +43,8 @@ def parser() -> argparse.ArgumentParser:
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--prefixes", metavar="FILE", help="table, one prefix a line (.gz too)")
     given.add_argument("--plot", metavar="FILE", help=f"where the picture goes (PNG, SVG; {PLOT}, none with --json)")
+    given.add_argument("--reads", action="store_true",
+                       help="what one random read of memory costs here, by the size of what is read: the least a lookup can cost")
     given.add_argument("--scaling", action="store_true", help="synthetic tables of 1,000 to 4,000,000 routes (three minutes)")
     return given
 
@@ -61,9 +65,11 @@ def build() -> Path:
 
 
 def run(given: argparse.Namespace) -> int:
-    program = build() / "bench/fib_bench"
+    program = build() / ("bench/read_bench" if given.reads else "bench/fib_bench")
     if not os.access(program, os.X_OK):
         raise BenchError(f"no {program}: build it (make build), or name the daemon of another build in KAMUEED")
+    if given.reads:
+        return reads(program, given.json)
     if given.scaling:
         rows = [row for family in (4, 6) for row in scaled(program, given, family)]
     else:
@@ -78,6 +84,27 @@ def run(given: argparse.Namespace) -> int:
         plot.save(picture, scaling_charts(rows) if given.scaling else charts(rows))
         print(f"picture: {picture}", file=sys.stderr)
     return 0
+
+
+def reads(program: Path, as_json: bool) -> int:
+    done = subprocess.run([str(program)], stdout=subprocess.PIPE)
+    if done.returncode:
+        raise BenchError(f"{program.name} ended with code {done.returncode}; what it said is above")
+    if as_json:
+        print(done.stdout.decode(), end="")
+    else:
+        print(*render.table(READS, read_rows(json.loads(done.stdout)["reads"]), terminal_width()), sep="\n")
+        print("TSC cycles a random read: median of the rounds (least). Independent: many under way; chained: one after the other.")
+    return 0
+
+
+def read_rows(measured_reads: Iterable[dict]) -> list[list[str]]:
+    """A row for each size: what both ways of reading cost there."""
+    found: dict[int, list[str]] = {}
+    for one in measured_reads:
+        cell = f"{statistics.median(one['cycles']):.1f} ({min(one['cycles']):.1f})"
+        found.setdefault(one["mib"], [count(one["mib"])]).append(cell)
+    return list(found.values())
 
 
 def measured(program: Path, given: argparse.Namespace, *more: str) -> list[dict]:

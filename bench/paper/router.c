@@ -240,7 +240,7 @@ static int fib_make(struct router_fib *f)
     if (!fib)
         return -ENOMEM;
     fib_free(vr->fib4);
-    rcu_publish(&vr->fib4, fib);
+    vr_publish(vr, IP4, fib);
     uint64_t begun = rte_rdtsc();
     int r = fib_fill(fib, f->routes);
     f->load_ms = (double)(rte_rdtsc() - begun) * 1e3 / (double)rte_get_tsc_hz();
