@@ -12,19 +12,27 @@ BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburc
 	libyang2-dev libyang2-tools libjansson-dev libsystemd-dev libcmocka-dev libnuma-dev libpcap-dev
 RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
 LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang libbpf-dev procps
-TEST_PACKAGES = python3-pytest python3-scapy python3-pyroute2 python3-numpy python3-matplotlib gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+TEST_PACKAGES = python3-pip python3-pytest python3-scapy python3-pyroute2 python3-numpy python3-matplotlib gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 BENCH_PACKAGES = dpdk-dev
 DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctags qemu-user
 # A command or header of each group; all there = nothing to install, and no network needed.
 HAVE = meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd aarch64-linux-gnu-gcc
 
-.PHONY: help deps build check test conformance e2e demo demo-stop bench fuzz sanitize install uninstall clean
+# The Packet Testing Framework, for tests/ptf; it needs scapy and nothing else, and is not packaged.
+PTF := $(CURDIR)/.ptf
+PTF_PACKAGE = ptf==0.12.0
+
+.PHONY: help deps build check test conformance e2e demo demo-stop bench ptf flood fuzz sanitize install uninstall clean
 
 help: ## this list
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1@\2/p' $(MAKEFILE_LIST) | column -t -s@
 
 deps: ## install what building, testing and the demo need (Debian 12 packages)
+	@[ -x $(PTF)/bin/ptf ] || { $(PYTHON) -m pip --version >/dev/null 2>&1 || { $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q \
+		--no-install-recommends python3-pip; }; echo "deps: installing $(PTF_PACKAGE) into $(PTF)"; \
+		$(PYTHON) -m pip install -q --retries 5 --no-deps --disable-pip-version-check --root-user-action=ignore \
+			--target $(PTF) $(PTF_PACKAGE); }
 	@missing=; for c in $(HAVE); do command -v $$c >/dev/null || missing="$$missing $$c"; done; \
 	for p in libdpdk liburcu-qsbr libmnl libevent libyang jansson libsystemd cmocka; do \
 		pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
@@ -52,6 +60,14 @@ conformance: build ## docs/conformance.md: run the tests that say which RFC they
 e2e: build ## end-to-end tests with real FRR, BIRD and kernel in namespaces (root)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(if $(CI),CI=$(CI),) $(if $(KEEP),KEEP=$(KEEP),) $(PYTHON) -m pytest -q tests/e2e $(ARGS)
 
+ptf: build ## PTF tests of a router, ours or those of PTF_DIR (root; tests/ptf/README.md)
+	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(if $(PTF_DIR),PTF_DIR=$(abspath $(PTF_DIR))) PTF_ARGS='$(PTF_ARGS)' \
+		$(PYTHON) -m pytest -q -rs -s tests/e2e/test_ptf.py $(ARGS)
+
+flood: build ## sessions under each kind of flood and all at once, DURATION (300) seconds each (root)
+	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed DURATION=$(or $(DURATION),300) $(if $(CONTROL),CONTROL=$(CONTROL)) \
+		$(PYTHON) -m pytest -q -s tests/e2e/test_flood.py $(ARGS)
+
 test: check e2e ## everything: check + e2e; installs what it needs
 
 demo: build ## the main job: a full BGP table from two ISPs through kamueed, in namespaces (root)
@@ -63,14 +79,15 @@ demo-stop: ## end the demo and remove all it made
 bench: build ## measured claims: lookups, forwarding, full table, convergence (root for the last two)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(PYTHON) bench/run.py --build $(BUILD) $(ARGS)
 
-fuzz: ## run each libFuzzer harness for SECONDS_EACH (default 60) with clang and sanitizers
+fuzz: ## each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) mutated frames; clang and sanitizers
 	@command -v clang >/dev/null || { echo "fuzz: apt-get install clang libclang-rt-14-dev"; exit 1; }
 	[ -d $(BUILD)-fuzz ] || CC=clang meson setup $(BUILD)-fuzz -Dbuildtype=debugoptimized -Db_lto=false -Dfuzz=true -Dbench=false
 	ninja -C $(BUILD)-fuzz
-	@set -e; found=; for f in $$(find $(BUILD)-fuzz -name '*_fuzz' -type f -perm -u+x); do found=1; echo "== $$f"; \
-		mkdir -p $(BUILD)-fuzz/corpus/$$(basename $$f); \
-		$$f -max_total_time=$(or $(SECONDS_EACH),60) -print_final_stats=1 $(BUILD)-fuzz/corpus/$$(basename $$f); done; \
+	@set -e; found=; for f in $$(find $(BUILD)-fuzz -name '*_fuzz' -type f -perm -u+x); do found=1; echo "== $$f"; n=$$(basename $$f); \
+		mkdir -p $(BUILD)-fuzz/corpus/$$n; kept=tests/fuzz/corpus/$$n; [ -d $$kept ] || kept=; \
+		$$f -max_total_time=$(or $(SECONDS_EACH),60) -print_final_stats=1 $(BUILD)-fuzz/corpus/$$n $$kept; done; \
 		[ -n "$$found" ] || { echo "fuzz: no harness was built"; exit 1; }
+	$(BUILD)-fuzz/tests/path/packet_storm $(or $(FRAMES),10000000) $(SEED)
 
 sanitize: ## unit and path tests under AddressSanitizer and UBSan
 	[ -d $(BUILD)-asan ] || meson setup $(BUILD)-asan -Dbuildtype=debugoptimized -Db_lto=false -Dsanitize=asan+ubsan -Dbench=false
@@ -84,4 +101,4 @@ uninstall: ## remove what install put there
 	$(SUDO) ninja -C $(BUILD) uninstall
 
 clean: ## remove the build directories
-	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan
+	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(PTF)
