@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl.h - access lists: which numbered rule is the first that a packet matches?
+//
+// A list holds rules in the order of their numbers and answers for a burst of packets, all of one family, with the slot of
+// the first rule that matches each. One thread writes; any number of threads classify at the same time without
+// waiting, retrying or announcing themselves. What the writer replaces stays readable until the caller says that
+// every reader has moved on:
+//
+//     writer                                     reader
+//     acl_add / acl_del / acl_load               acl_classify4(a, key, slot, n)
+//     e = acl_epoch(a)
+//     ... a grace period passes ...
+//     acl_reclaim(a, e)
+//
+// How much work a packet can cause is decided by the rules alone: packets create nothing (no megaflows, no tuples), so that
+// nobody can make a list slow by what he sends (Tuple Space Explosion, CVE-2019-25076).
+#ifndef ACL_ACL_H
+#define ACL_ACL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ACL_MISS UINT32_MAX // no rule matches
+#define ACL_NO_SET UINT16_MAX
+#define ACL_SETS_MAX 64u // address sets that one list names
+
+struct acl;
+struct acl_set; // set.h
+
+// --- what is known of a packet ---
+
+// Which part of a datagram the packet is; a rule accepts a mask of them. Later fragments have no ports, flags, type or code.
+enum acl_part { ACL_WHOLE = 1, ACL_FIRST = 2, ACL_LATER = 4, ACL_ANY_PART = 7 };
+
+// The part of a key that both families have, 8 bytes.
+struct acl_key_l4 {
+    uint16_t sport, dport; // host order; TCP, UDP, UDP-Lite, SCTP. ICMP, ICMPv6: type and code. 0 where there are none
+    uint8_t proto;         // IPv6: of the upper layer, behind extension headers
+    uint8_t tcp_flags;     // 0 unless TCP
+    uint8_t dscp;          // 0..63
+    uint8_t part;          // one bit of enum acl_part
+};
+struct acl_key4 { // 16 bytes: one vector register
+    uint32_t src_be, dst_be;
+    struct acl_key_l4 l4;
+};
+struct acl_key6 { // 40 bytes
+    uint8_t src[16], dst[16];
+    struct acl_key_l4 l4;
+};
+
+// --- rules ---
+
+enum acl_family { ACL_IP4 = 1, ACL_IP6 = 2, ACL_BOTH = 3 };
+
+struct acl_side {
+    uint8_t addr[16]; // network order, left-aligned; bits behind len are ignored
+    uint8_t len;      // prefix length; 0 = any
+    uint16_t set;     // index of one of the list's address sets, then addr and len say nothing; ACL_NO_SET = none
+};
+
+struct acl_rule {
+    uint32_t number;      // of its list, unique; the lowest that matches wins
+    uint8_t families;     // enum acl_family; ACL_BOTH only without prefixes
+    uint8_t part;         // mask of enum acl_part. A rule with ports, flags, type or code never matches ACL_LATER
+    uint8_t proto;        // when proto_any is false
+    bool proto_any;
+    struct acl_side src, dst;
+    uint16_t sport[2], dport[2]; // from, to, both included; 0..65535 = any. ICMP: type and code
+    uint8_t tcp_mask, tcp_value; // (flags & tcp_mask) == tcp_value; 0, 0 = any
+    uint8_t tcp_any;      // flags & tcp_any must not be 0 ('established': ACK or RST); 0 = any
+    uint8_t dscp;         // ACL_DSCP_ANY = any
+};
+#define ACL_DSCP_ANY 0xff
+
+// A rule that matches everything of the families; the caller narrows it.
+void acl_rule_init(struct acl_rule *r, uint32_t number, uint8_t families);
+// 0, or -EINVAL with a sentence in why[0..n): from > to, bits without a family, an address length, ports without a protocol that has them…
+int acl_rule_check(const struct acl_rule *r, char *why, size_t n);
+// Does the rule match? The definition that everything else is tested against. `set`: the list's sets.
+bool acl_rule_matches4(const struct acl_rule *r, const struct acl_key4 *k, struct acl_set *const *set);
+bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k, struct acl_set *const *set);
+
+// --- lists ---
+
+struct acl_config {
+    size_t max_bytes; // what the list may take, readers' and writer's memory together; 0 = no limit
+    struct acl_set *set[ACL_SETS_MAX]; // not owned; NULL behind the last one. Their members may change while the list is read
+    // Memory that readers walk: zeroed, 64-byte aligned, NULL on failure. NULL = mmap with transparent huge pages.
+    void *(*map)(void *ctx, const char *name, size_t bytes);
+    void (*unmap)(void *ctx, void *p, size_t bytes);
+    void *ctx;
+};
+
+struct acl_stats {
+    uint32_t rules, slots; // slots in use or freed: counters need so many entries
+    uint64_t bytes;        // what readers may touch
+    uint64_t writer_bytes;
+    uint64_t garbage_bytes; // waiting for acl_reclaim
+};
+// The most that one packet can cost, whatever it is.
+struct acl_cost {
+    uint32_t tuples;       // combinations of prefix lengths and fields that the rules make
+    uint32_t probes_max;   // of hash tables, for the worst packet
+    double probes_mean;    // for packets that match a rule chosen at random
+    uint32_t address_only; // rules decided by an address alone
+};
+
+// NULL with errno: EINVAL, ENOMEM.
+struct acl *acl_new(const struct acl_config *cfg);
+void acl_free(struct acl *a); // no reader may be left; NULL is fine
+
+// Writer. 0; -EEXIST (number), -ENOENT, -EINVAL; -ENOMEM, -ENOSPC (max_bytes; acl_need says what it would take): the old
+// list stays in force. acl_load replaces everything, in a list that nobody reads yet, or -EBUSY.
+int acl_load(struct acl *a, const struct acl_rule *r, size_t n);
+int acl_add(struct acl *a, const struct acl_rule *r);
+int acl_del(struct acl *a, uint32_t number);
+// Bytes that a list of these rules would take, about (never less than half or more than twice), without building it.
+size_t acl_need(const struct acl_rule *r, size_t n);
+uint64_t acl_epoch(struct acl *a);
+void acl_reclaim(struct acl *a, uint64_t epoch);
+const struct acl_rule *acl_rule_of(const struct acl *a, uint32_t slot); // NULL: free. Writer's thread
+uint32_t acl_slot_of(const struct acl *a, uint32_t number);             // ACL_MISS: no such rule
+void acl_stats(const struct acl *a, struct acl_stats *s);
+void acl_cost(const struct acl *a, struct acl_cost *c);
+int acl_check(const struct acl *a, char *why, size_t n); // all invariants; 0, or -EINVAL with a sentence
+
+// Reader: the slot of the first rule that matches each packet, or ACL_MISS; any n; bursts of 16..64 are the fast case.
+// A slot is reused only after the rule was deleted and a grace period has passed.
+void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *slot, unsigned n);
+void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *slot, unsigned n);
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// cache.h - verdict cache: the slot of flows seen lately; one for each forwarder, which alone reads and writes it
+//
+// Keys are hashed with a secret of the process, so that nobody can make flows collide on purpose. A flow is kept at its second
+// sighting. When more than about half of the packets miss, the cache steps aside and only samples whether it would pay
+// again. An entry belongs to a list and its epoch: a change of the list (or of a set that it names) takes all its entries out of force at once.
+#ifndef ACL_CACHE_H
+#define ACL_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "acl/acl.h"
+
+struct acl_cache;
+
+struct acl_cache_stats {
+    uint64_t hits, misses, admitted, bypassed; // packets
+    uint64_t entries, bytes;
+    uint64_t stepped_aside; // times
+};
+
+struct acl_cache *acl_cache_new(size_t bytes, const uint8_t secret[16]); // NULL with errno. bytes: rounded down to a power of two
+void acl_cache_free(struct acl_cache *c);
+void acl_cache_stats(const struct acl_cache *c, struct acl_cache_stats *s); // any thread
+
+// As acl_classify4 and 6, by way of the cache. `list`: id of the list, below 2^16; `epoch`: of its content, as the reader
+// loaded it before `a`.
+void acl_cache_classify4(struct acl_cache *c, const struct acl *a, uint16_t list, uint32_t epoch, const struct acl_key4 *key, uint32_t *slot,
+                         unsigned n);
+void acl_cache_classify6(struct acl_cache *c, const struct acl *a, uint16_t list, uint32_t epoch, const struct acl_key6 *key, uint32_t *slot,
+                         unsigned n);
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// set.h - address sets: up to millions of IPv4 and IPv6 prefixes, asked "is this address in one of them?"
+//
+// One thread writes, any number read without waiting, as in acl.h and poptrie.h. A member is a prefix; prefixes may nest.
+#ifndef ACL_SET_H
+#define ACL_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct acl_set;
+
+struct acl_set_stats {
+    uint64_t members[2]; // IPv4, IPv6 prefixes
+    uint64_t bytes, writer_bytes, garbage_bytes;
+};
+
+struct acl_prefix {
+    uint8_t addr[16]; // network order, left-aligned
+    uint8_t len;
+    uint8_t family; // 4 or 6
+};
+
+struct acl_set *acl_set_new(size_t max_bytes); // 0 = no limit; NULL with errno
+void acl_set_free(struct acl_set *s);
+
+// Writer. 0; -EEXIST, -ENOENT, -EINVAL; -ENOMEM, -ENOSPC: the old set stays in force. _change: all deletions, then all
+// additions, for the price of one publication; members already there (or absent) are skipped and counted in *skipped.
+int acl_set_add(struct acl_set *s, const struct acl_prefix *p);
+int acl_set_del(struct acl_set *s, const struct acl_prefix *p);
+int acl_set_change(struct acl_set *s, const struct acl_prefix *del, size_t n_del, const struct acl_prefix *add, size_t n_add, uint64_t *skipped);
+int acl_set_load(struct acl_set *s, const struct acl_prefix *p, size_t n); // replaces all; readers see each address old or new
+bool acl_set_has(const struct acl_set *s, const struct acl_prefix *p);     // exactly this member
+size_t acl_set_need(size_t n4, size_t n6);                                 // bytes that so many members take, about
+int acl_set_walk(const struct acl_set *s, uint8_t family, int (*fn)(void *ctx, const struct acl_prefix *p), void *ctx);
+uint64_t acl_set_epoch(struct acl_set *s);
+void acl_set_reclaim(struct acl_set *s, uint64_t epoch);
+void acl_set_stats(const struct acl_set *s, struct acl_set_stats *out);
+
+// Reader. Bit i of the answer: address i is in the set. n <= 64.
+uint64_t acl_set_find4(const struct acl_set *s, const uint32_t *addr_be, unsigned n);
+uint64_t acl_set_find6(const struct acl_set *s, const uint8_t (*addr)[16], unsigned n);
+
+#endif
