@@ -24,6 +24,7 @@
 #include "core/thread.h"
 #include "mgmt/apply.h"
 #include "mgmt/config_tree.h"
+#include "mgmt/model_make.h"
 #include "mgmt/yang.h"
 
 #define CONFIG_FILE_MAX (64u << 20) // bytes
@@ -74,8 +75,7 @@ struct model *config_model_of(struct lyd_node **candidate, struct errors *e)
     struct model *m;
 
     config_check(candidate, e);
-    m = model_new(*candidate, e);
-    model_check(m, e);
+    m = model_make(*candidate, e);
     if (!e->n)
         config_validate(candidate, e);
     return m;

@@ -5,7 +5,7 @@
 // schema paths and without the entry that lacks a value. So the rules an
 // operator breaks most (a required value, at least one entry, a reference to
 // nothing) are looked for here, all of them, in the words of a set line. After
-// them and the rules of model_check.c libyang has the last word.
+// them and the rules of model_X.c libyang has the last word.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // model.h - a configuration as plain structs: what the managers are told
 //
-// Made from a checked tree, defaults filled in, sorted by name so that two
+// Made from a checked tree (model_make.h), defaults filled in, sorted by name so that two
 // models can be merged and searched. It remembers the line of each thing, so
 // that a manager's refusal can be blamed on it. Heap; control role.
+//
+//     model_make.h     reads and judges all of it: model_X.h for each area X, which know model.h alone
 #ifndef MGMT_MODEL_H
 #define MGMT_MODEL_H
 
@@ -17,15 +19,12 @@
 #include "manager/port_manager.h"
 #include "manager/rib_manager.h"
 #include "manager/thread_manager.h"
-#include "mgmt/errors.h"
 #include "table/fib.h"
 #include "table/icmp.h"
 #include "table/iface.h"
 #include "table/plan.h"
 #include "table/punt.h"
 #include "table/vr.h"
-
-struct lyd_node;
 
 #define VR_DEFAULT_NAME "default"
 
@@ -98,25 +97,12 @@ struct model {
     VEC(unsigned) thread_line;            // of the assignment with the same index
 };
 
-// NULL tree: the empty configuration. `tree` has been through config_check. Adds to `e` what the
-// schema cannot say.
-struct model *model_new(const struct lyd_node *tree, struct errors *e);
 void model_free(struct model *m);
 
 struct model_vr *model_find_vr(const struct model *m, const char *name);
 struct model_port *model_find_port(const struct model *m, const char *name);
 struct model_vport *model_find_vport(const struct model *m, const char *name);
-
-// --- model_mirror.c ---
-void model_read_mirrors(struct model *m, const struct lyd_node *port);
-bool model_has_mirror(const struct model *m, const struct model_mirror *wanted);
-void model_check_mirrors(const struct model *m, struct errors *e);
 struct model_multicast *model_find_multicast(const struct model *m, const char *vr, const struct multicast_key *k);
-
-// model_multicast.c: reads one entry of multicast/route, and judges all of them.
-void model_read_multicast(struct model *m, const struct lyd_node *entry);
-void model_check_multicast(const struct model *m, struct errors *e);
-
-void model_check(const struct model *m, struct errors *e); // model_check.c: rules that the schema cannot say
+bool model_has_mirror(const struct model *m, const struct model_mirror *wanted);
 
 #endif

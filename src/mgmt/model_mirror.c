@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // model_mirror.c - port mirrors of a configuration, and their rules
-#include <libyang/libyang.h>
+#include "mgmt/model_mirror.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mgmt/config_tree.h"
-#include "mgmt/model.h"
+#include "mgmt/model_leaf.h"
 #include "mgmt/yang.h"
 #include "table/watch.h"
 
@@ -17,23 +18,16 @@ static unsigned points_of(const char *direction)
     return !strcmp(direction, "both") ? rx | tx : !strcmp(direction, "rx") ? rx : tx;
 }
 
-static void copy_of(char *to, size_t size, const struct lyd_node *first, const char *leaf)
-{
-    const char *v = config_value(first, leaf);
-
-    snprintf(to, size, "%s", v ? v : "");
-}
-
 static void read_mirror(struct model *m, const char *port, const struct lyd_node *entry)
 {
     struct model_mirror *r = vec_push(&m->mirror);
-    const struct lyd_node *to = lyd_child(config_find(lyd_child(entry), yang_child(entry->schema, "to", true), NULL));
+    const struct lyd_node *to = leaf_inside(lyd_child(entry), entry->schema, "to");
 
     memset(r, 0, sizeof *r);
     snprintf(r->mirror.port, sizeof r->mirror.port, "%s", port);
     r->mirror.points = points_of(config_value(lyd_child(entry), "direction"));
-    copy_of(r->mirror.to_port, sizeof r->mirror.to_port, to, "port");
-    copy_of(r->mirror.to_tap, sizeof r->mirror.to_tap, to, "tap");
+    leaf_copy(r->mirror.to_port, sizeof r->mirror.to_port, to, "port", "");
+    leaf_copy(r->mirror.to_tap, sizeof r->mirror.to_tap, to, "tap", "");
     r->line = config_line_of(entry);
     for (const struct lyd_node *leaf = to; leaf && !r->line; leaf = leaf->next)
         r->line = config_line_of(leaf);
@@ -47,14 +41,6 @@ void model_read_mirrors(struct model *m, const struct lyd_node *port)
     for (size_t i = 0; i < v.n; i++)
         read_mirror(m, config_value(lyd_child(port), "name"), v.item[i]);
     free(v.item);
-}
-
-bool model_has_mirror(const struct model *m, const struct model_mirror *wanted)
-{
-    vec_foreach (&m->mirror, i)
-        if (!memcmp(&i->mirror, &wanted->mirror, sizeof i->mirror)) // of memory that was all zero
-            return true;
-    return false;
 }
 
 static void check_one(const struct model *m, const struct model_mirror *r, struct errors *e)

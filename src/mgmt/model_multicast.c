@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // model_multicast.c - the multicast routes of a configuration: read, and judged by what the schema cannot say
-#include <libyang/libyang.h>
+#include "mgmt/model_multicast.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mgmt/config_tree.h"
-#include "mgmt/model.h"
+#include "mgmt/model_leaf.h"
 #include "mgmt/yang.h"
-
-static void copy_name(char to[16], const char *from)
-{
-    snprintf(to, 16, "%s", from ? from : "");
-}
 
 // An address of the schema's type is one.
 static uint8_t read_address(uint8_t b[16], const char *text)
@@ -34,31 +30,21 @@ void model_read_multicast(struct model *m, const struct lyd_node *entry)
     struct lyd_nodes v = {0};
 
     memset(r, 0, sizeof *r);
-    copy_name(r->vr, config_value(first, "vr"));
-    copy_name(s->in, config_value(first, "input"));
+    leaf_copy(r->vr, sizeof r->vr, first, "vr", "");
+    leaf_copy(s->in, sizeof s->in, first, "input", "");
     s->key.family = read_address(s->key.group, config_value(first, "group"));
     if (read_address(s->key.source, source) != s->key.family && strcmp(source, "any"))
         s->key.iface = 1; // of another family: model_check_multicast says so
     config_children(first, yang_child(entry->schema, "output", true), &v);
     for (size_t i = 0; i < v.n && i < MULTICAST_OUT_MAX; i++) {
-        const char *ttl = config_value(lyd_child(v.item[i]), "ttl");
+        const struct lyd_node *output = lyd_child(v.item[i]);
 
-        copy_name(s->out[i].iface, config_value(lyd_child(v.item[i]), "interface"));
-        s->out[i].ttl = ttl ? (uint8_t)strtoul(ttl, NULL, 10) : 1;
+        leaf_copy(s->out[i].iface, sizeof s->out[i].iface, output, "interface", "");
+        s->out[i].ttl = (uint8_t)leaf_number(output, "ttl", 1);
         s->n_out++;
     }
-    r->line = config_line_of(entry);
-    for (const struct lyd_node *c = first; c && !r->line; c = c->next)
-        r->line = config_line_of(c);
+    r->line = leaf_line(entry, NULL);
     free(v.item);
-}
-
-struct model_multicast *model_find_multicast(const struct model *m, const char *vr, const struct multicast_key *k)
-{
-    vec_foreach (&m->multicast, r)
-        if (!memcmp(&r->route.key, k, sizeof *k) && !strcmp(r->vr, vr))
-            return r;
-    return NULL;
 }
 
 static void describe(const struct model_multicast *r, char *buf, size_t n)

@@ -1,14 +1,133 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_check.c - rules of the configuration that the schema cannot say
-//
-// They cross lists (a name that is a port and a vport), compare values of two
-// entries, or would cost XPath a product of two lists. Each is n log n here.
+// model_interface.c - ports, vports and interfaces of a configuration: read, and judged by what the schema cannot say
+#include "mgmt/model_interface.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "base/text.h"
 #include "mgmt/config_tree.h"
-#include "mgmt/model.h"
+#include "mgmt/model_leaf.h"
+
+void model_read_port(struct model *m, const struct lyd_node *entry)
+{
+    struct model_port *p = vec_push(&m->port);
+    struct port_config *c = &p->config;
+    const struct lyd_node *first = lyd_child(entry);
+    const char *mac = config_value(first, "mac");
+
+    memset(p, 0, sizeof *p);
+    leaf_copy(c->name, sizeof c->name, first, "name", "");
+    leaf_copy(c->devargs, sizeof c->devargs, first, "devargs", "");
+    leaf_copy(c->netns, sizeof c->netns, first, "namespace", "");
+    c->rx_queues = (uint16_t)leaf_number(first, "rx-queues", 0);
+    c->tx_queues = (uint16_t)leaf_number(first, "tx-queues", 0);
+    c->rx_descriptors = (uint16_t)leaf_number(first, "rx-descriptors", 0);
+    c->tx_descriptors = (uint16_t)leaf_number(first, "tx-descriptors", 0);
+    c->mtu = (uint16_t)leaf_number(first, "mtu", 1500);
+    c->promiscuous = leaf_true(first, "promiscuous");
+    c->enabled = leaf_true(first, "enabled");
+    c->has_mac = mac && !text_parse_mac(mac, c->mac);
+    snprintf(p->vr, sizeof p->vr, VR_DEFAULT_NAME);
+    p->line = leaf_line(entry, "devargs");
+}
+
+static uint16_t read_tpid(const struct lyd_node *first)
+{
+    const char *v = config_value(first, "tpid");
+
+    return v ? (uint16_t)strtoul(v, NULL, 16) : 0x88a8;
+}
+
+void model_read_vport(struct model *m, const struct lyd_node *entry)
+{
+    struct model_vport *v = vec_push(&m->vport);
+    const struct lyd_node *first = lyd_child(entry);
+
+    memset(v, 0, sizeof *v);
+    leaf_copy(v->name, sizeof v->name, first, "name", "");
+    leaf_copy(v->port, sizeof v->port, first, "port", "");
+    v->tags.vlan = (uint16_t)leaf_number(first, "vlan", 0);
+    v->tags.outer = (uint16_t)leaf_number(first, "outer-vlan", 0);
+    v->tags.tpid = v->tags.outer ? read_tpid(first) : 0;
+    v->has_tpid = config_value(first, "tpid");
+    v->mtu = (uint16_t)leaf_number(first, "mtu", 0);
+    snprintf(v->vr, sizeof v->vr, VR_DEFAULT_NAME);
+    v->line = leaf_line(entry, NULL);
+}
+
+static uint8_t read_urpf(const struct lyd_node *first, const char *family)
+{
+    static const char *const modes[] = {"off", "loose", "strict", "feasible"};
+    int mode = leaf_word(first, family, modes, 4);
+
+    return mode <= 0 ? URPF_OFF : (uint8_t)(mode | (leaf_true(first, "allow-default") ? URPF_ALLOW_DEFAULT : 0));
+}
+
+static void read_policy(struct iface_policy *p, const struct lyd_node *entry)
+{
+    const struct lyd_node *urpf = leaf_inside(lyd_child(entry), entry->schema, "urpf");
+
+    p->urpf[0] = read_urpf(urpf, "ipv4");
+    p->urpf[1] = read_urpf(urpf, "ipv6");
+    p->redirect = leaf_true(lyd_child(entry), "redirect");
+    p->directed_broadcast = leaf_true(lyd_child(entry), "directed-broadcast");
+}
+
+void model_read_interface(struct model *m, const struct lyd_node *entry)
+{
+    struct model_interface *i = vec_push(&m->interface);
+    const struct lyd_node *first = lyd_child(entry);
+
+    memset(i, 0, sizeof *i);
+    leaf_copy(i->name, sizeof i->name, first, "name", "");
+    leaf_copy(i->vr, sizeof i->vr, first, "vr", VR_DEFAULT_NAME);
+    i->line = leaf_line(entry, "vr");
+    read_policy(&i->policy, entry);
+    i->policy_line = leaf_line(entry, NULL);
+}
+
+// Puts each interface's virtual router and policy where apply looks for them.
+static void bind_policies(struct model *m)
+{
+    vec_foreach (&m->interface, i) {
+        struct model_port *p = model_find_port(m, i->name);
+        struct model_vport *v = model_find_vport(m, i->name);
+
+        if (p) {
+            memcpy(p->vr, i->vr, sizeof p->vr);
+            p->vr_line = i->line;
+            p->policy = i->policy;
+            p->policy_line = i->policy_line;
+        }
+        if (v) {
+            memcpy(v->vr, i->vr, sizeof v->vr);
+            v->vr_line = i->line;
+            v->policy = i->policy;
+            v->policy_line = i->policy_line;
+        }
+    }
+}
+
+static void inherit_mtu(struct model *m)
+{
+    vec_foreach (&m->vport, v) {
+        const struct model_port *p = model_find_port(m, v->port);
+
+        if (!v->mtu && p)
+            v->mtu = p->config.mtu;
+    }
+}
+
+void model_bind_interfaces(struct model *m)
+{
+    bind_policies(m);
+    inherit_mtu(m);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
 
 static void check_interfaces(const struct model *m, struct errors *e)
 {
@@ -126,74 +245,9 @@ static void check_ports(const struct model *m, struct errors *e)
     check_unique_device(m, e);
 }
 
-static int compare_backing(const struct model_vr *a, const char *netns, uint32_t table)
-{
-    return strcmp(a->netns, netns) || a->table != table;
-}
-
-// Two virtual routers of one kernel table would fight over its routes. At most 256: compared in
-// pairs.
-static void check_vrs(const struct model *m, struct errors *e)
-{
-    for (size_t i = 0; i < m->vr.n; i++) {
-        const struct model_vr *v = &m->vr.item[i];
-
-        if (!compare_backing(v, "", 254))
-            errors_add(e, v->line,
-                       "vr %s: expected a 'namespace' or a 'table' of its own: the main table of "
-                       "kamueed's namespace belongs to '" VR_DEFAULT_NAME "'",
-                       v->name);
-        for (size_t j = 0; j < i; j++)
-            if (!compare_backing(&m->vr.item[j], v->netns, v->table))
-                errors_add(e, v->line,
-                           "vr %s: expected another 'namespace' or 'table' than those of vr %s",
-                           v->name, m->vr.item[j].name);
-    }
-}
-
-static int compare_queue(const void *pa, const void *pb)
-{
-    const struct thread_assignment *a = *(const struct thread_assignment *const *)pa,
-                                   *b = *(const struct thread_assignment *const *)pb;
-    int d = strcmp(a->port, b->port);
-
-    return d ? d : a->queue != b->queue ? a->queue - b->queue : a->core - b->core;
-}
-
-static void check_threads(const struct model *m, struct errors *e)
-{
-    const struct thread_assignment **by = malloc((m->thread.n + 1) * sizeof *by);
-
-    bug_on(!by);
-    for (size_t i = 0; i < m->thread.n; i++)
-        by[i] = &m->thread.item[i];
-    qsort(by, m->thread.n, sizeof *by, compare_queue);
-    for (size_t i = 1; i < m->thread.n; i++)
-        if (!strcmp(by[i - 1]->port, by[i]->port) && by[i - 1]->queue == by[i]->queue)
-            errors_add(e, m->thread_line.item[by[i] - m->thread.item],
-                       "thread %d: port '%s' rx-queue '%u' already belongs to thread %d, expected "
-                       "a queue of its own",
-                       by[i]->core, by[i]->port, by[i]->queue, by[i - 1]->core);
-    for (size_t i = 0; i < m->thread.n; i++) {
-        const struct thread_assignment *a = &m->thread.item[i];
-        const struct model_port *p = model_find_port(m, a->port);
-
-        if (p && p->config.rx_queues && a->queue >= p->config.rx_queues)
-            errors_add(e, m->thread_line.item[i],
-                       "thread %d: port '%s' rx-queue '%u' is not there, expected 0..%u: the port "
-                       "has %u receive queues",
-                       a->core, a->port, a->queue, p->config.rx_queues - 1, p->config.rx_queues);
-    }
-    free(by);
-}
-
-void model_check(const struct model *m, struct errors *e)
+void model_check_interfaces(const struct model *m, struct errors *e)
 {
     check_ports(m, e);
     check_vports(m, e);
-    check_vrs(m, e);
     check_interfaces(m, e);
-    check_threads(m, e);
-    model_check_mirrors(m, e);
-    model_check_multicast(m, e);
 }
