@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rule.h - what the files of this folder ask of a rule, beyond acl.h
+#ifndef ACL_RULE_H
+#define ACL_RULE_H
+
+#include "acl/acl.h"
+
+// Does it look at what later fragments do not carry?
+bool rule_needs_header(const struct acl_rule *r);
+
+#endif
