@@ -21,6 +21,11 @@ def demo(context: Context, match: Match) -> int:
     return main(match.rest)
 
 
+def doctor(context: Context, match: Match) -> int:
+    from kamuee.doctor.command import main
+    return main(match.rest, context.client)
+
+
 def bench(context: Context, match: Match) -> int:
     from kamuee.bench import main
     return main(match.rest)

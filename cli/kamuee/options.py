@@ -32,7 +32,7 @@ OPTIONS = (
     Option("-V", "--version", "", "version of this program", True),
 )
 
-VERBATIM = ("lab", "demo", "bench")  # whose words are all their own
+VERBATIM = ("lab", "demo", "bench", "doctor")  # whose words are all their own
 
 
 @dataclass

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cores: what they can do, who else uses them, how deep they sleep, where they are."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kamuee.doctor.facts import Facts
+from kamuee.doctor.finding import Check, Finding, absent, good
+from kamuee.doctor.host import cores_of, list_of
+
+CPU = "/sys/devices/system/cpu"
+SLOW_EXIT_US = 10   # a sleep that takes longer to end is felt: at 10 Mpps a queue of 1024 fills in 100 microseconds
+STEAL_PERCENT = 0.5
+
+
+def watched(facts: Facts) -> list[int]:
+    """The forwarders' cores; all while none is known."""
+    return facts.forwarders or facts.cores
+
+
+def instructions(facts: Facts) -> Iterator[Finding]:
+    text = facts.host.text("/proc/cpuinfo") or ""
+    found = re.search(r"^flags\s*:\s*(.*)$", text, re.MULTILINE)
+    if not found:
+        yield absent("instructions", "cpu", "not x86-64: lookups are scalar")
+        return
+    flags = set(found[1].split())
+    if not {"sse4_2", "popcnt"} <= flags:
+        yield Finding("instructions", "wrong", "cpu", "no SSE4.2 or no POPCNT", "x86-64-v2", "neither DPDK nor kamueed starts")
+        return
+    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags:
+        yield good("instructions", "cpu", "AVX-512: eight packets at a time")
+    else:
+        wanted = "AVX2" if "avx2" in flags else "SSE4.2"
+        yield Finding("instructions", "advice", "cpu", wanted, "AVX-512", "lookups and header checks take more instructions a packet")
+    if "constant_tsc" not in flags or ("nonstop_tsc" not in flags and not facts.virtual):
+        yield Finding("instructions", "advice", "time-stamp counter", "not constant", "constant_tsc nonstop_tsc",
+                      "rates and limits follow the clock of the core")
+
+
+def exist(facts: Facts) -> Iterator[Finding]:
+    missing = [core for core in facts.forwarders if core not in facts.cores]
+    if missing and facts.cores:
+        yield Finding("cores", "wrong", "configuration", f"no core {list_of(missing)}", f"one of {list_of(facts.cores)}",
+                      "the configuration is refused")
+    elif facts.forwarders and len(facts.forwarders) == len(facts.cores):
+        yield Finding("cores", "advice", "configuration", "every core forwards", "one core for the rest of the machine",
+                      "routing daemon, kernel and managers take time from a forwarder: loss in bursts")
+    elif facts.forwarders:
+        yield good("cores", "forwarders", f"{list_of(facts.forwarders)} of {list_of(facts.cores)}")
+    else:
+        yield absent("cores", "forwarders", "not configured: kamueed chooses")
+
+
+def isolation(facts: Facts) -> Iterator[Finding]:
+    isolated = set(cores_of(facts.host.text(f"{CPU}/isolated")))
+    ticks = set(cores_of(facts.host.text(f"{CPU}/nohz_full")))
+    if not facts.forwarders:
+        yield absent("isolated-cores", "forwarders", "no core is configured for them")
+        return
+    cores = list_of(facts.forwarders)
+    shared = [core for core in facts.forwarders if core not in isolated]
+    if shared:
+        yield Finding("isolated-cores", "advice", f"core {list_of(shared)}", "other threads may run there", f"isolcpus={cores} at boot",
+                      "none on an idle machine (2015 paper, 4.6); under load a thread in between costs its time slice: 1 to 10 ms")
+    else:
+        yield good("isolated-cores", f"core {cores}", "isolated")
+    ticking = [core for core in facts.forwarders if core not in ticks]
+    if ticking:
+        yield Finding("timer-tick", "advice", f"core {list_of(ticking)}", "ticks", f"nohz_full={cores} rcu_nocbs={cores} at boot",
+                      "an interruption of some microseconds, 100 to 1000 times a second")
+    else:
+        yield good("timer-tick", f"core {cores}", "none while one thread runs")
+
+
+def interrupts(facts: Facts) -> Iterator[Finding]:
+    """Interrupts of devices that may come to a forwarder's core."""
+    mine = set(facts.forwarders)
+    there = []
+    for number in facts.host.names("/proc/irq"):
+        if not number.isdigit() or not mine:
+            continue
+        path = f"/proc/irq/{number}/effective_affinity_list"
+        cores = set(cores_of(facts.host.text(path) or facts.host.text(f"/proc/irq/{number}/smp_affinity_list")))
+        if cores & mine and facts.host.names(f"/proc/irq/{number}"):
+            there.append(number)
+    others = list_of([core for core in facts.cores if core not in mine])
+    if not mine:
+        yield absent("interrupts", "forwarders", "no core is configured for them")
+    elif there and others:
+        yield Finding("interrupts", "advice", f"core {list_of(facts.forwarders)}", f"{len(there)} interrupts may be handled there", f"core {others}",
+                      "each takes some microseconds of a forwarder",
+                      tuple(f"echo {others} > /proc/irq/{number}/smp_affinity_list" for number in there), safe=True)
+    elif not there:
+        yield good("interrupts", f"core {list_of(facts.forwarders)}", "none")
+
+
+def governor(facts: Facts) -> Iterator[Finding]:
+    slow, found = [], None
+    for core in watched(facts):
+        path = f"{CPU}/cpu{core}/cpufreq/scaling_governor"
+        now = facts.host.text(path)
+        if now is None:
+            continue
+        found = now
+        if now != "performance":
+            slow.append((core, now))
+    if slow:
+        yield Finding("governor", "advice", f"core {list_of([core for core, _ in slow])}", slow[0][1], "performance",
+                      "the clock rises only some milliseconds after the packets came",
+                      tuple(f"echo performance > {CPU}/cpu{core}/cpufreq/scaling_governor" for core, _ in slow), safe=True)
+    elif found:
+        yield good("governor", f"core {list_of(watched(facts))}", found)
+    else:
+        yield absent("governor", "cpu", "the clock is not ours to set" + (" (virtual machine)" if facts.virtual else ""))
+
+
+def sleep(facts: Facts) -> Iterator[Finding]:
+    """C-states that take long to leave and are not switched off."""
+    deep: list[tuple[int, str, str, int]] = []
+    any_state = False
+    for core in watched(facts):
+        for state in facts.host.names(f"{CPU}/cpu{core}/cpuidle"):
+            base = f"{CPU}/cpu{core}/cpuidle/{state}"
+            any_state = True
+            latency = facts.host.number(f"{base}/latency") or 0
+            if latency > SLOW_EXIT_US and facts.host.number(f"{base}/disable") == 0:
+                deep.append((core, state, facts.host.text(f"{base}/name") or state, latency))
+    if deep:
+        names = ", ".join(sorted({f"{name} ({latency} us to leave)" for _, _, name, latency in deep}))
+        yield Finding("c-states", "advice", f"core {list_of(sorted({core for core, *_ in deep}))}", names, f"none over {SLOW_EXIT_US} us",
+                      "felt with 'forwarding idle balanced' or 'powersave' only: the first packet waits that long",
+                      tuple(f"echo 1 > {CPU}/cpu{core}/cpuidle/{state}/disable" for core, state, _, _ in deep), safe=True)
+    elif any_state:
+        yield good("c-states", "cpu", f"none over {SLOW_EXIT_US} us")
+    else:
+        yield absent("c-states", "cpu", "the kernel does not choose them" + (" (virtual machine)" if facts.virtual else ""))
+
+
+def siblings(facts: Facts) -> Iterator[Finding]:
+    """Forwarders whose physical core somebody else uses, too."""
+    shared = []
+    for core in facts.forwarders:
+        there = cores_of(facts.host.text(f"{CPU}/cpu{core}/topology/thread_siblings_list"))
+        if [other for other in there if other != core]:
+            shared.append(list_of(there))
+    if not facts.forwarders:
+        yield absent("smt", "forwarders", "no core is configured for them")
+    elif shared:
+        pairs = sorted(set(shared))
+        yield Finding("smt", "advice", f"core {list_of(facts.forwarders)}", f"{' and '.join(pairs)}: threads of one physical core", "one forwarder for each physical core, its sibling idle",
+                      "a sibling that works takes a part of caches and execution units")
+    else:
+        yield good("smt", f"core {list_of(facts.forwarders)}", "alone on its physical core")
+
+
+def stolen(facts: Facts) -> Iterator[Finding]:
+    """Time the hypervisor gave to others while we wanted to run."""
+    first = (facts.host.text("/proc/stat") or "").partition("\n")[0].split()
+    if len(first) < 9 or not facts.virtual:
+        yield absent("steal", "cpu", "no virtual machine")
+        return
+    ticks = [int(word) for word in first[1:9]]
+    ran = sum(ticks) - ticks[3] - ticks[4]
+    share = 100 * ticks[7] / max(1, ran)
+    if share > STEAL_PERCENT:
+        yield Finding("steal", "advice", "hypervisor", f"took {share:.1f} % of the time we would have run",
+                      f"under {STEAL_PERCENT} %: cores of its own for this machine, set on the host",
+                      "packets are lost while a core is away: a queue of 1024 lasts 0.1 ms at 10 Mpps")
+    else:
+        yield good("steal", "hypervisor", f"{share:.1f} %")
+
+
+CHECKS = (Check("instructions", instructions), Check("cores", exist), Check("isolated-cores", isolation), Check("interrupts", interrupts),
+          Check("governor", governor), Check("c-states", sleep), Check("smt", siblings), Check("steal", stolen))

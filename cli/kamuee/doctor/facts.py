@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What checks look at: the machine, the configuration, and kamueed's own state if it runs."""
+from __future__ import annotations
+
+import functools
+import re
+import shlex
+
+from kamuee.doctor.host import Host, cores_of
+
+PCI = re.compile(r"^(?:pci:)?((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])", re.IGNORECASE)
+
+
+def pci_of(devargs: str) -> str | None:
+    """'0000:3b:00.0' of a port's devargs; None: it is no PCI device."""
+    found = PCI.match(devargs)
+    if not found:
+        return None
+    return found[1].lower() if found[1].count(":") == 2 else f"0000:{found[1].lower()}"
+
+
+def words_of(lines: list[str]) -> list[list[str]]:
+    found = []
+    for line in lines:
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError:  # kamueed says what is wrong with it
+            continue
+        if words[:1] == ["set"]:
+            found.append(words[1:])
+    return found
+
+
+class Facts:
+    def __init__(self, host: Host, lines: list[str], state: dict | None = None):
+        self.host = host
+        self.config = words_of(lines)
+        self.state = state  # of kamueed: system, port, thread; None: it does not run
+
+    def setting(self, *path: str) -> str | None:
+        """The value of a line 'set PATH… VALUE'."""
+        for words in self.config:
+            if len(words) == len(path) + 1 and tuple(words[:-1]) == path:
+                return words[-1]
+        return None
+
+    @functools.cached_property
+    def cores(self) -> list[int]:
+        """Every core that runs."""
+        return cores_of(self.host.text("/sys/devices/system/cpu/online"))
+
+    @functools.cached_property
+    def forwarders(self) -> list[int]:
+        """Cores that forward packets: as kamueed runs, else as configured. None known: []."""
+        if self.state:
+            running = [thread["core"] for thread in self.state.get("thread", [])
+                       if thread.get("role") == "forwarder" and thread.get("core", -1) >= 0]
+            if running:
+                return sorted(set(running))
+        return sorted({int(words[1]) for words in self.config
+                       if words[:1] == ["thread"] and words[2:3] == ["forwarder"] and words[1].isdigit()})
+
+    @functools.cached_property
+    def devices(self) -> dict[str, str]:
+        """Name of each port: its devargs, as running or configured."""
+        found = {words[1]: words[3] for words in self.config
+                 if words[:1] == ["port"] and words[2:3] == ["devargs"] and len(words) == 4}
+        for port in (self.state or {}).get("port", []):
+            found[port["name"]] = port.get("devargs", "")
+        return found
+
+    @functools.cached_property
+    def cards(self) -> dict[str, str]:
+        """Name of each port on a PCI device: the device's address."""
+        found = {}
+        for name, devargs in self.devices.items():
+            address = pci_of(devargs)
+            if address and self.host.exists(f"/sys/bus/pci/devices/{address}"):
+                found[name] = address
+        return found
+
+    @functools.cached_property
+    def queues(self) -> list[tuple[str, int, int]]:
+        """(port, queue, core) of what is polled by whom."""
+        if self.state:
+            return [(queue["port"], queue["queue"], thread["core"]) for thread in self.state.get("thread", [])
+                    for queue in thread.get("queue", []) if thread.get("core", -1) >= 0]
+        return [(words[4], int(words[6]), int(words[1])) for words in self.config
+                if words[:1] == ["thread"] and words[2:4] == ["forwarder", "port"] and words[5:6] == ["rx-queue"]
+                and len(words) == 7 and words[6].isdigit() and words[1].isdigit()]
+
+    def node_of_core(self, core: int) -> int | None:
+        for name in self.host.names(f"/sys/devices/system/cpu/cpu{core}"):
+            if re.fullmatch(r"node\d+", name):
+                self.host.exists(f"/sys/devices/system/cpu/cpu{core}/{name}")
+                return int(name[4:])
+        return None
+
+    @functools.cached_property
+    def command_line(self) -> list[str]:
+        """The kernel's."""
+        return (self.host.text("/proc/cmdline") or "").split()
+
+    @functools.cached_property
+    def virtual(self) -> bool:
+        """A hypervisor runs this machine."""
+        return " hypervisor" in (self.host.text("/proc/cpuinfo") or "")

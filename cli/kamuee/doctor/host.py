@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The machine as the kernel's files tell it: /sys and /proc, or a recorded copy of them under another root.
+
+Whatever is read is remembered, so that `doctor --record` can write exactly the files that the findings came from.
+"""
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from pathlib import Path
+
+
+def cores_of(text: str | None) -> list[int]:
+    """The kernel's list of cores: '0-3,8' is [0, 1, 2, 3, 8]."""
+    found: list[int] = []
+    for part in (text or "").strip().split(","):
+        first, dash, last = part.partition("-")
+        if first.isdigit() and (not dash or last.isdigit()):
+            found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def list_of(cores: list[int]) -> str:
+    """The same the other way round."""
+    parts: list[list[int]] = []
+    for core in sorted(cores):
+        if parts and core == parts[-1][1] + 1:
+            parts[-1][1] = core
+        else:
+            parts.append([core, core])
+    return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in parts)
+
+
+class Host:
+    def __init__(self, root: str = "/"):
+        self.root = Path(root)
+        self.live = self.root == Path("/")
+        self.seen: dict[str, bytes | str] = {}  # path: content of a file, target of a link
+
+    def at(self, path: str) -> Path:
+        return self.root / path.lstrip("/")
+
+    def bytes(self, path: str, size: int = 1 << 16) -> bytes | None:
+        """The beginning of a file; None: it is not there, or may not be read."""
+        try:
+            with open(self.at(path), "rb") as file:
+                found = file.read(size)
+        except OSError:
+            return None
+        self.seen[path] = found
+        return found
+
+    def text(self, path: str) -> str | None:
+        found = self.bytes(path)
+        return None if found is None else found.decode(errors="replace").strip()
+
+    def number(self, path: str) -> int | None:
+        try:
+            return int(self.text(path) or "")
+        except ValueError:
+            return None
+
+    def names(self, path: str) -> list[str]:
+        """What a folder holds, in order."""
+        try:
+            return sorted(os.listdir(self.at(path)))
+        except OSError:
+            return []
+
+    def link(self, path: str) -> str | None:
+        """The last part of where a symbolic link leads."""
+        try:
+            found = os.readlink(self.at(path))
+        except OSError:
+            return None
+        self.seen[path] = found
+        return os.path.basename(found)
+
+    def exists(self, path: str) -> bool:
+        found = self.at(path).exists()
+        if found and self.at(path).is_dir():
+            self.seen.setdefault(path.rstrip("/") + "/", b"")
+        elif found:
+            self.seen.setdefault(path, b"")
+        return found
+
+    def record(self, file: str) -> int:
+        """Writes what was read as a tar archive; how many entries."""
+        with tarfile.open(file, "w:gz") as archive:
+            for path, content in sorted(self.seen.items()):
+                entry = tarfile.TarInfo(path.strip("/"))
+                if path.endswith("/"):
+                    entry.type, entry.mode = tarfile.DIRTYPE, 0o755
+                elif isinstance(content, str):
+                    entry.type, entry.linkname = tarfile.SYMTYPE, content
+                else:
+                    entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content) if isinstance(content, bytes) and entry.size else None)
+        return len(self.seen)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What else in this machine touches the packets: kernel settings, other daemons, and whether RSS spreads."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kamuee.doctor.facts import Facts
+from kamuee.doctor.finding import Check, Finding, absent, good
+
+CONF = "/proc/sys/net/ipv4/conf"
+NEIGHBOURS = 4096      # what the kernel's table of neighbours should hold: one large subnet
+SPREAD_PACKETS = 10_000
+# Program: what it does to us. By the name in /proc/PID/comm.
+CONFLICTS = {
+    "NetworkManager": "it takes addresses off TAPs and cards that it manages",
+    "vpp_main": "it polls cores and holds cards and huge pages",
+    "grout": "it polls cores and holds cards and huge pages",
+    "dpdk-testpmd": "it polls cores and holds cards and huge pages",
+    "ovs-vswitchd": "with DPDK it polls cores and holds cards and huge pages",
+    "irqbalance": "it moves interrupts back to the forwarders' cores",
+}
+
+
+def tun(facts: Facts) -> Iterator[Finding]:
+    if facts.host.exists("/dev/net/tun"):
+        yield good("tun", "kernel", "/dev/net/tun")
+    else:
+        yield Finding("tun", "wrong", "kernel", "no /dev/net/tun", "the tun module", "no TAP can be made: no control plane", ("modprobe tun",), safe=True)
+
+
+def rp_filter(facts: Facts) -> Iterator[Finding]:
+    """kamueed relaxes it on its TAPs; the maximum with 'all' is in force."""
+    everywhere = facts.host.number(f"{CONF}/all/rp_filter")
+    strict = [name for name in facts.devices if facts.host.number(f"{CONF}/{name}/rp_filter") == 1]
+    if everywhere is None:
+        yield absent("rp-filter", "kernel", "the kernel does not tell")
+    elif everywhere == 1:
+        yield Finding("rp-filter", "advice", "all", "strict", "0 or 2",
+                      "packets for us whose source is routed another way are eaten by the kernel: sessions with peers behind two ways break",
+                      ("sysctl -w net.ipv4.conf.all.rp_filter=2",), safe=True)
+    elif strict:
+        yield Finding("rp-filter", "advice", ", ".join(strict), "strict", "0 or 2", "the same, on these interfaces",
+                      tuple(f"sysctl -w net.ipv4.conf.{name}.rp_filter=2" for name in strict), safe=True)
+    else:
+        yield good("rp-filter", "kernel", "not strict")
+
+
+def forwarding(facts: Facts) -> Iterator[Finding]:
+    """What comes up by a TAP must not be forwarded a second time by the kernel."""
+    on = [name for name in facts.devices if facts.host.number(f"{CONF}/{name}/forwarding") == 1]
+    if on:
+        yield Finding("kernel-forwarding", "advice", ", ".join(on), "on", "off",
+                      "the kernel forwards on its own what was meant for it alone; proxy ARP needs it, nothing else",
+                      tuple(f"sysctl -w net.ipv4.conf.{name}.forwarding=0" for name in on))
+    else:
+        yield good("kernel-forwarding", "TAPs", "off")
+
+
+def neighbours(facts: Facts) -> Iterator[Finding]:
+    for family in ("ipv4", "ipv6"):
+        base = f"/proc/sys/net/{family}/neigh/default"
+        limit = facts.host.number(f"{base}/gc_thresh3")
+        if limit is None:
+            yield absent("neighbor-table", family, "the kernel does not tell")
+        elif limit < NEIGHBOURS:
+            yield Finding("neighbor-table", "advice", family, f"{limit} entries for all namespaces", f"{NEIGHBOURS} or more",
+                          "when it is full the kernel resolves nobody new; multicast groups of OSPF have entries, too",
+                          (f"sysctl -w net.{family}.neigh.default.gc_thresh3={NEIGHBOURS} net.{family}.neigh.default.gc_thresh2={NEIGHBOURS // 2}",), safe=True)
+        else:
+            yield good("neighbor-table", family, f"{limit} entries")
+
+
+def daemons(facts: Facts) -> Iterator[Finding]:
+    found: dict[str, str] = {}
+    for process in facts.host.names("/proc"):
+        if process.isdigit():
+            name = facts.host.text(f"/proc/{process}/comm") or ""
+            if name in CONFLICTS:
+                found.setdefault(name, process)
+    for name, process in sorted(found.items()):
+        yield Finding("other-daemons", "advice", name, f"runs, process {process}", "not on a machine of kamueed's, or kept off its ports and cores",
+                      CONFLICTS[name], (f"systemctl disable --now {name}",))
+    if not found:
+        yield good("other-daemons", "machine", "none that is known to conflict")
+
+
+def spread(facts: Facts) -> Iterator[Finding]:
+    """Counters of receive queues: does RSS share the flows out?"""
+    ports = [port for port in (facts.state or {}).get("port", []) if len(port.get("statistics", {}).get("queue", [])) > 1]
+    for port in ports:
+        packets = [queue.get("rx-packets", 0) for queue in port["statistics"]["queue"]]
+        total = sum(packets)
+        if total < SPREAD_PACKETS:
+            yield absent("rss", port["name"], f"{total:,} packets so far: too few to tell")
+            continue
+        most = 100 * max(packets) / total
+        fair = 100 / len(packets)
+        said = f"{most:.0f} % in one of {len(packets)} queues, fields {' '.join(port.get('rss', [])) or 'unknown'}"
+        if most > 2 * fair and most > 50:
+            yield Finding("rss", "advice", port["name"], said, f"about {fair:.0f} % each",
+                          "one core does the work of all: RSS over too few fields is what the 2015 paper found first; "
+                          "one flow, or a tunnel, always goes to one queue")
+        else:
+            yield good("rss", port["name"], said)
+    if not ports:
+        yield absent("rss", "ports", "none has several receive queues" if facts.state else "kamueed does not run")
+
+
+CHECKS = (Check("tun", tun), Check("rp-filter", rp_filter), Check("kernel-forwarding", forwarding), Check("neighbor-table", neighbours),
+          Check("other-daemons", daemons), Check("rss", spread))

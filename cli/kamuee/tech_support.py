@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""show tech-support: everything that somebody needs who was not there, in one archive.
+
+Each `show` that needs no argument, as text and as JSON; the running configuration; what `doctor` finds and the files that it
+read; Linux's own view; the log's end. A part that fails is in the archive with its error: the bundle is made for bad days.
+"""
+from __future__ import annotations
+
+import io
+import json
+import platform
+import re
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from kamuee import commands
+from kamuee.context import Context
+from kamuee.errors import KamueeError
+from kamuee.grammar import Match
+from kamuee.session import Session
+
+# A full table is 200 MB; the summary says what is needed.
+LEFT_OUT = ("show ipv4 route", "show ipv6 route", "show route changes", "show tech-support")
+LINUX = {
+    "uname": "uname -a", "addresses": "ip -d addr", "links": "ip -s -d link", "rules": "ip rule", "tables": "ip -d vrf",
+    "neighbours": "ip -s neigh", "nexthops": "ip nexthop", "namespaces": "ip netns", "sockets": "ss -tunap", "memory": "free -m",
+    "processes": "ps -eLo pid,tid,psr,cls,rtprio,pcpu,stat,comm --sort=-pcpu", "interrupts": "cat /proc/interrupts",
+    "log": "journalctl -u kamueed -n 5000 --no-pager", "kernel-log": "dmesg --ctime",
+}
+WAIT_S = 20
+
+
+def plain(pattern: str) -> list[str] | None:
+    """The shortest words that the pattern accepts; None: it needs an argument."""
+    while "[" in pattern:
+        pattern = re.sub(r"\[[^][]*\]", "", pattern)
+    pattern = re.sub(r"\(([^()|]*)(\|[^()]*)?\)", r"\1", pattern)
+    words = pattern.split()
+    return None if any(word[0].isupper() for word in words) else words
+
+
+def shows() -> Iterator[tuple[list[str], bool]]:
+    """(words, whether it prints JSON) of every show that stands alone."""
+    for command in commands.COMMANDS:
+        words = plain(command.pattern)
+        if command.pattern.startswith("show ") and words and " ".join(words) not in LEFT_OUT:
+            yield words, bool(command.json)
+
+
+class Lines:
+    """A sink that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+
+    def line(self, text: str) -> None:
+        self.text.append(text)
+
+    def end(self) -> None:
+        pass
+
+
+def printed(context: Context, words: list[str], as_json: bool) -> str:
+    """What a command prints, or its error."""
+    kept = Lines()
+    inner = Session(commands.grammar(), replace(context, sink=kept, options=replace(context.options, json=as_json, wide=True)))
+    try:
+        inner.do(words, inner.context.options)
+    except KamueeError as error:
+        kept.text.append(f"error: {error}")
+    return "\n".join(kept.text) + "\n"
+
+
+def of_linux(command: str) -> str:
+    try:
+        ran = subprocess.run(command.split(), capture_output=True, text=True, errors="replace", timeout=WAIT_S, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"error: {error}\n"
+    return ran.stdout + (f"error: exit code {ran.returncode}: {ran.stderr}" if ran.returncode else "")
+
+
+def doctors(context: Context) -> Iterator[tuple[str, bytes]]:
+    from kamuee.doctor import command
+    facts = command.gather(command.parse([]), context.client)
+    yield "doctor.json", json.dumps([finding.json() for finding in command.findings(facts, [])], indent=2).encode()
+    with tempfile.TemporaryDirectory() as folder:
+        facts.host.record(f"{folder}/record")
+        yield "doctor-record.tar.gz", Path(folder, "record").read_bytes()
+
+
+def parts(context: Context) -> Iterator[tuple[str, bytes]]:
+    """(name, content) of each file of the bundle."""
+    for words, as_json in shows():
+        name = "-".join(words)
+        yield f"{name}.txt", printed(context, words, False).encode()
+        if as_json:
+            yield f"{name}.json", printed(context, words, True).encode()
+    yield from doctors(context)
+    for name, command in LINUX.items():
+        yield f"linux/{name}.txt", of_linux(command).encode()
+
+
+def write(file: str, found: Iterator[tuple[str, bytes]], tell: Callable[[str], None]) -> tuple[int, int]:
+    """Parts into an archive under a folder of its name; how many, and bytes."""
+    stem = re.sub(r"\.(tar\.gz|tgz)$", "", Path(file).name)
+    n = size = 0
+    with tarfile.open(file, "w:gz") as archive:
+        for name, content in found:
+            entry = tarfile.TarInfo(f"{stem}/{name}")
+            entry.size, entry.mtime, entry.mode = len(content), int(time.time()), 0o600
+            archive.addfile(entry, io.BytesIO(content))
+            n, size = n + 1, size + len(content)
+            tell(name)
+    return n, size
+
+
+def run(context: Context, match: Match) -> None:
+    file = match.args.get("FILE") or f"kamuee-{platform.node()}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz"
+    try:
+        n, size = write(file, parts(context), lambda name: context.line(f"  {name}") if context.options.wide else None)
+    except OSError as error:
+        raise KamueeError(f"{file}: {error.strerror}") from None
+    context.line(f"written to {file}: {n} files, {size / 1e6:.1f} MB unpacked")
+    context.line("It holds configuration, addresses and logs: look into it before you give it away.")

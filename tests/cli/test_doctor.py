@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""kamuee doctor, on trees of the kernel's files as machines have them."""
+import json
+import os
+import tarfile
+
+import pytest
+
+from kamuee.doctor import command
+from kamuee.doctor.facts import Facts, pci_of
+from kamuee.doctor.finding import Finding
+from kamuee.doctor.host import Host, cores_of, list_of
+from kamuee.doctor.pci import express, gigabits
+
+CARD = "0000:3b:00.0"
+CONFIG = [f"set port p0 devargs {CARD}", "set thread 2 forwarder port p0 rx-queue 0"]
+FLAGS = "flags\t\t: fpu sse4_2 popcnt avx2 avx512f avx512bw avx512dq avx512vl constant_tsc nonstop_tsc"
+
+
+def registers(control: int, capable: int = 0x20) -> bytes:
+    """A configuration space with a power management capability before PCI Express."""
+    space = bytearray(256)
+    space[6] = 0x10
+    space[0x34] = 0x40
+    space[0x40:0x42] = bytes([1, 0x70])
+    space[0x70:0x72] = bytes([0x10, 0])
+    space[0x74:0x78] = capable.to_bytes(4, "little")
+    space[0x78:0x7a] = control.to_bytes(2, "little")
+    return bytes(space)
+
+
+# A server with two sockets, cores 0-1 and 2-3, tuned as it should be; the card is on node 1.
+GOOD = {
+    "sys/devices/system/cpu/online": "0-3", "sys/devices/system/cpu/isolated": "2-3", "sys/devices/system/cpu/nohz_full": "2-3",
+    "sys/devices/system/cpu/cpu2/node1/": None,
+    "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor": "performance",
+    "sys/devices/system/cpu/cpu2/cpuidle/state0/name": "POLL", "sys/devices/system/cpu/cpu2/cpuidle/state0/latency": "0",
+    "sys/devices/system/cpu/cpu2/cpuidle/state0/disable": "0", "sys/devices/system/cpu/cpu2/cpuidle/state1/name": "C6",
+    "sys/devices/system/cpu/cpu2/cpuidle/state1/latency": "133", "sys/devices/system/cpu/cpu2/cpuidle/state1/disable": "1",
+    "sys/devices/system/cpu/cpu2/topology/thread_siblings_list": "2",
+    "sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages": "0",
+    "sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages": "0",
+    "sys/devices/system/node/node1/hugepages/hugepages-1048576kB/nr_hugepages": "8",
+    "sys/devices/system/node/node1/hugepages/hugepages-1048576kB/free_hugepages": "8",
+    "sys/devices/system/node/node1/cpulist": "2-3",
+    "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
+    "sys/kernel/iommu_groups/0/": None,
+    "proc/meminfo": "MemTotal: 8000000 kB\nMemAvailable: 7000000 kB\n", "proc/cpuinfo": FLAGS, "proc/cmdline": "ro iommu=pt",
+    "proc/stat": "cpu 100 0 100 800 0 0 0 0 0 0", "proc/irq/7/effective_affinity_list": "0", "proc/1/comm": "systemd",
+    "proc/sys/net/ipv4/conf/all/rp_filter": "0", "proc/sys/net/ipv4/conf/p0/rp_filter": "2", "proc/sys/net/ipv4/conf/p0/forwarding": "0",
+    "proc/sys/net/ipv4/neigh/default/gc_thresh3": "8192", "proc/sys/net/ipv6/neigh/default/gc_thresh3": "8192",
+    "dev/net/tun": "",
+    f"sys/bus/pci/devices/{CARD}/config": registers(0x5100), f"sys/bus/pci/devices/{CARD}/numa_node": "1",
+    f"sys/bus/pci/devices/{CARD}/current_link_width": "16", f"sys/bus/pci/devices/{CARD}/max_link_width": "16",
+    f"sys/bus/pci/devices/{CARD}/current_link_speed": "8.0 GT/s PCIe", f"sys/bus/pci/devices/{CARD}/max_link_speed": "8.0 GT/s PCIe",
+    f"sys/bus/pci/devices/{CARD}/driver": ("link", "../../../bus/pci/drivers/vfio-pci"),
+}
+PCI = f"sys/bus/pci/devices/{CARD}"
+# What is put wrong: (check, files that differ, status, words of what is said).
+WRONG = [
+    ("huge-pages", {"sys/devices/system/node/node1/hugepages/hugepages-1048576kB/free_hugepages": "0",
+                    "sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages": "10",
+                    "sys/devices/system/node/node1/hugepages/hugepages-2048kB/free_hugepages": "10"}, "advice",
+     "echo 256 > /sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages"),
+    ("transparent-huge-pages", {"sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]"}, "advice", "echo madvise"),
+    ("memory", {"proc/meminfo": "MemAvailable: 200000 kB\n"}, "wrong", "195 MiB"),
+    ("instructions", {"proc/cpuinfo": "flags : fpu"}, "wrong", "SSE4.2"),
+    ("instructions", {"proc/cpuinfo": FLAGS.replace("avx512vl", "")}, "advice", "AVX-512"),
+    ("cores", {"sys/devices/system/cpu/online": "0-1"}, "wrong", "no core 2"),
+    ("cores", {"sys/devices/system/cpu/online": "2"}, "advice", "every core"),
+    ("isolated-cores", {"sys/devices/system/cpu/isolated": "3"}, "advice", "isolcpus=2"),
+    ("isolated-cores", {"sys/devices/system/cpu/nohz_full": "(null)"}, "advice", "nohz_full=2"),
+    ("interrupts", {"proc/irq/7/effective_affinity_list": "1-2"}, "advice", "echo 0-1,3 > /proc/irq/7/smp_affinity_list"),
+    ("governor", {"sys/devices/system/cpu/cpu2/cpufreq/scaling_governor": "powersave"}, "advice",
+     "echo performance > /sys/devices/system/cpu/cpu2/cpufreq/scaling_governor"),
+    ("c-states", {"sys/devices/system/cpu/cpu2/cpuidle/state1/disable": "0"}, "advice", "C6 (133 us to leave)"),
+    ("smt", {"sys/devices/system/cpu/cpu2/topology/thread_siblings_list": "2-3"}, "advice", "2-3"),
+    ("steal", {"proc/stat": "cpu 100 0 100 800 0 0 0 50 0 0", "proc/cpuinfo": FLAGS + " hypervisor"}, "advice", "20.0 %"),
+    ("extended-tag", {f"{PCI}/config": registers(0x5000)}, "advice", f"setpci -s {CARD} CAP_EXP+8.w=0100:0100"),
+    ("pci-link", {f"{PCI}/current_link_width": "8"}, "advice", "63 Gb/s instead of 126"),
+    ("numa", {f"{PCI}/numa_node": "0", "sys/devices/system/node/node0/cpulist": "0-1"}, "advice", "queue 0 on core 2, node 1"),
+    ("nic-driver", {f"{PCI}/driver": ("link", "../drivers/ixgbe")}, "wrong", f"dpdk-devbind.py --bind=vfio-pci {CARD}"),
+    ("nic-driver", {f"{PCI}/driver": ("link", "../drivers/igb_uio")}, "advice", "vfio-pci"),
+    ("iommu", {"proc/cmdline": "ro"}, "advice", "iommu=pt"),
+    ("tun", {"dev/net/tun": None}, "wrong", "modprobe tun"),
+    ("rp-filter", {"proc/sys/net/ipv4/conf/all/rp_filter": "1"}, "advice", "sysctl -w net.ipv4.conf.all.rp_filter=2"),
+    ("rp-filter", {"proc/sys/net/ipv4/conf/p0/rp_filter": "1"}, "advice", "sysctl -w net.ipv4.conf.p0.rp_filter=2"),
+    ("kernel-forwarding", {"proc/sys/net/ipv4/conf/p0/forwarding": "1"}, "advice", "sysctl -w net.ipv4.conf.p0.forwarding=0"),
+    ("neighbor-table", {"proc/sys/net/ipv6/neigh/default/gc_thresh3": "1024"}, "advice", "net.ipv6.neigh.default.gc_thresh3=4096"),
+    ("other-daemons", {"proc/55/comm": "vpp_main"}, "advice", "process 55"),
+]
+
+
+def plant(root, files):
+    for path, content in files.items():
+        place = root / path
+        if content is None and not path.endswith("/"):
+            continue
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if path.endswith("/"):
+            place.mkdir(exist_ok=True)
+        elif isinstance(content, tuple):
+            os.symlink(content[1], place)
+        else:
+            place.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return root
+
+
+def look(root, names=(), state=None, lines=CONFIG):
+    return command.findings(Facts(Host(str(root)), list(lines), state), list(names))
+
+
+def test_a_tuned_machine_has_nothing_to_do(tmp_path):
+    found = look(plant(tmp_path, GOOD))
+    assert {finding.check: finding.status for finding in found if finding.status in ("advice", "wrong")} == {}
+    good = {finding.check for finding in found if finding.status == "good"}
+    assert good >= {check.name for check in command.CHECKS} - {"steal", "rss"}  # no hypervisor; one queue
+
+
+@pytest.mark.parametrize("check, files, status, words", WRONG, ids=[f"{n}-{row[0]}" for n, row in enumerate(WRONG)])
+def test_each_condition_is_seen_when_it_does_not_hold(tmp_path, check, files, status, words):
+    found = [finding for finding in look(plant(tmp_path, GOOD | files)) if finding.status in ("advice", "wrong")]
+    assert [finding.status for finding in found] == [status], found
+    assert words in " ".join([found[0].found, found[0].wanted, found[0].effect, *found[0].fix])
+    assert found[0].effect
+
+
+def test_every_check_can_fail():
+    assert {row[0] for row in WRONG} | {"rss"} == {check.name for check in command.CHECKS}
+
+
+@pytest.mark.parametrize("packets, status", [((90_000, 5_000, 5_000), "advice"), ((40_000, 30_000, 30_000), "good"), ((10, 0, 0), "absent")])
+def test_rss_is_judged_by_the_queues_of_a_running_router(tmp_path, packets, status):
+    queues = [{"queue": n, "rx-packets": count} for n, count in enumerate(packets)]
+    state = {"system": {}, "thread": [], "port": [{"name": "p0", "devargs": CARD, "rss": ["ipv4"], "statistics": {"queue": queues}}]}
+    assert [finding.status for finding in look(plant(tmp_path, GOOD), ["rss"], state)] == [status]
+
+
+def test_a_machine_that_tells_nothing_is_not_called_good(tmp_path):
+    found = look(tmp_path, lines=())
+    assert {finding.check for finding in found if finding.status == "good"} <= {"kernel-forwarding", "other-daemons"}
+
+
+def test_a_record_gives_the_same_findings_elsewhere(tmp_path):
+    here = plant(tmp_path / "here", GOOD | {f"{PCI}/config": registers(0x5000)})
+    facts = Facts(Host(str(here)), CONFIG)
+    found = command.findings(facts, [])
+    assert facts.host.record(str(tmp_path / "record.tar.gz")) > 30
+    with tarfile.open(tmp_path / "record.tar.gz") as archive:
+        archive.extractall(tmp_path / "there")
+    assert look(tmp_path / "there") == found
+
+
+def test_only_safe_fixes_are_run_and_failures_are_told(tmp_path):
+    file = tmp_path / "governor"
+    found = [Finding("governor", "advice", "core 0", "powersave", fix=(f"echo performance > {file}",), safe=True),
+             Finding("smt", "advice", "core 0", "shared", fix=(f"echo never > {file}",)),
+             Finding("tun", "wrong", "kernel", "none", fix=("exit 3",), safe=True)]
+    assert command.repair(found) == [(f"echo performance > {file}", ""), ("exit 3", "exit code 3")]
+    assert file.read_text() == "performance\n"
+
+
+def test_the_program_prints_json_and_exit_codes(tmp_path, kamuee, capsys):
+    root = plant(tmp_path / "root", GOOD | {"dev/net/tun": None})
+    (tmp_path / "conf").write_text("\n".join(CONFIG))
+    result = kamuee("doctor", "--root", str(root), "--config", str(tmp_path / "conf"), "--json")
+    assert result.code == 4
+    assert [finding["check"] for finding in json.loads(result.out)["finding"] if finding["status"] == "wrong"] == ["tun"]
+    result = kamuee("doctor", "--root", str(root), "--config", str(tmp_path / "conf"), "governor")
+    assert (result.code, result.out.split()[:4]) == (0, ["0", "wrong,", "0", "to"])
+    result = kamuee("doctor", "--root", str(root), "--config", str(tmp_path / "conf"), "tun")
+    assert result.code == 4 and result.out.startswith("WRONG  tun: kernel: no /dev/net/tun\n       wanted: the tun module")
+
+
+def test_wrong_usage_names_what_is_expected(kamuee, tmp_path):
+    for words in (["nonsense"], ["--root", str(tmp_path), "--fix"], ["--root", str(tmp_path / "none")]):
+        with pytest.raises(SystemExit) as ended:
+            kamuee("doctor", *words)
+        assert ended.value.code == 2
+    result = kamuee("doctor", "--config", str(tmp_path / "none"))
+    assert result.code == 1 and "No such file" in result.err
+
+
+def test_parts():
+    assert cores_of("0-2,5") == [0, 1, 2, 5] and cores_of("(null)") == [] and list_of([5, 0, 1, 2]) == "0-2,5"
+    assert pci_of("3B:00.1,representor=0") == "0000:3b:00.1" and pci_of("net_memif0,role=client") is None
+    assert express(registers(0x100)) == (0x70, 0x20, 0x100) and express(b"\0" * 64) is None
+    loop = bytearray(registers(0))
+    loop[0x40:0x42] = bytes([1, 0x40])  # a capability that points to itself
+    assert express(bytes(loop)) is None
+    assert round(gigabits("2.5 GT/s PCIe", 4)) == 8
