@@ -57,8 +57,15 @@ check: build ## lint, unit and path tests: no root, no huge pages, under a minut
 conformance: build ## docs/conformance.md: run the tests that say which RFC they show (root)
 	$(SUDO) tools/conformance --build $(BUILD)
 
+# A test that fails is run once more, alone, so that one stall of a shared machine does not refuse the work of a day. Which these were is
+# said at the end: a test that needs it is a defect to be mended. RETRY=no runs everything once; more than 5 failures are never repeated.
+E2E = $(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(if $(CI),CI=$(CI),) $(if $(KEEP),KEEP=$(KEEP),) $(PYTHON) -m pytest -q
+FAILED = .pytest_cache/v/cache/lastfailed
 e2e: build ## end-to-end tests with real FRR, BIRD and kernel in namespaces (root)
-	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(if $(CI),CI=$(CI),) $(if $(KEEP),KEEP=$(KEEP),) $(PYTHON) -m pytest -q tests/e2e $(ARGS)
+	@$(SUDO) rm -f $(FAILED)
+	@$(E2E) tests/e2e $(ARGS) || { [ '$(RETRY)' != no ] && failed=$$(grep -c '::' $(FAILED)) && [ $$failed -gt 0 ] && [ $$failed -le 5 ] && \
+		echo "e2e: $$failed failed; once more, alone:" && $(SUDO) cp $(FAILED) $(FAILED).first && $(E2E) --last-failed tests/e2e $(ARGS) && \
+		echo "e2e: passed the second time only, to be mended:" && cat $(FAILED).first; }
 
 ptf: build ## PTF tests of a router, ours or those of PTF_DIR (root; tests/ptf/README.md)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(if $(PTF_DIR),PTF_DIR=$(abspath $(PTF_DIR))) PTF_ARGS='$(PTF_ARGS)' \
