@@ -67,6 +67,7 @@ struct journal_query {
     struct prefix prefix;
     uint64_t from_ns;  // CLOCK_MONOTONIC: as far back as this
     unsigned limit;    // rows, newest first
+    uint64_t from;     // of journal_tail: number of the first record, UINT64_MAX = only tell where the end is
 };
 
 struct journal_row {
@@ -87,12 +88,16 @@ struct journal_answer {
     struct prefix prefix;
     uint8_t protocol;
     uint32_t is;
+    uint64_t next, lost; // of journal_tail: where to go on; records that are not in row[], for there were too many
 };
 
-// Both: 0 or -errno. The answer is freed when `done` returns.
+// All: 0 or -errno. The answer is freed when `done` returns.
 int journal_changes(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
 // Longest match (JOURNAL_COVERING, prefix = host) or exact prefix as it was at from_ns; vr and family are given.
 int journal_at(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
+
+// What was written since record `from`, oldest first; of more than the limit the newest ones.
+int journal_tail(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
 
 struct journal_stats {
     uint32_t mib;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// journal_ask.c - questions of control to the journal: what changed, and what was
+// journal_ask.c - questions of control to the journal: what changed, what was, and what is new
 //
 // The ring is read newest first, RECORDS_PER_STEP at a time, so that
 // rib_manager's other work goes on between; records written meanwhile are not
@@ -30,7 +30,7 @@ struct question {
     struct journal_query q;
     void (*done)(void *ctx, const struct journal_answer *a);
     void *ctx;
-    bool at; // what was; else what changed
+    enum { CHANGES, AT, TAIL } kind;
     bool started, ended;
     uint64_t next; // records from here on have been looked at
     struct state cover[129];
@@ -115,6 +115,23 @@ static void note(struct question *q, const struct record *r)
     memcpy(row->prefix.b, r->b, sizeof row->prefix.b);
     row->was = tell_way(q, r->was);
     row->is = tell_way(q, r->is);
+}
+
+// --- what is new ---
+
+static void tail(struct question *q)
+{
+    uint64_t end = journal_ring.next, at = q->q.from < end ? q->q.from : end;
+    uint64_t first = end - journal_ring.oldest > q->q.limit ? end - q->q.limit : journal_ring.oldest;
+
+    if (at < first) {
+        q->a.lost = first - at;
+        at = first;
+    }
+    for (; at < end; at++)
+        note(q, record_at(at));
+    q->a.next = end;
+    q->ended = true;
 }
 
 // --- what was ---
@@ -206,15 +223,15 @@ static void begin(struct question *q)
     }
     q->a.since_ns = wall_of(since);
     q->a.reached = q->q.from_ns >= since;
-    if (q->at && q->a.reached)
+    if (q->kind == AT && q->a.reached)
         start_at(q, v);
-    else if (q->at)
+    else if (q->kind == AT)
         q->ended = true;
 }
 
 static void end(struct question *q)
 {
-    bool lost = q->at && q->next < journal_ring.oldest && !q->a.result;
+    bool lost = q->kind == AT && q->next < journal_ring.oldest && !q->a.result;
 
     if (lost) { // overwritten while it was read
         q->a.reached = false;
@@ -237,13 +254,15 @@ static void step(void *arg)
     thread_must_be(ROLE_RIB_MANAGER);
     if (!q->started)
         begin(q);
+    if (q->kind == TAIL && !q->ended)
+        tail(q);
     while (!q->ended && n++ < RECORDS_PER_STEP) {
         if (q->next <= journal_ring.oldest || record_at(q->next - 1)->time_ns <= q->q.from_ns) {
             q->ended = true;
             break;
         }
         q->next--;
-        if (q->at)
+        if (q->kind == AT)
             undo(q, record_at(q->next));
         else
             note(q, record_at(q->next));
@@ -276,7 +295,7 @@ static void again(void *arg)
     answer(q);
 }
 
-static int ask(const struct journal_query *query, bool at, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+static int ask(const struct journal_query *query, int kind, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
     struct question *q = calloc(1, sizeof *q);
     int err;
@@ -286,7 +305,7 @@ static int ask(const struct journal_query *query, bool at, void (*done)(void *ct
         return -ENOMEM;
     q->q = *query;
     prefix_canon(&q->q.prefix);
-    q->at = at;
+    q->kind = kind;
     q->done = done;
     q->ctx = ctx;
     err = mailbox_post(ROLE_RIB_MANAGER, step, q);
@@ -297,12 +316,17 @@ static int ask(const struct journal_query *query, bool at, void (*done)(void *ct
 
 int journal_changes(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
-    return ask(q, false, done, ctx);
+    return ask(q, CHANGES, done, ctx);
 }
 
 int journal_at(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
-    return ask(q, true, done, ctx);
+    return ask(q, AT, done, ctx);
+}
+
+int journal_tail(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+{
+    return ask(q, TAIL, done, ctx);
 }
 
 // --- statistics ---

@@ -50,6 +50,7 @@ struct neigh {
     bool pending;  // packets or a resolution wait: in the pending list
     uint8_t kind;  // enum nexthop_kind of its id now
     uint16_t iface; // of its id
+    uint8_t told, told_mac[6]; // what neigh_feed.c told last
     uint32_t refs; // hops that lead through it
     uint32_t nexthop; // held, 0 = none yet
     uint64_t failed_until_ns, asked_ns;

@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "manager/neigh_feed.h"
 #include "manager/neigh_limit.h"
 #include "manager/rib.h"
 #include "table/counter.h"
@@ -119,6 +120,7 @@ static void neigh_free(struct neigh *n)
     uint32_t node = rib_trie_find(&r->neigh, &p), id = find_id(v, n->ifindex, &n->addr);
     uint32_t *link = &rib_trie_at(&r->neigh, node)->head;
 
+    neigh_feed_gone(n);
     while (*link != id)
         link = &((struct neigh *)pool_at(&neighs, *link))->next;
     *link = n->next;
@@ -212,6 +214,7 @@ static void update(struct neigh *n, uint64_t now_ns, bool new_mac)
             routes.set_host(n->vr, &n->addr, n->nexthop, host);
         n->host = host;
     }
+    neigh_feed_look(n);
     if (resolved && alive && n->nexthop)
         neigh_hold_flush(n);
     else if (failed)

@@ -84,6 +84,14 @@ static void follow_netdev(struct managed_port *p)
         log_error("port_manager: %s", err);
 }
 
+static void (*link_listener)(const char *port, bool up);
+
+void port_manager_on_link(void (*fn)(const char *port, bool up))
+{
+    thread_must_be(ROLE_CONTROL);
+    link_listener = fn;
+}
+
 static void link_look(struct managed_port *p)
 {
     struct rte_eth_link link;
@@ -94,6 +102,8 @@ static void link_look(struct managed_port *p)
     p->link_up = up;
     log_notice("port_manager: link: port=%s state=%s", p->wish.name, up ? "up" : "down");
     iface_manager_port_link(p->device.id, up);
+    if (link_listener)
+        link_listener(p->wish.name, up);
 }
 
 static void on_announcement(void *port)

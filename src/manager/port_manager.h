@@ -53,6 +53,9 @@ unsigned port_manager_list(char (*name)[16], unsigned max);     // attached port
 // Names and values of the device's extended statistics.
 int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value), void *ctx);
 
+// Calls fn at each change of a port's link; NULL: nobody.
+void port_manager_on_link(void (*fn)(const char *port, bool up));
+
 int port_manager_init(struct event_base *loop); // control's
 void port_manager_fini(void);
 

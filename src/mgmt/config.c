@@ -24,6 +24,7 @@
 #include "core/thread.h"
 #include "mgmt/apply.h"
 #include "mgmt/config_tree.h"
+#include "mgmt/event.h"
 #include "mgmt/model_make.h"
 #include "mgmt/yang.h"
 
@@ -221,6 +222,23 @@ static void take_over(struct lyd_node *tree, struct model *m)
     running.model = m;
 }
 
+#define CHANGE_LINES 100 // told in an event
+
+static void tell_change(const struct config_result *result, const char *by)
+{
+    json_t *lines = json_array();
+    const char *line = text_str(&result->change);
+
+    log_notice("config: changed: by=%s lines=%u", by, result->n_changes);
+    for (unsigned i = 0; *line && i < CHANGE_LINES; i++) {
+        size_t n = strcspn(line, "\n");
+
+        json_array_append_new(lines, json_stringn(line, n));
+        line += n + (line[n] == '\n');
+    }
+    event_publish("configuration-change", json_pack("{s:s, s:i, s:o}", "by", by, "lines", result->n_changes, "change", lines));
+}
+
 int config_commit(struct lyd_node *candidate, bool check_only, const char *by,
                   struct config_result *result, struct errors *e)
 {
@@ -242,7 +260,7 @@ int config_commit(struct lyd_node *candidate, bool check_only, const char *by,
     }
     take_over(candidate, m);
     if (result->n_changes)
-        log_notice("config: changed: by=%s lines=%u", by, result->n_changes);
+        tell_change(result, by);
     return 0;
 }
 

@@ -355,6 +355,19 @@ void rib_manager_set_receive_buffer(size_t bytes)
     text_printf(&fake_calls, "receive-buffer %zu\n", bytes);
 }
 
+static void (*link_listener)(const char *port, bool up);
+
+void port_manager_on_link(void (*fn)(const char *port, bool up))
+{
+    link_listener = fn;
+}
+
+void fake_link(const char *port, bool up)
+{
+    if (link_listener)
+        link_listener(port, up);
+}
+
 unsigned port_manager_list(char (*name)[16], unsigned max)
 {
     for (unsigned i = 0; i < n_ports && i < max; i++)

@@ -18,6 +18,7 @@ extern int fake_fail_at;       // the n-th call from now fails (1 = the next), 0
 extern uint32_t fake_journal_mib, fake_audit_interval_s; // as set last
 extern bool fake_journal_fails;
 
+void fake_link(const char *port, bool up); // changes, as far as listeners are told
 void fake_reset(void);
 // Everything the managers hold, sorted, one thing a line.
 void fake_state(struct text *t);

@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "manager/journal.h"
+#include "manager/neigh_feed.h"
 #include "manager/rib_manager.h"
 #include "table/nexthop.h"
 
@@ -186,6 +187,31 @@ int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct r
     return ask(answer_audit, done, ctx);
 }
 
+// --- news of neighbours -------------------------------------------------------------------------
+
+static bool news_wanted, news_taken;
+
+void neigh_feed_want(bool on)
+{
+    news_wanted = on;
+    news_taken = false;
+}
+
+bool neigh_feed_take(struct neigh_news *row)
+{
+    if (!news_wanted || news_taken)
+        return false;
+    news_taken = true;
+    *row = (struct neigh_news){.change = NEIGH_RESOLVED, .mac = {2, 0, 0, 0, 0, 9}, .iface = "p0"};
+    bug_on(ip_parse("10.0.0.1", &row->addr));
+    return true;
+}
+
+uint64_t neigh_feed_missed(void)
+{
+    return 0;
+}
+
 // --- the journal --------------------------------------------------------------------------------
 
 static struct journal_query asked;
@@ -202,6 +228,8 @@ static void answer_journal(struct question *q)
 
     bug_on(ip_parse("10.0.0.1", &way[0].leg[0].gateway) || prefix_parse("10.1.0.0/16", &row[0].prefix, false));
     a.prefix = row[0].prefix;
+    a.next = 105;
+    a.lost = 3;
     a.row.item = row;
     a.row.n = asked.limit < 2 ? asked.limit : 2;
     a.way.item = way;
@@ -223,6 +251,26 @@ int journal_at(const struct journal_query *q,
 {
     asked = *q;
     return ask(answer_journal, done, ctx);
+}
+
+// The look after the first finds two new records, and three more that were too many.
+static void answer_journal_tail(struct question *q)
+{
+    void (*done)(void *ctx, const struct journal_answer *a) = q->done;
+
+    if (asked.from != 100) {
+        done(q->ctx, &(struct journal_answer){.next = asked.from == UINT64_MAX ? 100 : asked.from});
+        return;
+    }
+    asked.limit = 2;
+    answer_journal(q);
+}
+
+int journal_tail(const struct journal_query *q,
+                 void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+{
+    asked = *q;
+    return ask(answer_journal_tail, done, ctx);
 }
 
 static void answer_journal_stats(struct question *q)

@@ -39,6 +39,7 @@
 #define STREAM_ROOM (64u << 10)
 #define IDLE_S 120         // a connection without a request
 #define STREAM_IDLE_S 3600 // a reader that does not read, e.g. a pager
+#define QUIET_WRITE_S 60   // the same, of a stream that may be silent
 
 struct http {
     struct evhttp_request *req; // NULL: the server stopped
@@ -279,6 +280,18 @@ void http_stream_end(struct http *h)
     evhttp_connection_set_timeout(c, IDLE_S);
     evhttp_send_reply_end(h->req);
     http_free(h);
+}
+
+void http_stream_quiet(struct http *h)
+{
+    const struct timeval write = {.tv_sec = QUIET_WRITE_S};
+
+    bufferevent_set_timeouts(evhttp_connection_get_bufferevent(evhttp_request_get_connection(h->req)), NULL, &write);
+}
+
+struct event_base *http_loop(void)
+{
+    return server.loop;
 }
 
 bool http_left(const struct http *h)

@@ -58,5 +58,8 @@ void http_stream_end(struct http *h);
 void http_stream_cut(struct http *h); // ends the connection; calls `gone`
 // Whether the client has left: its side of the connection is closed. For who writes seldom.
 bool http_left(const struct http *h);
+void http_stream_quiet(struct http *h); // may be silent for ever; a client that reads nothing for a minute is dropped
+
+struct event_base *http_loop(void);
 
 #endif

@@ -7,8 +7,8 @@
 #include "manager/journal.h"
 #include "mgmt/operation_priv.h"
 #include "mgmt/restconf_priv.h"
+#include "mgmt/route_way.h"
 #include "mgmt/show.h"
-#include "table/nexthop.h"
 #include "table/vr.h"
 
 // What an answer is written from; one for each question under way.
@@ -23,29 +23,6 @@ static uint64_t wall_now_ns(void)
 
     clock_gettime(CLOCK_REALTIME, &t);
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
-static void write_way(struct jwrite *j, const struct journal_answer *a, uint32_t way, uint8_t protocol)
-{
-    const struct journal_way *w = &a->way.item[way - 1];
-    char buf[12];
-
-    jwrite_string(j, "protocol", protocol_name(protocol, buf));
-    jwrite_string(j, "kind", nexthop_kind_name(w->kind));
-    jwrite_int(j, "nexthop", w->nexthop);
-    jwrite_begin(j, "hop", '[');
-    for (unsigned i = 0; i < w->n_legs; i++) {
-        jwrite_begin(j, NULL, '{');
-        if (w->leg[i].iface[0])
-            jwrite_string(j, "interface", w->leg[i].iface);
-        if (w->leg[i].gateway.family)
-            jwrite_ip(j, "gateway", &w->leg[i].gateway);
-        jwrite_int(j, "weight", w->leg[i].weight);
-        jwrite_end(j, '}');
-    }
-    jwrite_end(j, ']');
-    if (w->n_more)
-        jwrite_int(j, "more-hops", w->n_more);
 }
 
 // False: an answer has been given.
@@ -96,27 +73,6 @@ static bool read_vr(struct http *h, const struct lyd_node *op, struct journal_qu
 
 // --- what changed -------------------------------------------------------------------------------
 
-static void write_change(struct jwrite *j, const struct journal_answer *a, const struct journal_row *r)
-{
-    jwrite_begin(j, NULL, '{');
-    jwrite_time(j, "time", r->wall_ns);
-    jwrite_string(j, "vr", vr_get(r->vr)->name);
-    if (r->prefix.family)
-        jwrite_prefix(j, "prefix", &r->prefix);
-    jwrite_string(j, "cause", journal_cause_name(r->cause));
-    if (r->was) {
-        jwrite_begin(j, "from", '{');
-        write_way(j, a, r->was, r->was_protocol);
-        jwrite_end(j, '}');
-    }
-    if (r->is) {
-        jwrite_begin(j, "to", '{');
-        write_way(j, a, r->is, r->protocol);
-        jwrite_end(j, '}');
-    }
-    jwrite_end(j, '}');
-}
-
 static void changes_answered(void *ctx, const struct journal_answer *a)
 {
     struct asked *q = ctx;
@@ -130,7 +86,7 @@ static void changes_answered(void *ctx, const struct journal_answer *a)
         jwrite_bool(&j, "cut", a->cut);
         jwrite_begin(&j, "change", '[');
         vec_foreach (&a->row, r)
-            write_change(&j, a, r);
+            route_change_write(&j, a, r);
         jwrite_end(&j, ']');
         output_send(q->http, &j);
     }
@@ -171,7 +127,7 @@ static void at_answered(void *ctx, const struct journal_answer *a)
         jwrite_bool(&j, "known", a->reached);
         if (a->found) {
             jwrite_prefix(&j, "prefix", &a->prefix);
-            write_way(&j, a, a->is, a->protocol);
+            route_way_write(&j, a, a->is, a->protocol);
         }
         output_send(q->http, &j);
     }

@@ -4,6 +4,7 @@
 //     /restconf                          root: data, operations, yang-library-version
 //     /restconf/data/kamuee:…            configuration (read, edit) and state (read)
 //     /restconf/operations/kamuee:NAME   operations (POST)
+//     /restconf/streams/events           what happens, as server-sent events
 //     /.well-known/host-meta             where all this lies (RFC 6415)
 //
 // Everything is JSON as of RFC 7951, errors too (7.1), those that evhttp makes
@@ -156,13 +157,25 @@ static bool sends_json(struct http *h)
     return !n || !type || strcasestr(type, "json");
 }
 
+// The resources that answer with something other than JSON.
+static bool stream_resource(struct http *h, const char *path)
+{
+    if (strcmp(path, "/restconf/streams/events"))
+        return false;
+    if (strcmp(http_method(h), "GET"))
+        restconf_not_allowed(h, "GET");
+    else
+        event_stream(h);
+    return true;
+}
+
 static void handle(struct http *h)
 {
     const char *path = http_path(h), *rest;
 
     if (strlen(path) > HTTP_PATH_MAX)
         restconf_error(h, 414, "too-big", "the path is longer than %d bytes", HTTP_PATH_MAX);
-    else if (meta_get(h, path))
+    else if (meta_get(h, path) || stream_resource(h, path))
         return;
     else if (!accepts_json(h))
         restconf_error(h, 406, "invalid-value",

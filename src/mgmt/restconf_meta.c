@@ -26,10 +26,13 @@ static json_t *library_version(void)
 
 static json_t *monitoring(void)
 {
-    return json_pack("{s:{s:{s:[s, s, s]}}}", "ietf-restconf-monitoring:restconf-state",
-                     "capabilities", "capability", "urn:ietf:params:restconf:capability:depth:1.0",
-                     "urn:ietf:params:restconf:capability:with-defaults:1.0",
-                     "urn:ietf:params:restconf:capability:defaults:1.0?basic-mode=explicit");
+#define CAPABILITY "urn:ietf:params:restconf:capability:"
+    return json_pack("{s:{s:{s:[s, s, s, s]}, s:{s:[{s:s, s:s, s:b, s:[{s:s, s:s}]}]}}}", "ietf-restconf-monitoring:restconf-state",
+                     "capabilities", "capability", CAPABILITY "depth:1.0", CAPABILITY "filter:1.0",
+                     CAPABILITY "with-defaults:1.0", CAPABILITY "defaults:1.0?basic-mode=explicit", "streams", "stream", "name", "events",
+                     "description", "links, neighbours, routes, configuration, alarms", "replay-support", false, "access", "encoding",
+                     "json", "location", "/restconf/streams/events");
+#undef CAPABILITY
 }
 
 // One of the two containers libyang makes: yang-library, or modules-state of the older RFC 7895.

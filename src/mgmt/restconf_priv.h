@@ -8,6 +8,7 @@
 //     restconf_edit.c     editing it
 //     restconf_state.c    reading state; show_*.c write it
 //     restconf_meta.c     what the protocol wants to be told about itself
+//     event.c             GET /restconf/streams/events
 //     operation.c         POST /restconf/operations/kamuee:NAME
 #ifndef MGMT_RESTCONF_PRIV_H
 #define MGMT_RESTCONF_PRIV_H
@@ -72,6 +73,7 @@ json_t *config_json(const struct lyd_node *node, const char *defaults,
 void state_get(struct http *h, const struct path *p); // first segment is the container state
 void datastore_get(struct http *h, const struct content *c);
 bool meta_get(struct http *h, const char *path); // false: not one of its resources
+void event_stream(struct http *h); // event.c: answers by a stream
 void operation_post(struct http *h, const char *name);
 void operations_list(struct http *h);
 
