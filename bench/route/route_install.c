@@ -187,7 +187,7 @@ static void put_route(const struct table *t, size_t i, unsigned hop_shift, uint1
 
 static void wait_until(uint64_t at_ns)
 {
-    struct timespec t = {(time_t)(at_ns / NS_PER_S), (long)(at_ns % NS_PER_S)};
+    struct timespec t = {(time_t)(at_ns / NS_PER_SECOND), (long)(at_ns % NS_PER_SECOND)};
 
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
@@ -201,17 +201,17 @@ static double install(const struct table *t, uint16_t type, uint16_t flags)
         put_route(t, i, shift, type, flags);
         if (rate > 0 && i % 64 == 63) {
             flush();
-            wait_until(begun + (uint64_t)((double)i / rate * NS_PER_S));
+            wait_until(begun + (uint64_t)((double)i / rate * NS_PER_SECOND));
         }
     }
     flush();
-    return (double)(clock_now_ns() - begun) / NS_PER_S;
+    return (double)(clock_now_ns() - begun) / NS_PER_SECOND;
 }
 
 // Withdraws a random prefix, and announces it again with the next change; ends with nothing withdrawn.
 static uint64_t flap(void)
 {
-    uint64_t begun = clock_now_ns(), end = begun + (uint64_t)(seconds * NS_PER_S), n = 0;
+    uint64_t begun = clock_now_ns(), end = begun + (uint64_t)(seconds * NS_PER_SECOND), n = 0;
     size_t total = v4.n + v6.n, i = 0;
     uint64_t random = 88172645463325252ull;
 
@@ -228,7 +228,7 @@ static uint64_t flap(void)
         n += 2;
         if (rate > 0 && (n % 16 == 0 || rate < 16000)) {
             flush();
-            wait_until(begun + (uint64_t)((double)n / rate * NS_PER_S));
+            wait_until(begun + (uint64_t)((double)n / rate * NS_PER_SECOND));
         }
     }
     flush();
@@ -331,7 +331,7 @@ static void run_mode(void)
         must_have_hops();
         uint64_t begun = clock_now_ns(), n = flap();
 
-        print_result(n, 0, (double)(clock_now_ns() - begun) / NS_PER_S, 0);
+        print_result(n, 0, (double)(clock_now_ns() - begun) / NS_PER_SECOND, 0);
         return;
     }
     if (!strcmp(mode, "delete")) {

@@ -34,7 +34,7 @@
 #include "route/route.h"
 
 #define LINKS 2
-#define GIVE_UP_NS (5 * NS_PER_S)
+#define GIVE_UP_NS (5 * NS_PER_SECOND)
 #define WARM_UP_NS (300 * NS_PER_MS)
 
 struct link {
@@ -73,7 +73,7 @@ static uint64_t real_ns(void) // the clock of SO_TIMESTAMPNS
     struct timespec t;
 
     clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+    return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
 }
 
 // --- the route ---
@@ -104,7 +104,7 @@ static uint64_t arrival(struct msghdr *m)
             struct timespec t;
 
             memcpy(&t, CMSG_DATA(c), sizeof(t));
-            return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+            return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
         }
     }
     return real_ns();
@@ -240,7 +240,7 @@ static unsigned measure(void)
         run_for(gap_ms * NS_PER_MS / 2, !target);
         n_strays += run_for((gap_ms * NS_PER_MS / 2) + (n * 7919 % 1000) * NS_PER_US, !target);
     }
-    next_send_ns = real_ns() + NS_PER_S; // rest: only receive
+    next_send_ns = real_ns() + NS_PER_SECOND; // rest: only receive
     run_for(100 * NS_PER_MS, 0);
     counted.sent -= first_seq;
     return n;

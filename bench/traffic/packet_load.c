@@ -127,7 +127,7 @@ static unsigned due(uint64_t elapsed_ns, uint64_t sent)
 
     if (rate <= 0)
         return BURST;
-    wanted = (uint64_t)((double)elapsed_ns * rate / NS_PER_S);
+    wanted = (uint64_t)((double)elapsed_ns * rate / NS_PER_SECOND);
     return wanted <= sent ? 0 : wanted - sent > BURST ? BURST : (unsigned)(wanted - sent);
 }
 
@@ -141,7 +141,7 @@ static void rest(uint64_t ns)
 static void run(int out, struct ring *in)
 {
     struct load_count c = {0};
-    uint64_t begun = clock_now_ns(), end = begun + (uint64_t)(seconds * NS_PER_S), now = begun, last, sending;
+    uint64_t begun = clock_now_ns(), end = begun + (uint64_t)(seconds * NS_PER_SECOND), now = begun, last, sending;
 
     while (now < end) {
         unsigned n = due(now - begun, c.sent);
@@ -160,7 +160,7 @@ static void run(int out, struct ring *in)
         else
             rest(NS_PER_MS);
     }
-    load_print(&c, (double)sending / NS_PER_S, rate);
+    load_print(&c, (double)sending / NS_PER_SECOND, rate);
 }
 
 static void read_options(int argc, char **argv)

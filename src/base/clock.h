@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#define NS_PER_S 1000000000ull
+#define NS_PER_SECOND 1000000000ull
 #define NS_PER_MS 1000000ull
 #define NS_PER_US 1000ull
 
@@ -17,7 +17,7 @@ static inline uint64_t clock_now_ns(void)
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+    return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
 }
 
 #endif

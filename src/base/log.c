@@ -25,7 +25,7 @@ enum log_level log_get_level(void)
 // True when the site may print now; *suppressed is what it held back before.
 static bool site_admit(struct log_site *site, uint32_t *suppressed)
 {
-    uint64_t second = clock_now_ns() / NS_PER_S + 1;
+    uint64_t second = clock_now_ns() / NS_PER_SECOND + 1;
     uint64_t seen = atomic_load_explicit(&site->second, memory_order_relaxed);
 
     if (seen != second &&

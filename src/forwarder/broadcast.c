@@ -4,8 +4,9 @@
 // They never leave to one host. When the interface of the subnet passes them on (`directed-broadcast`, off unless
 // configured: RFC 2644), they leave to everybody on the link, otherwise they end here by name. No error is sent
 // about one (RFC 1812 4.3.2.7), nor is one that is larger than the link cut.
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/exits.h"
 #include "forwarder/packet.h"
+#include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
 static enum drop_reason why_not(const struct burst *b, unsigned i, bool expired)

@@ -26,9 +26,11 @@
 //
 // From here on the first segment holds min(pkt_len, HEADERS_MAX) bytes: no later
 // stage reads beyond data_len without having compared it.
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/drop.h"
+#include "forwarder/exits.h"
 #include "forwarder/lanes_priv.h"
 #include "forwarder/packet.h"
+#include "forwarder/stages.h"
 #include "forwarder/tags.h"
 #include "table/iface.h"
 #include "table/port.h"

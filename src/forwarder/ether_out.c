@@ -12,8 +12,9 @@
 // A core commits about one store a cycle, so stores are what counts here. When
 // all frames leave as long as they came, with as many tags as they came with (b->same), the mbufs are not written at
 // all; and untagged ones leave their interface's counters to the port's word until tx_flush.
-#include "forwarder/forwarder_priv.h"
 #include "forwarder/packet.h"
+#include "forwarder/stages.h"
+#include "forwarder/tx.h"
 #include "forwarder/forbidden.h"
 
 #define INLINE static inline __attribute__((always_inline))

@@ -6,8 +6,11 @@
 // resolved -> hold; larger than the MTU -> fragments, or ICMP too big; anything
 // else -> ICMP unreachable with the code of `refusal`. What is dropped keeps its
 // own reason, whether or not the ICMP error could be sent.
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/drop.h"
+#include "forwarder/exits.h"
+#include "forwarder/icmp.h"
 #include "forwarder/packet.h"
+#include "forwarder/tags.h"
 #include "forwarder/ttl.h"
 #include "table/iface.h"
 #include "forwarder/forbidden.h"
@@ -73,16 +76,6 @@ static void too_big(struct forwarder *f, struct burst *b, unsigned i)
     } else if (!fragment4(f, b, i)) {
         drop(f, b, i, DROP_IP4_TOO_BIG);
     }
-}
-
-void ether_restore(struct rte_mbuf *m, uint16_t iface, uint8_t family)
-{
-    // its old header lay there
-    uint8_t *frame = (uint8_t *)rte_pktmbuf_prepend(m, ETHER_HDR);
-
-    memcpy(frame, iface_get(iface)->mac, 6);
-    memcpy(frame + 6, iface_get(iface)->mac, 6);
-    store16(frame + 12, family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6);
 }
 
 static void deliver(struct forwarder *f, struct burst *b, unsigned i)

@@ -14,8 +14,9 @@
 #include "core/mem.h"
 #include "core/rcu.h"
 #include "core/thread.h"
-#include "forwarder/forwarder_priv.h"
 #include "forwarder/packet.h"
+#include "forwarder/record.h"
+#include "forwarder/stages.h"
 
 static struct dry {
     struct counter_block counter;

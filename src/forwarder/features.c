@@ -9,7 +9,8 @@
 // The features follow each other in this order, whatever the interfaces: who lies about his source is not asked
 // anything else. A feature looks at the packets whose own interface has its bit and lets the others go on. A burst of
 // interfaces without features never comes here: that is all that the plain path pays.
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/feature.h"
+#include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
 void features_in(struct forwarder *f, struct burst *b)

@@ -8,8 +8,10 @@
 #include <rte_ip_frag.h>
 
 #include "base/checksum.h"
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/drop.h"
+#include "forwarder/exits.h"
 #include "forwarder/packet.h"
+#include "forwarder/stages.h"
 #include "forwarder/ttl.h"
 #include "forwarder/forbidden.h"
 

@@ -6,7 +6,7 @@
 #define ALLOW_EXPERIMENTAL_API
 #include <rte_ip_frag.h>
 
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/exits.h"
 #include "forwarder/forbidden.h"
 
 int fragment4_copy(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t n_max, uint16_t mtu)

@@ -22,48 +22,10 @@
 
 #include <rte_prefetch.h>
 
-#include "forwarder/flow_hash.h"
-#include "forwarder/lanes.h"
-#include "forwarder/forwarder_priv.h"
-#include "forwarder/packet.h"
-#include "table/nexthop.h"
-#include "table/vr.h"
-
-#define FWD_INLINE static inline __attribute__((always_inline))
-
-// A virtual router that is being made or taken apart has no fib: it routes nothing.
-FWD_INLINE const struct fib *fwd_fib(const struct forwarder *f, uint16_t vr, uint8_t family)
-{
-    return vr_fib(vr_get(vr), family, f->node);
-}
-
-FWD_INLINE void fwd_lookup(const struct forwarder *f, struct burst *b, uint8_t family)
-{
-    const struct fib *fib[BURST_MAX];
-
-    if (unlikely(b->mixed)) {
-        for (unsigned i = 0; i < b->n; i++)
-            fib[i] = fwd_fib(f, iface_get(b->iface[i])->vr, family);
-        family == IP4 ? fib_find4_each(fib, b->dst4, b->nh, b->n) : fib_find6_each(fib, b->dst6, b->nh, b->n);
-        return;
-    }
-    fib[0] = fwd_fib(f, b->vr, family);
-    if (unlikely(!fib[0]))
-        memset(b->nh, 0, b->n * sizeof *b->nh);
-    else if (family == IP4)
-        fib_find4_bulk(fib[0], b->dst4, b->nh, b->n);
-    else
-        fib_find6_bulk(fib[0], b->dst6, b->nh, b->n);
-}
-
-// What packet i's flow is told by.
-FWD_INLINE uint32_t fwd_hash(const struct burst *b, unsigned i, uint8_t family)
-{
-    struct flow_hash how = vr_flow_hash(vr_get(burst_vr(b, i)));
-    uint32_t readable = packet_readable(b->pkt[i], b->ip[i]);
-
-    return family == IP4 ? flow_hash4(b->ip[i], readable, b->len[i], how) : flow_hash6(b->ip[i], readable, b->len[i], how);
-}
+#include "forwarder/drop.h"
+#include "forwarder/exits.h"
+#include "forwarder/icmp.h"
+#include "forwarder/lookup.h"
 
 // Replaces packet i's group by the member of its flow. An empty group stays: fwd_exit tells it from "no route" by its kind.
 FWD_INLINE void fwd_choose(struct forwarder *f, struct burst *b, unsigned i, uint8_t family)
@@ -100,7 +62,6 @@ FWD_INLINE bool fwd_regroup(struct forwarder *f, struct burst *b, uint64_t out, 
 FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family, bool lower)
 {
     uint64_t out = f->lanes->take(b, lower);
-
 
     if (likely(!out))
         return;

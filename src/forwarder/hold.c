@@ -5,7 +5,8 @@
 // neigh_manager has to know in packet_meta. It comes back by the inject ring as
 // INJECT_NEXTHOP (inject.c) when the neighbour has answered, or when it has not:
 // then the next hop is FAILED and the sender is told.
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/drop.h"
+#include "forwarder/exits.h"
 #include "forwarder/packet.h"
 #include "forwarder/ttl.h"
 #include "forwarder/forbidden.h"

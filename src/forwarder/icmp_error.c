@@ -18,7 +18,7 @@
 // traceroute shows the way the packet took (RFC 1812 4.3.2.4); of an
 // interface without one, from the virtual router's own.
 #include "base/checksum.h"
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/icmp.h"
 #include "forwarder/packet.h"
 #include "table/icmp.h"
 #include "table/iface.h"

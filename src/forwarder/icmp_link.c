@@ -5,8 +5,9 @@
 // is in no FIB, and means something on its link only: so the answer leaves by the interface the packet came in by, from our link-local
 // address there, in a frame to the MAC that sent the packet - on that link it is the source itself. The rules and the token
 // buckets are those of all errors (icmp_error.c).
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/icmp.h"
 #include "forwarder/packet.h"
+#include "forwarder/tx.h"
 #include "table/iface.h"
 #include "forwarder/forbidden.h"
 
@@ -47,9 +48,8 @@ void icmp6_beyond_scope(struct forwarder *f, struct burst *b, unsigned i)
     store16(frame + 12, ETHER_TYPE_IP6);
     icmp6_fill(ip, m->data_len - ETHER_HDR, iface->addr6_ll, b->ip[i] + 8, ICMP6_UNREACHABLE, ICMP6_CODE_SCOPE, 0);
     ip[7]--; // it does not pass the forwarding path, which takes one
-    *packet_meta(m) = (struct packet_meta){.iface = iface->id, .vr = iface->vr};
     f->counter->inject++;
     f->counter->icmp.sent++;
     f->counter->iface[iface->id].inject_packets++;
-    inject_frame(f, m);
+    tx_frame(f, m, iface->id, DROP_TX_NO_BUFFER);
 }

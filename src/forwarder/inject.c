@@ -8,32 +8,35 @@
 // At most one burst per poll, so that a busy kernel does not starve the ports.
 // Who puts a packet into the ring has counted it (inject), or it never left the
 // router (the other two kinds).
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/drop.h"
 #include "forwarder/packet.h"
+#include "forwarder/stages.h"
 #include "forwarder/tags.h"
+#include "forwarder/tx.h"
 #include "table/iface.h"
 #include "forwarder/forbidden.h"
 
-void inject_frame(struct forwarder *f, struct rte_mbuf *m)
+static void inject_frame(struct forwarder *f, struct rte_mbuf *m)
 {
     uint16_t id = packet_meta(m)->iface;
-    const struct iface *iface = iface_get(id);
 
-    if (iface->kind == IFACE_NONE || !iface->up) {
-        packet_drop(f, m, id, DROP_IFACE_DOWN);
-        return;
-    }
-    if (m->data_len < ETHER_HDR) {
+    if (m->data_len < ETHER_HDR)
         packet_drop(f, m, id, DROP_ETHER_TRUNCATED);
-        return;
-    }
-    if (!tags_put(m, iface)) {
-        packet_drop(f, m, id, DROP_INJECT_NO_BUFFER);
-        return;
-    }
-    f->counter->iface[id].tx_packets++;
-    f->counter->iface[id].tx_bytes += m->pkt_len;
-    tx_append(f, m, iface->port);
+    else
+        tx_frame(f, m, id, DROP_INJECT_NO_BUFFER);
+}
+
+// Sends what has been gathered in f->resumed.
+static void resume(struct forwarder *f)
+{
+    struct burst *b = &f->resumed;
+
+    if (b->n && b->family == IP4)
+        ip4_resume(f, b);
+    else if (b->n)
+        ip6_resume(f, b);
+    ether_out(f, b);
+    burst_reset(b);
 }
 
 // Adds to the burst of held packets; `b` has one family, so a change of family ends it.
@@ -49,18 +52,6 @@ static void inject_nexthop(struct forwarder *f, struct rte_mbuf *m)
     unsigned i = burst_add(b, m, ip, meta->iface);
     b->nh[i] = meta->nexthop;
     b->len[i] = (uint16_t)m->pkt_len;
-}
-
-void resume(struct forwarder *f)
-{
-    struct burst *b = &f->resumed;
-
-    if (b->n && b->family == IP4)
-        ip4_resume(f, b);
-    else if (b->n)
-        ip6_resume(f, b);
-    ether_out(f, b);
-    burst_reset(b);
 }
 
 unsigned inject(struct forwarder *f)

@@ -11,8 +11,11 @@
 // length, total length, checksum), 5.3.7 for the martians. Packet by packet: these are the
 // ones with options, those that are to be dropped, and those for us by multicast.
 #include "base/checksum.h"
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/drop.h"
+#include "forwarder/exits.h"
+#include "forwarder/ip4_options.h"
 #include "forwarder/packet.h"
+#include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
 // First octet 1..223 but not 127: neither "this network", loopback, multicast nor reserved.

@@ -12,7 +12,8 @@
 
 #include "base/checksum.h"
 #include "forwarder/flow_hash.h"
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/icmp.h"
+#include "forwarder/ip4_options.h"
 #include "forwarder/packet.h"
 #include "table/vr.h"
 #include "forwarder/forbidden.h"

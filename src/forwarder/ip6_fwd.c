@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage ip6_fwd: choose each IPv6 packet's next hop. The stage itself is told in fwd_priv.h.
 #include "forwarder/fwd_priv.h"
+#include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
 void ip6_fwd(struct forwarder *f, struct burst *b)

@@ -10,8 +10,10 @@
 // RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (who can be a source
 // or destination). Addresses whose first octet is 0x01..0xfd - all that is
 // global or unique-local - are plain; these are the ones of ::/8, fe80::/10 and ff00::/8.
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/drop.h"
+#include "forwarder/exits.h"
 #include "forwarder/packet.h"
+#include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
 // :: and ::1, and ::ffff:0:0/96 (IPv4-mapped, never on the wire).

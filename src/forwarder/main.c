@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "core/mem.h"
 #include "core/rcu.h"
-#include "forwarder/forwarder_priv.h"
 #include "forwarder/idle.h"
+#include "forwarder/state.h"
 
 static void burst_init(struct burst *b, enum burst_kind kind, uint8_t family)
 {

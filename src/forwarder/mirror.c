@@ -8,8 +8,8 @@
 // Copies are offered to the port once: a mirror never makes the original wait.
 #include <rte_ethdev.h>
 
-#include "forwarder/forwarder_priv.h"
 #include "forwarder/packet.h"
+#include "forwarder/watch.h"
 #include "forwarder/forbidden.h"
 
 #define FRAME_OVERHEAD (ETHER_HDR + 2 * VLAN_HDR)

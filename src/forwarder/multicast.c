@@ -18,8 +18,9 @@
 //     the wrong interface, which the kernel drops and tells of (assert, switch to the shortest path).
 //   All of a route with an output that is none of ours (a PIM register tunnel): the kernel forwards them.
 // What is for the daemon goes in a class of its own, the last one, so a flood of unknown groups spends nobody else's rate.
-#include "forwarder/forwarder_priv.h"
-#include "forwarder/multicast.h"
+#include "forwarder/drop.h"
+#include "forwarder/exits.h"
+#include "forwarder/multicast_out.h"
 #include "forwarder/packet.h"
 #include "table/iface.h"
 #include "table/multicast.h"
@@ -138,7 +139,7 @@ static void along_route(struct forwarder *f, struct burst *b, unsigned i, const 
         if (copy)
             punt_up(f, copy, rte_pktmbuf_mtod_offset(copy, const uint8_t *, packet_l2_len(m, b->ip[i])), b->iface[i], b->family);
         else
-            drop_uncopied(f, b->iface[i], DROP_TX_NO_BUFFER);
+            drop_count(f, b->iface[i], DROP_TX_NO_BUFFER);
     }
     multicast_out(f, b, i, r);
 }

@@ -16,10 +16,14 @@
 #include <rte_ip_frag.h>
 
 #include "base/checksum.h"
-#include "forwarder/multicast.h"
+#include "forwarder/drop.h"
+#include "forwarder/exits.h"
+#include "forwarder/icmp.h"
+#include "forwarder/multicast_out.h"
 #include "forwarder/packet.h"
 #include "forwarder/tags.h"
 #include "forwarder/ttl.h"
+#include "forwarder/tx.h"
 #include "table/iface.h"
 #include "forwarder/forbidden.h"
 
@@ -72,13 +76,7 @@ static void frame_out(struct forwarder *f, struct rte_mbuf *m, uint8_t family, u
     }
     memcpy(frame + 6, iface->mac, 6);
     store16(frame + 12, family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6);
-    if (!tags_put(m, iface)) {
-        packet_drop(f, m, id, DROP_TX_NO_BUFFER);
-        return;
-    }
-    f->counter->iface[id].tx_packets++;
-    f->counter->iface[id].tx_bytes += m->pkt_len;
-    tx_append(f, m, iface->port);
+    tx_frame(f, m, id, DROP_TX_NO_BUFFER);
 }
 
 // In pieces, IPv4 without DF.
@@ -125,7 +123,7 @@ static void copy_out(struct forwarder *f, struct burst *b, unsigned i, const str
         if (copy)
             out(f, copy, b->family, w->iface[k]);
         else
-            drop_uncopied(f, w->iface[k], DROP_TX_NO_BUFFER);
+            drop_count(f, w->iface[k], DROP_TX_NO_BUFFER);
     }
     out(f, m, b->family, w->iface[w->n - 1]);
 }
@@ -144,6 +142,6 @@ void multicast_out(struct forwarder *f, struct burst *b, unsigned i, const struc
     }
     f->counter->inject += w.n_big; // each would have been a copy
     for (unsigned k = 0; k < w.n_big; k++)
-        drop_uncopied(f, b->iface[i], big);
+        drop_count(f, b->iface[i], big);
     copy_out(f, b, i, &w);
 }

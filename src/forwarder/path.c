@@ -27,8 +27,13 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/drop.h"
+#include "forwarder/exits.h"
+#include "forwarder/record.h"
+#include "forwarder/stages.h"
 #include "forwarder/tags.h"
+#include "forwarder/tx.h"
+#include "forwarder/watch.h"
 #include "core/rcu.h"
 #include "table/port.h"
 #include "table/trace.h"

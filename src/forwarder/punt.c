@@ -8,9 +8,11 @@
 // one class fills its own queue and spends its own rate. A class is given for
 // what a packet is, never for what its sender says it is worth: the DSCP counts
 // for nothing, and a BFD packet that may have come from afar is no BFD packet.
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/drop.h"
+#include "forwarder/exits.h"
 #include "forwarder/packet.h"
 #include "forwarder/ttl.h"
+#include "forwarder/watch.h"
 #include "forwarder/forbidden.h"
 
 void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_class class)

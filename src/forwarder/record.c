@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // record.c - writing down what the stages do with a packet; see record.h
+#include "forwarder/lookup.h"
 #include "forwarder/record.h"
-
-#include "forwarder/fwd_priv.h"
 #include "forwarder/tags.h"
+
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 

@@ -13,22 +13,8 @@
 
 #include <stdint.h>
 
-#include "forwarder/burst.h"
-#include "table/counter.h"
+#include "forwarder/state.h"
 #include "table/passage.h"
-
-struct forwarder;
-
-struct record {
-    struct passage *passage;
-    uint16_t iface; // came in by
-    uint8_t left;   // bit o: something of enum passage_of o waits to be sent, held or punted
-    // as it was before the stage
-    uint64_t drop[DROP_N];
-    struct counter_icmp icmp;
-    uint32_t punt[PUNT_CLASS_N], hold, local, origin;
-    uint16_t tx[PORT_MAX];
-};
 
 void record_begin(struct forwarder *f, struct passage *p, uint16_t port, const struct rte_mbuf *m);
 // The stage is done. `b`: the burst that it worked on; NULL: f->rx (ether_in).

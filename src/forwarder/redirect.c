@@ -13,7 +13,11 @@
 // own for each interface. The destination is looked up twice, here and in ip4_fwd or ip6_fwd: only bursts of such
 // interfaces pay for that.
 #include "base/checksum.h"
-#include "forwarder/fwd_priv.h"
+#include "forwarder/drop.h"
+#include "forwarder/feature.h"
+#include "forwarder/icmp.h"
+#include "forwarder/lookup.h"
+#include "forwarder/stages.h"
 #include "forwarder/ttl.h"
 #include "table/icmp.h"
 #include "forwarder/forbidden.h"

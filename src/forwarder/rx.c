@@ -9,7 +9,7 @@
 #include <rte_ethdev.h>
 #include <rte_prefetch.h>
 
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
 unsigned rx(struct forwarder *f, uint16_t port, uint16_t queue)

@@ -100,3 +100,12 @@ bool tags_put(struct rte_mbuf *m, const struct iface *iface)
     tag_write(frame + 8 + room, ETHER_TYPE_VLAN, iface->vlan);
     return true;
 }
+
+void ether_restore(struct rte_mbuf *m, uint16_t iface, uint8_t family)
+{
+    uint8_t *frame = (uint8_t *)rte_pktmbuf_prepend(m, ETHER_HDR);
+
+    memcpy(frame, iface_get(iface)->mac, 6);
+    memcpy(frame + 6, iface_get(iface)->mac, 6);
+    store16(frame + 12, family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6);
+}

@@ -31,5 +31,7 @@ enum drop_reason tags_iface(const struct port *port, const struct tags *t, uint1
 uint16_t iface_of_frame(const struct port *port, const struct rte_mbuf *m, bool received);
 // Puts the tags of the interface into an untagged frame. False: no room.
 bool tags_put(struct rte_mbuf *m, const struct iface *iface);
+// A packet that starts at its IP header gets the Ethernet header it would have come with: its old header lay there.
+void ether_restore(struct rte_mbuf *m, uint16_t iface, uint8_t family);
 
 #endif

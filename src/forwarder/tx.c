@@ -15,9 +15,11 @@
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/drop.h"
 #include "forwarder/packet.h"
 #include "forwarder/tags.h"
+#include "forwarder/tx.h"
+#include "forwarder/watch.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
@@ -112,7 +114,6 @@ void tx_flush(struct forwarder *f)
     f->tx_queued = 0;
 }
 
-// One finished frame that its interface has counted.
 void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port)
 {
     if (f->tx_queued == COLLECT_MAX)
@@ -122,10 +123,19 @@ void tx_append(struct forwarder *f, struct rte_mbuf *m, uint16_t port)
     f->tx_queued++;
 }
 
-void dead_flush(struct forwarder *f)
+void tx_frame(struct forwarder *f, struct rte_mbuf *m, uint16_t id, enum drop_reason no_room)
 {
-    if (unlikely(watch_bits(&watch_drop)))
-        watch_dropped(f);
-    rte_pktmbuf_free_bulk(f->dead.pkt, f->dead.n);
-    f->dead.n = 0;
+    const struct iface *iface = iface_get(id);
+
+    if (iface->kind == IFACE_NONE || !iface->up) {
+        packet_drop(f, m, id, DROP_IFACE_DOWN);
+        return;
+    }
+    if (!tags_put(m, iface)) {
+        packet_drop(f, m, id, no_room);
+        return;
+    }
+    f->counter->iface[id].tx_packets++;
+    f->counter->iface[id].tx_bytes += m->pkt_len;
+    tx_append(f, m, iface->port);
 }

@@ -14,7 +14,8 @@
 // is never believed. Sources
 // of this link only (fe80::/10, 169.254/16) are nobody's to route: they are not asked about. Neither is what went up
 // before this: broadcast of a host without address (DHCP), control multicast, neighbour discovery.
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/drop.h"
+#include "forwarder/feature.h"
 #include "forwarder/packet.h"
 #include "table/nexthop.h"
 #include "table/vr.h"

@@ -3,9 +3,9 @@
 //
 // Called once for a burst and a port, or once for a batch of dropped or punted packets, and only while a bit is set there. What is
 // seen stays as it is; each watch takes copies.
-#include "forwarder/forwarder_priv.h"
 #include "forwarder/packet.h"
 #include "forwarder/tags.h"
+#include "forwarder/watch.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 

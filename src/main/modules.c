@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#undef NS_PER_S // DPDK's and base/clock.h's are the same number
+#undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
 #include "base/hash.h"
 #include "base/log.h"
 #include "core/eal.h"

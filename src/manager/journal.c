@@ -194,6 +194,6 @@ void journal_stats(struct journal_stats *s)
     if (!s->records)
         return;
     clock_gettime(CLOCK_REALTIME, &wall);
-    s->since_ns = (uint64_t)wall.tv_sec * NS_PER_S + (uint64_t)wall.tv_nsec -
+    s->since_ns = (uint64_t)wall.tv_sec * NS_PER_SECOND + (uint64_t)wall.tv_nsec -
                   (clock_now_ns() - record_at(journal_ring.oldest)->time_ns);
 }

@@ -44,7 +44,7 @@ static uint64_t wall_of(uint64_t mono_ns)
     struct timespec t;
 
     clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec - (clock_now_ns() - mono_ns);
+    return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec - (clock_now_ns() - mono_ns);
 }
 
 // The way in the answer; 1 + its index.

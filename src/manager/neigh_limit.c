@@ -15,8 +15,8 @@
 #include "manager/neigh.h"
 #include "manager/netlink.h"
 
-#define ASK_INTERVAL_NS (5 * NS_PER_S)
-#define TELL_INTERVAL_NS (60 * NS_PER_S)
+#define ASK_INTERVAL_NS (5 * NS_PER_SECOND)
+#define TELL_INTERVAL_NS (60 * NS_PER_SECOND)
 #define LIMIT_DEFAULT 1024u // the kernel's gc_thresh3 unless somebody has changed it
 
 static struct netlink socket_of = {.fd = -1};

@@ -32,8 +32,8 @@
 #include "table/counter.h"
 
 #define NUD_VALID (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
-#define ASK_INTERVAL_NS NS_PER_S
-#define SCAN_INTERVAL_NS NS_PER_S
+#define ASK_INTERVAL_NS NS_PER_SECOND
+#define SCAN_INTERVAL_NS NS_PER_SECOND
 
 static struct pool neighs;
 static uint32_t *owner; // [NEXTHOP_MAX] neighbour of a next-hop id, 0 = none
@@ -411,7 +411,7 @@ static void tick_one(void *ctx, struct neigh *n)
         neigh_want(n, now);
     // Asked for, but the kernel has told nothing: it has the entry and we have lost it.
     if (n->refs && !n->in_kernel && n->asked_ns && now - n->asked_ns > 2 * ASK_INTERVAL_NS)
-        rib_sync_want(n->vr, 1u << RIB_STAGE_NEIGH, NS_PER_S);
+        rib_sync_want(n->vr, 1u << RIB_STAGE_NEIGH, NS_PER_SECOND);
     if (!n->refs && n->managed) { // no longer a gateway: NTF_USE alone takes the mark away
         n->managed = false;
         if (n->in_kernel && !(n->state & (NUD_PERMANENT | NUD_NOARP)))

@@ -119,7 +119,7 @@ static void failed(struct rib_vr *v, const struct prefix *p, int error)
     v->fib_errors++;
     log_error("rib: FIB refused a change, will try again: vr=%u prefix=%s error=%d", v->id,
               prefix_format(p, text), error);
-    rib_sync_want(v, p->family == IP4 ? RIB_STAGES_ROUTES4 : RIB_STAGES_ROUTES6, 10 * NS_PER_S);
+    rib_sync_want(v, p->family == IP4 ? RIB_STAGES_ROUTES4 : RIB_STAGES_ROUTES6, 10 * NS_PER_SECOND);
 }
 
 // What the journal is told before the FIB changes: a next hop that no route had yet. An alias is told as what it stands for.

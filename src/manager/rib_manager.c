@@ -490,7 +490,7 @@ void rib_manager_set_receive_buffer(size_t bytes)
 
 static int set_audit_interval(struct call *c)
 {
-    rib_audit_interval(c->table * NS_PER_S);
+    rib_audit_interval(c->table * NS_PER_SECOND);
     return 0;
 }
 

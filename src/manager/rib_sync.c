@@ -37,7 +37,7 @@
 #define SWEEP_BUDGET (1u << 16) // routes looked at per turn
 #define MISSED_MAX 3
 #define TRIES_AT_ONCE 5         // dumps that are repeated without a pause
-#define SILENCE_NS NS_PER_S     // of the kernel in the middle of a dump
+#define SILENCE_NS NS_PER_SECOND     // of the kernel in the middle of a dump
 
 static const struct {
     uint16_t type;
@@ -89,7 +89,7 @@ static void next_stage(struct rib_vr *v)
     s->heard = true;
     if (err) {
         log_error("rib: dump refused, will try again: vr=%u stage=%d error=%d", v->id, s->stage, err);
-        rib_sync_want(v, s->todo | 1u << s->stage, NS_PER_S);
+        rib_sync_want(v, s->todo | 1u << s->stage, NS_PER_SECOND);
         s->todo = 0;
         s->broken = true;
         next_stage(v);
@@ -174,7 +174,7 @@ static bool end_stage(struct rib_vr *v)
 
     journal_because(rib_audit_running(&v->audit) ? JOURNAL_AUDIT : JOURNAL_RESYNC);
     if (s->interrupted) {
-        rib_sync_want(v, 1u << s->stage, s->tries < TRIES_AT_ONCE ? 0 : NS_PER_S);
+        rib_sync_want(v, 1u << s->stage, s->tries < TRIES_AT_ONCE ? 0 : NS_PER_SECOND);
     } else if (!s->broken) {
         switch (s->stage) {
         case RIB_STAGE_LINK: {
@@ -215,7 +215,7 @@ static bool end_stage(struct rib_vr *v)
             break;
         }
         if (s->suspects)
-            rib_sync_want(v, 1u << s->stage, s->tries < TRIES_AT_ONCE ? 0 : NS_PER_S);
+            rib_sync_want(v, 1u << s->stage, s->tries < TRIES_AT_ONCE ? 0 : NS_PER_SECOND);
     }
     if (s->stage >= RIB_STAGE_ROUTE4)
         rib_load(v, r);
@@ -244,8 +244,8 @@ static void end(struct rib_vr *v)
     s->ending = false;
     s->took_ns = clock_now_ns() - s->begin_ns;
     if (s->broken || s->want) {
-        if (s->tries >= TRIES_AT_ONCE && s->want_at_ns < clock_now_ns() + NS_PER_S)
-            s->want_at_ns = clock_now_ns() + NS_PER_S;
+        if (s->tries >= TRIES_AT_ONCE && s->want_at_ns < clock_now_ns() + NS_PER_SECOND)
+            s->want_at_ns = clock_now_ns() + NS_PER_SECOND;
     } else {
         s->tries = 0;
     }

@@ -184,7 +184,7 @@ static void audits_during_ipv6_changes_find_nothing(void **state)
     kit_stats(&before);
     pid = fork();
     if (!pid) {
-        uint64_t until = clock_now_ns() + 2 * NS_PER_S;
+        uint64_t until = clock_now_ns() + 2 * NS_PER_SECOND;
         unsigned seed = 5;
 
         nl = open_kernel();

@@ -31,7 +31,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#undef NS_PER_S // DPDK's and base/clock.h's are the same number
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/mailbox.h"

@@ -19,7 +19,7 @@
 #include "manager/vr_manager.h"
 #include "table/iface.h"
 
-#define PATIENCE_NS (3 * NS_PER_S) // a neighbour is asked for up to three times, once a second
+#define PATIENCE_NS (3 * NS_PER_SECOND) // a neighbour is asked for up to three times, once a second
 #define AGAIN_NS (200 * NS_PER_MS) // a datagram that was dropped while its neighbour was asked for
 #define LAST_WORDS_NS (100 * NS_PER_MS) // what sockets say when they are closed must not get outside either
 #define RAW_PROTO 253              // for experiments (RFC 3692)

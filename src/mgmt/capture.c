@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#undef NS_PER_S // DPDK's and base/clock.h's are the same number
+#undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/thread.h"
@@ -69,7 +69,7 @@ static uint64_t real_now_ns(void)
     struct timespec t;
 
     clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+    return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
 }
 
 // Frames are a few milliseconds old: taken from now, the error of the TSC's rate is nothing.

@@ -22,7 +22,7 @@ static uint64_t wall_now_ns(void)
     struct timespec t;
 
     clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+    return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
 }
 
 // False: an answer has been given.

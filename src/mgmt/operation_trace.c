@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#undef NS_PER_S // DPDK's and base/clock.h's are the same number
+#undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
 #include "base/clock.h"
 #include "base/log.h"
 #include "manager/watch_manager.h"
@@ -64,11 +64,11 @@ static void write_time(struct jwrite *j, uint64_t tsc)
     int64_t age_ns = (int64_t)((double)(int64_t)(rte_rdtsc() - tsc) * 1e9 / (double)rte_get_tsc_hz());
 
     clock_gettime(CLOCK_REALTIME, &t);
-    uint64_t ns = (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec - (uint64_t)age_ns;
-    time_t s = (time_t)(ns / NS_PER_S);
+    uint64_t ns = (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec - (uint64_t)age_ns;
+    time_t s = (time_t)(ns / NS_PER_SECOND);
     gmtime_r(&s, &date);
     size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &date);
-    snprintf(text + n, sizeof text - n, ".%06uZ", (unsigned)(ns % NS_PER_S / NS_PER_US));
+    snprintf(text + n, sizeof text - n, ".%06uZ", (unsigned)(ns % NS_PER_SECOND / NS_PER_US));
     jwrite_string(j, "time", text);
 }
 
@@ -165,7 +165,7 @@ static void stream_begin(struct session *s)
 {
     log_notice("trace: begun: interface=%s%s count=%u filter=\"%s\" by=\"%s\"", s->spec.port, s->spec.interface, s->count, s->filter,
                http_peer(s->http));
-    s->until_ns = clock_now_ns() + s->seconds * NS_PER_S;
+    s->until_ns = clock_now_ns() + s->seconds * NS_PER_SECOND;
     http_stream_begin(s->http, HTTP_JSON, on_room, on_gone, s);
     output_begin(&s->out, &s->block);
     jwrite_begin(&s->out, "passage", '[');

@@ -43,7 +43,7 @@ static void answered(void *ctx, const struct rib_audit_report *r)
         jwrite_string(j, "vr", v->name);
         jwrite_u64(j, "audits", r->runs);
         if (r->ended_ns)
-            jwrite_u64(j, "ended", (clock_now_ns() - r->ended_ns) / NS_PER_S);
+            jwrite_u64(j, "ended", (clock_now_ns() - r->ended_ns) / NS_PER_SECOND);
         write_report(j, r);
         jwrite_u64(j, "fib-divergence", r->total);
         jwrite_end(j, '}');

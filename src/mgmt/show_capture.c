@@ -5,7 +5,7 @@
 
 #include "mgmt/capture.h"
 #include "mgmt/show.h"
-#undef NS_PER_S // DPDK's and base/clock.h's are the same number
+#undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
 #include "base/clock.h"
 
 static void write_capture(struct jwrite *j, const struct capture *c)
@@ -27,7 +27,7 @@ static void write_capture(struct jwrite *j, const struct capture *c)
     if (c->filter[0])
         jwrite_string(j, "filter", c->filter);
     jwrite_int(j, "snaplen", c->spec.snap);
-    jwrite_u64(j, "seconds", (clock_now_ns() - c->began_ns) / NS_PER_S);
+    jwrite_u64(j, "seconds", (clock_now_ns() - c->began_ns) / NS_PER_SECOND);
     jwrite_u64(j, "sent", c->sent);
     jwrite_u64(j, "taken", n.taken);
     jwrite_u64(j, "bytes", n.bytes);

@@ -48,7 +48,7 @@
 #define MIN_ROUTES 16384
 #define MIN_TBL8 4096     // 1 KiB each
 #define MAX_TBL8 (1u << 22)
-#define RETRY_NS (10 * NS_PER_S)
+#define RETRY_NS (10 * NS_PER_SECOND)
 #define RECENT 256        // prefixes changed lately, COMMIT_SAMPLES of which a commit looks at
 #define COMMIT_SAMPLES 4
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "forwarder/forwarder_priv.h"
+#include "forwarder/state.h"
 #include "table/watch.h"
 
 uint64_t fuzz_punted[PUNT_CLASS_N];

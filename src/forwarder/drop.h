@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// drop.h - the end of a packet, with its reason
+//
+// Ended packets are collected; dead_flush() gives their buffers back once per burst.
+#ifndef FORWARDER_DROP_H
+#define FORWARDER_DROP_H
+
+#include "forwarder/state.h"
+
+// Why a packet ended, for who watches drops: bits 0-7 enum drop_reason, NONE = its work is done; 8-23 interface; 24 it starts
+// at its IP header.
+static inline uint32_t dead_word(uint16_t iface, enum drop_reason reason, bool bare)
+{
+    return (uint32_t)reason | (uint32_t)iface << 8 | (uint32_t)bare << 24;
+}
+_Static_assert(DROP_N <= 256, "dead_word");
+
+void dead_flush(struct forwarder *f);
+
+// The buffer of `m` is not needed any more.
+static inline void packet_end(struct forwarder *f, struct rte_mbuf *m, uint32_t word)
+{
+    if (unlikely(f->dead.n == COLLECT_MAX))
+        dead_flush(f);
+    f->dead_why[f->dead.n] = word;
+    f->dead.pkt[f->dead.n++] = m;
+}
+
+// A packet, or a copy that was not made, ends: the ledger has it among those that came to be.
+static inline void drop_count(struct forwarder *f, uint16_t iface, enum drop_reason reason)
+{
+    f->counter->drop[reason]++;
+    f->counter->iface[iface].drop_packets++;
+}
+
+// Ends packet `m`, which came in by (or was to leave by) `iface`, 0 = none.
+static inline void packet_drop(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum drop_reason reason)
+{
+    drop_count(f, iface, reason);
+    packet_end(f, m, dead_word(iface, reason, false));
+}
+
+// The same, of a packet that has no Ethernet header any more, or not yet: it starts at its IP header.
+static inline void packet_drop_bare(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum drop_reason reason)
+{
+    drop_count(f, iface, reason);
+    packet_end(f, m, dead_word(iface, reason, true));
+}
+
+#endif

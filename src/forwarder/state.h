@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// state.h - what one forwarder owns
+//
+// Everything here is written by the forwarder's own thread alone. Packets that
+// leave a stage other than forwards are collected (dead, punt, hold, tx) and
+// passed on once per burst by path_flush(): one ring or pool operation, not one per
+// packet.
+#ifndef FORWARDER_STATE_H
+#define FORWARDER_STATE_H
+
+#include <rte_mbuf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "forwarder/burst.h"
+#include "forwarder/forwarder.h"
+#include "forwarder/lanes.h"
+#include "table/counter.h"
+#include "table/exchange.h"
+#include "table/nexthop.h"
+#include "table/plan.h"
+#include "table/port.h"
+
+struct passage;
+
+// Room of a collecting array. A stage may add BURST_MAX packets to it without looking, so each is flushed when more than
+// COLLECT_MAX - BURST_MAX are in it.
+#define COLLECT_MAX 256u
+
+struct collect {
+    uint32_t n;
+    struct rte_mbuf *pkt[COLLECT_MAX];
+};
+
+// As it was before the stage that is being written down (record.h).
+struct record {
+    struct passage *passage;
+    uint16_t iface; // came in by
+    uint8_t left;   // bit o: something of enum passage_of o waits to be sent, held or punted
+    uint64_t drop[DROP_N];
+    struct counter_icmp icmp;
+    uint32_t punt[PUNT_CLASS_N], hold, local, origin;
+    uint16_t tx[PORT_MAX];
+};
+
+struct forwarder {
+    unsigned index;
+    unsigned node;                   // memory node of our core
+    unsigned slot;                   // thread_slot()
+    const struct plan *plan;         // of this poll, may be NULL
+    struct counter_block *counter;   // ours
+    uint8_t *used_mark;              // nexthop_used_mark[index]
+    uint64_t *chosen;                // nexthop_chosen[index]
+    uint8_t used_epoch;              // nexthop_used_epoch of this burst
+    uint64_t now;                    // TSC at the start of the poll
+    bool last_poll_busy;
+    uint32_t tx_queued;              // packets in all of tx_pkt[][]
+    uint64_t lap;                    // of a timed burst: TSC when the stage before this one was done
+    uint32_t until_timed;            // bursts before the next timed one
+    uint32_t handed;                 // bit g: forwarder g was handed packets in this poll, and may sleep
+    bool punted, holds;              // this poll has put packets into the punt rings, the hold ring
+    uint16_t icmp_id;                // IPv4 identification of the next error
+    bool dry;                        // explain's: takes no tokens
+    const struct lanes *lanes;       // vector code for this CPU
+    struct arrivals rx;              // of the queue polled last
+    struct burst in4, in6;           // transit, plain
+    struct burst odd4, odd6;         // transit, to be looked at one by one
+    struct burst local4, local6;     // may only be delivered here
+    struct burst origin4, origin6;   // ICMP errors of this burst
+    struct burst resumed;            // back from neigh_manager, one family at a time
+    struct burst fragment;           // pieces of one packet
+    struct collect dead, hold, punt[PUNT_CLASS_N];
+    uint32_t dead_why[COLLECT_MAX];  // why dead.pkt[i] ended, see dead_word
+    uint32_t punt_n;                 // packets in all of punt[]
+    uint64_t tx_ports;               // bit p: tx_pkt[p] has packets
+    uint64_t tx_word[PORT_MAX] __attribute__((aligned(64))); // of each port, see tx_word_n
+    struct rte_mbuf *tx_pkt[PORT_MAX][COLLECT_MAX];
+    struct record record;            // of the packet that goes alone
+} __attribute__((aligned(64)));
+
+_Static_assert(PORT_MAX <= 64, "tx_ports");
+
+// What waits in tx_pkt[port], in one word so that a packet costs one store: bits 0-15 packets; 16-31 those of them that the
+// port's own interface has still to count as sent, 32-63 their bytes.
+#define TX_WORD_COUNTED (1ull | 1ull << 16)
+static inline unsigned tx_word_n(uint64_t word)
+{
+    return word & 0xffff;
+}
+
+// Sets up forwarder `index` to count into `counter` and `chosen` and mark into `used_mark`.
+void forwarder_init(struct forwarder *f, unsigned index, struct counter_block *counter, uint8_t *used_mark, uint64_t *chosen);
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// watch.h - showing frames to who watches them (table/watch.h); called when some watch has its bit there
+#ifndef FORWARDER_WATCH_H
+#define FORWARDER_WATCH_H
+
+#include "forwarder/state.h"
+#include "table/watch.h"
+
+void watch_received(struct forwarder *f, uint16_t port);                                  // f->rx
+void watch_sent(struct forwarder *f, uint16_t port, struct rte_mbuf *const *pkt, unsigned n); // all of one port
+void watch_dropped(struct forwarder *f);                                                  // f->dead
+// Frames for watch `index`, which leads to a port.
+void mirror(struct forwarder *f, unsigned index, struct rte_mbuf *const *pkt, const struct watch_tag *tag, unsigned n);
+void watch_punted(struct forwarder *f);                                                   // f->punt[]
+
+#endif
