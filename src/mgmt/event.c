@@ -57,7 +57,7 @@ static void write_event(struct text *t, const char *name, const json_t *body)
     text_printf(t, "id: %" PRIu64 "\ndata: ", ++number);
     jwrite_begin(&j, NULL, '{');
     jwrite_begin(&j, "ietf-restconf:notification", '{');
-    jwrite_time(&j, "eventTime", (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec);
+    jwrite_time(&j, "eventTime", (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec);
     jwrite_raw(&j, member, s);
     jwrite_end(&j, '}');
     jwrite_end(&j, '}');
