@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// set4.h - the IPv4 half of an address set: a filter in front, then a trie of two levels
+//
+//     filter   one bit for each /24 (large sets), /20 or /17 (small ones): 0 = nobody in it is in the set. Most addresses
+//              that are not in the set end here, after one read of 2 MiB, 128 KiB or 16 KiB
+//     dir      one word for each /17: all of it is in the set; a node
+//     node     which of its 128 /24s have longer members; which are in the set whole; a word for each of the former
+//     leaf     the members of 25..32 bits in a /24: up to three in the word itself, 16 in a list, else a bit for each
+//
+// A prefix inside 25..32, 17..24 or 0..16 bits is a "code": its bits with a 1 in front, so 1 << k | its k bits. What readers
+// look at holds every member exactly as it was given, so the writer keeps no copy, but for those of 0..16 bits (`top`).
+//
+// Nodes and leaves never change: a change makes new ones, and one store into the directory brings all of a /17 in force. What is
+// replaced is readable until set4_reclaim. A reader sees each address in its old or in its new state: the filter's bit is set
+// after, and cleared before, what it stands for.
+#ifndef ACL_SET4_H
+#define ACL_SET4_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "poptrie/pool.h"
+
+#define SET4_DIR (1u << 17)
+#define SET4_ALL 0x80000000u    // of a directory word: a member of 0..16 bits covers it
+#define SET4_SHORTS 0x40000000u // the node has members of 17..24 bits
+#define SET4_REF 0x07ffffffu    // where node or list is, in the pool's units
+#define SET4_LIST 0x80000000u   // of a child's word: not the members themselves
+#define SET4_KIND_SHIFT 27
+#define SET4_KIND 15u
+
+enum set4_kind { SET4_LIST8, SET4_LIST16, SET4_BITS };
+
+struct set4_filter {
+    uint32_t *word;
+    uint32_t shift; // an address's bit is its number >> shift
+};
+
+struct set4_node { // and behind it a word for each bit of `longs`
+    uint64_t longs[2];
+};
+struct set4_shorts { // the same with members of 17..24 bits
+    uint64_t longs[2], all[2];
+    uint64_t code[4]; // bit c: the member of code c
+};
+
+struct set4_pending {
+    uint32_t slot, word;
+    int64_t more; // members
+};
+struct set4_garbage {
+    uint64_t epoch;
+    uint32_t ref;
+};
+
+struct set4 {
+    const struct set4_filter *filter; // what readers follow: by acquire loads
+    uint32_t *dir;
+    uint8_t *arena;
+    // the writer's own
+    struct pool pool;
+    size_t mapped_bytes, max_bytes;
+    uint64_t members;
+    uint64_t top[SET4_DIR / 64]; // bit c: the member of 0..16 bits of code c
+    VEC(struct set4_garbage) garbage;
+    VEC(uint32_t) fresh, dead; // of the change under way
+    VEC(struct set4_pending) pending;
+    uint64_t skipped;
+    struct set4_filter *old_filter;
+    uint64_t old_filter_epoch;
+};
+
+struct set4_change { // sorted by `set4_sort`: addr, length, removals first
+    uint32_t addr;
+    uint8_t len;
+    bool add;
+};
+
+// max_bytes: 0 = no limit. NULL with errno. `expected` members: how large pages should be.
+struct set4 *set4_new(size_t max_bytes, size_t expected);
+void set4_free(struct set4 *s);
+void set4_sort(struct set4_change *c, size_t n);
+// A change in two steps. prepare: 0, or -ENOSPC; readers see nothing of it. Then commit, which cannot fail, or abandon.
+// *skipped grows by the members that were there already, or absent.
+int set4_prepare(struct set4 *s, const struct set4_change *c, size_t n);
+void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t epoch, uint64_t *skipped);
+void set4_abandon(struct set4 *s);
+bool set4_has(const struct set4 *s, uint32_t addr, unsigned len);
+int set4_walk(const struct set4 *s, int (*fn)(void *ctx, uint32_t addr, unsigned len), void *ctx);
+void set4_reclaim(struct set4 *s, uint64_t epoch);
+size_t set4_bytes(const struct set4 *s);
+size_t set4_garbage_bytes(const struct set4 *s);
+size_t set4_writer_bytes(const struct set4 *s);
+
+// --- set4_leaf.c: the members of 25..32 bits in one /24 ---
+struct set4_leaf {
+    uint64_t code[8]; // bit c: the member of code c, 2..511
+};
+void set4_leaf_read(const struct set4 *s, uint32_t word, struct set4_leaf *l);
+bool set4_leaf_write(struct set4 *s, const struct set4_leaf *l, uint32_t *word); // false: no room. *word 0: no members
+void set4_leaf_retire(struct set4 *s, uint32_t word);
+
+// --- set4_filter.c ---
+bool set4_filter_fit(struct set4 *s, uint64_t epoch); // a finer one when there are many members
+void set4_filter_store(struct set4 *s, unsigned slot); // what the directory says of a /17
+void set4_filter_free(struct set4_filter *f);
+size_t set4_filter_bytes(const struct set4_filter *f);
+
+static inline void *set4_at(const struct set4 *s, uint32_t word)
+{
+    return s->arena + (size_t)(word & SET4_REF) * POOL_UNIT;
+}
+
+static inline uint32_t *set4_children(const struct set4 *s, uint32_t word)
+{
+    return (uint32_t *)((uint8_t *)set4_at(s, word) + (word & SET4_SHORTS ? sizeof(struct set4_shorts) : sizeof(struct set4_node)));
+}
+
+static inline bool set4_bit(const uint64_t *bits, unsigned i)
+{
+    return bits[i / 64] >> (i % 64) & 1;
+}
+
+// --- reader: the steps behind the filter ---
+
+static inline uint32_t set4_word(const struct set4 *s, uint32_t addr)
+{
+    return __atomic_load_n(&s->dir[addr >> 15], __ATOMIC_ACQUIRE); // partner: slot_store in set4.c
+}
+
+#define SET4_YES 0xffffffffu // a child's word is never this: its kind does not exist
+
+// What a directory word says of an address: 0 = not in the set, SET4_YES, or a leaf's word.
+static inline uint32_t set4_child(const struct set4 *s, uint32_t word, uint32_t addr)
+{
+    unsigned at = addr >> 8 & 127;
+    const struct set4_shorts *n = set4_at(s, word);
+
+    if (word & SET4_ALL)
+        return SET4_YES;
+    if (!(word & SET4_REF))
+        return 0;
+    if (word & SET4_SHORTS && set4_bit(n->all, at))
+        return SET4_YES;
+    if (!set4_bit(n->longs, at))
+        return 0;
+    unsigned below = at >= 64 ? (unsigned)__builtin_popcountll(n->longs[0]) : 0;
+    below += (unsigned)__builtin_popcountll(n->longs[at / 64] & ((1ull << at % 64) - 1));
+    return set4_children(s, word)[below];
+}
+
+typedef uint16_t set4_v8 __attribute__((vector_size(16), may_alias, aligned(8)));
+
+// A list holds last octets, each with the mask of its length in the upper byte.
+static inline bool set4_list_has(const set4_v8 *list, unsigned vectors, uint8_t octet)
+{
+    set4_v8 hit = (set4_v8){0};
+
+    for (unsigned i = 0; i < vectors; i++)
+        hit |= (set4_v8)(((list[i] ^ octet) & (list[i] >> 8)) == 0);
+    uint64_t any[2];
+    memcpy(any, &hit, sizeof any);
+    return any[0] | any[1];
+}
+
+static inline bool set4_bits_have(const uint64_t *code, unsigned c) // c: of the whole address
+{
+    bool hit = false;
+
+    for (; c > 1; c >>= 1)
+        hit |= set4_bit(code, c);
+    return hit;
+}
+
+static inline bool set4_leaf_has(const struct set4 *s, uint32_t word, uint32_t addr)
+{
+    unsigned host = 256 | (addr & 255);
+
+    if (word == SET4_YES)
+        return true;
+    if (word & SET4_LIST) {
+        enum set4_kind kind = word >> SET4_KIND_SHIFT & SET4_KIND;
+        return kind == SET4_BITS ? set4_bits_have(set4_at(s, word), host)
+                                 : set4_list_has(set4_at(s, word), kind + 1, (uint8_t)addr);
+    }
+    bool hit = false;
+    for (unsigned i = 0; i < 3; i++, word >>= 9) { // no branch: a code of 0 is no prefix of anything
+        unsigned code = word & 511;
+        hit |= host >> (__builtin_clz(code | 1) - 23) == code;
+    }
+    return hit;
+}
+
+#endif

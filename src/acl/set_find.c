@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// set_find.c - which addresses of a burst are in a set
+//
+// IPv4: the filter for all of them, in vectors where the CPU has them; then the few that it lets pass, step by step for all of them,
+// so that their reads of memory overlap. IPv6: Poptrie's bulk lookup.
+#include "acl/set_priv.h"
+
+uint64_t set4_filter_scalar(const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
+{
+    uint64_t pass = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t bit = __builtin_bswap32(addr_be[i]) >> shift;
+        pass |= (uint64_t)(word[bit / 32] >> bit % 32 & 1) << i;
+    }
+    return pass;
+}
+
+static uint64_t filter(const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
+{
+#ifdef ACL_X86
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
+        return set4_filter_avx512(f->word, f->shift, addr_be, n);
+#endif
+    return set4_filter_scalar(f->word, f->shift, addr_be, n);
+}
+
+uint64_t set4_find(const struct set4 *s, uint64_t pass, const uint32_t *addr_be)
+{
+    uint32_t addr[64], word[64];
+    uint8_t at[64];
+    uint64_t found = 0;
+    unsigned n = 0;
+
+    for (; pass; pass &= pass - 1, n++) {
+        at[n] = (uint8_t)__builtin_ctzll(pass);
+        addr[n] = __builtin_bswap32(addr_be[at[n]]);
+        word[n] = set4_word(s, addr[n]);
+        __builtin_prefetch(set4_at(s, word[n]));
+    }
+    for (unsigned i = 0; i < n; i++) {
+        word[i] = set4_child(s, word[i], addr[i]);
+        __builtin_prefetch(set4_at(s, word[i]));
+    }
+    for (unsigned i = 0; i < n; i++)
+        found |= (uint64_t)set4_leaf_has(s, word[i], addr[i]) << at[i];
+    return found;
+}
+
+uint64_t acl_set_find4(const struct acl_set *s, const uint32_t *addr_be, unsigned n)
+{
+    const struct set4 *v4 = __atomic_load_n(&s->v4, __ATOMIC_ACQUIRE); // partner: set.c
+    uint64_t pass;
+
+    if (!v4)
+        return 0;
+    pass = filter(__atomic_load_n(&v4->filter, __ATOMIC_ACQUIRE), addr_be, n); // partner: set4_filter_fit
+    return pass ? set4_find(v4, pass, addr_be) : 0;
+}
+
+uint64_t acl_set_find6(const struct acl_set *s, const uint8_t (*addr)[16], unsigned n)
+{
+    const struct poptrie *v6 = __atomic_load_n(&s->v6, __ATOMIC_ACQUIRE); // partner: set.c
+    uint64_t found = 0;
+    uint32_t value[64];
+
+    if (!v6)
+        return 0;
+    poptrie_find6_bulk(v6, addr, value, n);
+    for (unsigned i = 0; i < n; i++)
+        found |= (uint64_t)(value[i] != POPTRIE_NONE) << i;
+    return found;
+}

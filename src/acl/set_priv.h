@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// set_priv.h - an address set from inside: two halves, one for each family
+#ifndef ACL_SET_PRIV_H
+#define ACL_SET_PRIV_H
+
+#include "acl/set.h"
+#include "acl/set4.h"
+#include "poptrie/poptrie.h"
+
+struct acl_set_old { // a half that was replaced
+    struct set4 *v4;
+    struct poptrie *v6;
+    uint64_t epoch;
+};
+
+struct acl_set {
+    struct set4 *v4;    // readers load these two; NULL: no member was ever there
+    struct poptrie *v6; // every member has the value 1
+    // the writer's own
+    size_t max_bytes;
+    uint64_t epoch;
+    uint64_t ahead6; // how far `epoch` is ahead of v6's
+    VEC(struct acl_set_old) old;
+};
+
+// set6.c
+int set6_change(struct acl_set *s, const struct acl_prefix *del, size_t n_del, const struct acl_prefix *add, size_t n_add, uint64_t *skipped);
+void set6_stats(const struct acl_set *s, struct acl_set_stats *out); // adds to *out
+size_t set6_need(size_t n);
+
+// set.c
+size_t acl_set_bytes(const struct acl_set *s); // of both, readers' and writer's
+
+// set_find.c: among the addresses of which `pass` has a bit
+uint64_t set4_find(const struct set4 *s, uint64_t pass, const uint32_t *addr_be);
+uint64_t set4_filter_scalar(const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n);
+uint64_t set4_filter_avx512(const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n);
+
+#endif
