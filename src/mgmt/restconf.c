@@ -6,6 +6,7 @@
 //     /restconf/operations/kamuee:NAME   operations (POST)
 //     /restconf/streams/events           what happens, as server-sent events
 //     /.well-known/host-meta             where all this lies (RFC 6415)
+//     /metrics                           for Prometheus (metrics.c)
 //
 // Everything is JSON as of RFC 7951, errors too (7.1), those that evhttp makes
 // itself included (http_page.c). Who may connect to the socket may do everything.
@@ -17,6 +18,7 @@
 
 #include "base/log.h"
 #include "core/thread.h"
+#include "mgmt/metrics.h"
 #include "mgmt/restconf_priv.h"
 #include "mgmt/yang.h"
 
@@ -169,6 +171,14 @@ static bool stream_resource(struct http *h, const char *path)
     return true;
 }
 
+static void metrics_resource(struct http *h)
+{
+    if (is_read(http_method(h)))
+        metrics_get(h);
+    else
+        restconf_not_allowed(h, "GET, HEAD");
+}
+
 static void handle(struct http *h)
 {
     const char *path = http_path(h), *rest;
@@ -177,6 +187,8 @@ static void handle(struct http *h)
         restconf_error(h, 414, "too-big", "the path is longer than %d bytes", HTTP_PATH_MAX);
     else if (meta_get(h, path) || stream_resource(h, path))
         return;
+    else if (!strcmp(path, "/metrics"))
+        metrics_resource(h);
     else if (!accepts_json(h))
         restconf_error(h, 406, "invalid-value",
                        "answers are " HTTP_JSON "; the request accepts only '%s'",

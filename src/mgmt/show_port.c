@@ -96,18 +96,12 @@ static int polled_by(uint16_t port, uint16_t queue)
 
 static void write_queue(struct jwrite *j, uint16_t port, uint16_t queue)
 {
-    uint64_t packets = 0, bytes = 0;
+    struct plan_rx_stats sum = plan_rx_sum(port, queue);
 
-    for (int f = 0; f < FORWARDER_MAX;
-         f++) { // it may have moved between forwarders: each keeps what it took
-        packets +=
-            __atomic_load_n(&forwarder_slot[f].rx_stats[port][queue].packets, __ATOMIC_RELAXED);
-        bytes += __atomic_load_n(&forwarder_slot[f].rx_stats[port][queue].bytes, __ATOMIC_RELAXED);
-    }
     jwrite_begin(j, NULL, '{');
     jwrite_int(j, "queue", queue);
-    jwrite_u64(j, "rx-packets", packets);
-    jwrite_u64(j, "rx-bytes", bytes);
+    jwrite_u64(j, "rx-packets", sum.packets);
+    jwrite_u64(j, "rx-bytes", sum.bytes);
     jwrite_int(j, "forwarder", polled_by(port, queue));
     jwrite_end(j, '}');
 }

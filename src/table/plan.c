@@ -12,6 +12,23 @@ uint8_t plan_idle_mode = IDLE_BALANCED;
 uint8_t plan_ip4_options = IP4_OPTIONS_DROP;
 uint8_t plan_port_home[PORT_MAX];
 
+struct plan_rx_stats plan_rx_sum(uint16_t port, uint16_t queue)
+{
+    struct plan_rx_stats sum = {0};
+
+    for (unsigned f = 0; f < FORWARDER_MAX; f++) {
+        const struct plan_rx_stats *s = &forwarder_slot[f].rx_stats[port][queue];
+        uint32_t depth = __atomic_load_n(&s->depth, __ATOMIC_RELAXED), most = __atomic_load_n(&s->depth_max, __ATOMIC_RELAXED);
+
+        sum.packets += __atomic_load_n(&s->packets, __ATOMIC_RELAXED);
+        sum.bytes += __atomic_load_n(&s->bytes, __ATOMIC_RELAXED);
+        sum.depth_samples += __atomic_load_n(&s->depth_samples, __ATOMIC_RELAXED);
+        sum.depth = depth > sum.depth ? depth : sum.depth;
+        sum.depth_max = most > sum.depth_max ? most : sum.depth_max;
+    }
+    return sum;
+}
+
 int plan_init(void)
 {
     forwarder_slot = mem_map("forwarders", FORWARDER_MAX * sizeof *forwarder_slot);

@@ -39,6 +39,8 @@ struct plan_rx_stats { // written by the forwarder, one for each queue
     uint64_t depth_samples;       // 0: the driver can not tell how full the queue is
     uint32_t depth, depth_max;    // packets that waited when a burst was taken: at the last sample, most of all samples
 };
+// All forwarders' together, each word read atomically: a queue may have moved, and each keeps what it took. Depth: the largest.
+struct plan_rx_stats plan_rx_sum(uint16_t port, uint16_t queue);
 
 // Three parts on cache lines of their own (128 bytes: CPUs fetch lines in pairs), by who writes them.
 struct forwarder_slot {
