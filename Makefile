@@ -12,15 +12,18 @@ BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburc
 	libyang2-dev libyang2-tools libjansson-dev libsystemd-dev libcmocka-dev libnuma-dev libpcap-dev
 RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
 LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang libbpf-dev procps
-TEST_PACKAGES = python3-pip python3-pytest python3-scapy python3-pyroute2 python3-numpy python3-matplotlib gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+TEST_PACKAGES = python3-pip python3-pytest python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client chromium gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 BENCH_PACKAGES = dpdk-dev
 DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctags qemu-user
 # A command or header of each group; all there = nothing to install, and no network needed.
-HAVE = meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd aarch64-linux-gnu-gcc
+HAVE = meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd aarch64-linux-gnu-gcc chromium
 
 # The Packet Testing Framework, for tests/ptf; it needs scapy and nothing else, and is not packaged.
 PTF := $(CURDIR)/.ptf
 PTF_PACKAGE = ptf==0.12.0
+
+# Prometheus and promtool, for the tests of metrics: Debian's package unpacked, not installed, so that no service starts.
+PROMETHEUS := $(CURDIR)/.prometheus
 
 .PHONY: help deps build check test conformance e2e demo demo-stop bench ptf flood fuzz sanitize install uninstall clean
 
@@ -33,10 +36,13 @@ deps: ## install what building, testing and the demo need (Debian 12 packages)
 		--no-install-recommends python3-pip; }; echo "deps: installing $(PTF_PACKAGE) into $(PTF)"; \
 		$(PYTHON) -m pip install -q --retries 5 --no-deps --disable-pip-version-check --root-user-action=ignore \
 			--target $(PTF) $(PTF_PACKAGE); }
+	@[ -x $(PROMETHEUS)/usr/bin/promtool ] || { echo "deps: unpacking prometheus into $(PROMETHEUS)"; d=$$(mktemp -d); trap "rm -rf $$d" EXIT; \
+		chmod 755 $$d; cd $$d && { apt-get download -q prometheus || { $(SUDO) apt-get update -q && apt-get download -q prometheus; }; } && \
+		dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x --one-top-level=$(PROMETHEUS) ./usr/bin; }
 	@missing=; for c in $(HAVE); do command -v $$c >/dev/null || missing="$$missing $$c"; done; \
 	for p in libdpdk liburcu-qsbr libmnl libevent libyang jansson libsystemd cmocka; do \
 		pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
-	$(PYTHON) -c 'import prompt_toolkit, rich, yaml, pytest, scapy, pyroute2, matplotlib' 2>/dev/null || missing="$$missing python3-modules"; \
+	$(PYTHON) -c 'import prompt_toolkit, rich, yaml, pytest, scapy, pyroute2, matplotlib, prometheus_client' 2>/dev/null || missing="$$missing python3-modules"; \
 	if [ -z "$$missing" ]; then echo "deps: everything is installed"; exit 0; fi; \
 	echo "deps: installing packages (missing:$$missing)"; \
 	export DEBIAN_FRONTEND=noninteractive; \
@@ -108,4 +114,4 @@ uninstall: ## remove what install put there
 	$(SUDO) ninja -C $(BUILD) uninstall
 
 clean: ## remove the build directories
-	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(PTF)
+	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(PTF) $(PROMETHEUS)

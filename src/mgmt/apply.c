@@ -16,6 +16,7 @@
 #include "core/thread.h"
 #include "manager/iface_manager.h"
 #include "mgmt/apply_interface.h"
+#include "mgmt/apply_listen.h"
 #include "mgmt/apply_mirror.h"
 #include "mgmt/apply_multicast.h"
 #include "mgmt/apply_settings.h"
@@ -40,6 +41,7 @@ static void plan_all(struct plan_steps *p, const struct model *from, const struc
     plan_threads_coming(p);
     plan_mirrors_coming(p);
     plan_multicast_coming(p);
+    plan_listens(p);
 }
 
 static void blame(const struct step *s, const char *sentence, struct errors *e)

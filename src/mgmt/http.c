@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http.c - HTTP/1.1 on a UNIX socket, by libevent's evhttp
+// http.c - HTTP/1.1 on a UNIX socket and on loopback, by libevent's evhttp
 //
 // evhttp parses, keeps connections alive and limits sizes; this file adds what
 // RESTCONF needs: an answer that may come later, long answers with flow control
@@ -21,6 +21,7 @@
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
 #include <grp.h>
+#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,11 +42,18 @@
 #define STREAM_IDLE_S 3600 // a reader that does not read, e.g. a pager
 #define QUIET_WRITE_S 60   // the same, of a stream that may be silent
 
+struct http_door { // a listener, and who answers its requests
+    struct evhttp *evhttp;
+    struct evconnlistener *listener;
+    void (*handler)(struct http *h);
+};
+
 struct http {
     struct evhttp_request *req; // NULL: the server stopped
+    struct http_door *door;     // that it came by
     struct evkeyvalq query;
     char *path;
-    char peer[24];
+    char peer[64];
     struct http *next, **link; // open requests
     void (*room)(void *ctx);
     void (*gone)(void *ctx);
@@ -54,37 +62,46 @@ struct http {
 
 static struct {
     struct event_base *loop;
-    struct evhttp *evhttp;
-    struct evconnlistener *listener;
+    struct http_door *door; // of the UNIX socket
     char *path;
-    void (*handler)(struct http *h);
     struct http *open;
 } server;
 
 // --- the request --------------------------------------------------------------------------------
 
-static struct http *http_new(struct evhttp_request *req)
+// "uid 0" of a UNIX socket, "127.0.0.1:4242" of a loopback one.
+static void peer_of(int fd, char *buf, size_t size)
+{
+    struct ucred who;
+    struct sockaddr_storage from;
+    socklen_t n = sizeof who, n_from = sizeof from;
+    char host[48], port[8];
+
+    snprintf(buf, size, "unknown");
+    if (getpeername(fd, (struct sockaddr *)&from, &n_from))
+        return;
+    if (from.ss_family == AF_UNIX && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n))
+        snprintf(buf, size, "uid %u", (unsigned)who.uid);
+    else if (!getnameinfo((struct sockaddr *)&from, n_from, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
+        snprintf(buf, size, from.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+}
+
+static struct http *http_new(struct evhttp_request *req, struct http_door *door)
 {
     struct http *h = calloc(1, sizeof *h);
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
     const char *path = uri ? evhttp_uri_get_path(uri) : NULL,
                *query = uri ? evhttp_uri_get_query(uri) : NULL;
-    struct ucred who;
-    socklen_t n = sizeof who;
-    int fd =
-        bufferevent_getfd(evhttp_connection_get_bufferevent(evhttp_request_get_connection(req)));
 
     bug_on(!h);
     h->req = req;
+    h->door = door;
     h->path = strdup(path ? path : "");
     bug_on(!h->path);
     TAILQ_INIT(&h->query);
     if (query)
         evhttp_parse_query_str(query, &h->query);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n))
-        snprintf(h->peer, sizeof h->peer, "unknown");
-    else
-        snprintf(h->peer, sizeof h->peer, "uid %u", (unsigned)who.uid);
+    peer_of(bufferevent_getfd(evhttp_connection_get_bufferevent(evhttp_request_get_connection(req))), h->peer, sizeof h->peer);
     h->next = server.open;
     h->link = &server.open;
     if (h->next)
@@ -333,7 +350,9 @@ void http_after(unsigned ms, void (*fn)(void))
 
 static void on_request(struct evhttp_request *req, void *arg)
 {
-    server.handler(http_new(req));
+    struct http_door *door = arg;
+
+    door->handler(http_new(req, door));
 }
 
 // The socket file is a door: it belongs to root and the group kamuee, nobody else may knock.
@@ -348,74 +367,113 @@ static void guard_socket(const char *path)
         log_warning("restconf: socket: mode not set: path=%s error=\"%s\"", path, strerror(errno));
 }
 
-static int listen_on(struct event_base *loop, const char *path, char *err, size_t err_size)
+// A listener that exists becomes a door. NULL when there is no memory; then the listener is freed.
+static struct http_door *door_new(struct evconnlistener *listener, void (*handler)(struct http *h))
+{
+    struct http_door *d = calloc(1, sizeof *d);
+
+    bug_on(!d);
+    d->handler = handler;
+    d->evhttp = evhttp_new(server.loop);
+    if (!d->evhttp || !evhttp_bind_listener(d->evhttp, listener)) {
+        if (d->evhttp)
+            evhttp_free(d->evhttp);
+        evconnlistener_free(listener);
+        free(d);
+        return NULL;
+    }
+    d->listener = listener;
+    http_page_of(d->evhttp);
+    evhttp_set_allowed_methods(d->evhttp, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
+                                              EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS);
+    evhttp_set_max_body_size(d->evhttp, HTTP_BODY_MAX);
+    evhttp_set_max_headers_size(d->evhttp, HTTP_HEADER_MAX);
+    evhttp_set_timeout(d->evhttp, IDLE_S);
+    evhttp_set_gencb(d->evhttp, on_request, d);
+    return d;
+}
+
+static struct evconnlistener *listen_unix(const char *path, char *err, size_t err_size)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
 
     if (strlen(path) >= sizeof a.sun_path) {
-        snprintf(
-            err, err_size,
-            "%s: longer than the %zu bytes a socket path may have; choose a shorter run directory",
-            path, sizeof a.sun_path - 1);
-        return -ENAMETOOLONG;
+        snprintf(err, err_size, "%s: longer than the %zu bytes a socket path may have; choose a shorter run directory", path,
+                 sizeof a.sun_path - 1);
+        errno = ENAMETOOLONG;
+        return NULL;
     }
     strcpy(a.sun_path, path);
     unlink(path); // of a kamueed that was killed: the run directory's lock says that none lives
     mode_t was = umask(0177); // until guard_socket() only root may connect
-    server.listener =
-        evconnlistener_new_bind(loop, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
-                                128, (struct sockaddr *)&a, sizeof a);
+    struct evconnlistener *l = evconnlistener_new_bind(server.loop, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 128,
+                                                       (struct sockaddr *)&a, sizeof a);
     int e = errno;
     umask(was);
-    if (!server.listener) {
-        snprintf(err, err_size,
-                 "%s: cannot listen: %s; does the directory exist, and may kamueed write there?",
-                 path, strerror(e));
-        return -e;
-    }
-    guard_socket(path);
-    return 0;
+    if (l)
+        guard_socket(path);
+    else
+        snprintf(err, err_size, "%s: cannot listen: %s; does the directory exist, and may kamueed write there?", path, strerror(e));
+    errno = e;
+    return l;
 }
 
-int http_start(struct event_base *loop, const char *path, void (*handler)(struct http *h),
-               char *err, size_t err_size)
+int http_init(struct event_base *loop)
 {
-    int r;
-
     thread_must_be(ROLE_CONTROL);
     signal(SIGPIPE, SIG_IGN); // a client that leaves ends its connection, not the router
     server.loop = loop;
-    server.handler = handler;
+    return http_page_start(loop);
+}
+
+int http_start(const char *path, void (*handler)(struct http *h), char *err, size_t err_size)
+{
+    struct evconnlistener *l;
+
+    thread_must_be(ROLE_CONTROL);
+    l = listen_unix(path, err, err_size);
+    if (!l)
+        return -errno;
     server.path = strdup(path);
-    server.evhttp = evhttp_new(loop);
-    if (!server.evhttp || !server.path || http_page_start(loop, server.evhttp)) {
-        snprintf(err, err_size, "no memory for the RESTCONF server");
-        http_stop();
-        return -ENOMEM;
+    server.door = door_new(l, handler);
+    if (server.door && server.path)
+        return 0;
+    snprintf(err, err_size, "no memory for the RESTCONF server");
+    http_stop();
+    return -ENOMEM;
+}
+
+struct http_door *http_door_open(const char *address, uint16_t port, void (*handler)(struct http *h), char *err, size_t err_size)
+{
+    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *a = NULL;
+    struct http_door *d = NULL;
+    char service[8];
+
+    thread_must_be(ROLE_CONTROL);
+    snprintf(service, sizeof service, "%u", port);
+    if (getaddrinfo(address, service, &hints, &a)) {
+        snprintf(err, err_size, "'%s' is no address", address);
+        return NULL;
     }
-    evhttp_set_allowed_methods(server.evhttp, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST |
-                                                  EVHTTP_REQ_PUT | EVHTTP_REQ_PATCH |
-                                                  EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS);
-    evhttp_set_max_body_size(server.evhttp, HTTP_BODY_MAX);
-    evhttp_set_max_headers_size(server.evhttp, HTTP_HEADER_MAX);
-    evhttp_set_timeout(server.evhttp, IDLE_S);
-    evhttp_set_gencb(server.evhttp, on_request, NULL);
-    r = listen_on(loop, path, err, err_size);
-    if (!r && !evhttp_bind_listener(server.evhttp, server.listener)) {
-        snprintf(err, err_size, "no memory for the RESTCONF server");
-        evconnlistener_free(server.listener);
-        r = -ENOMEM;
-    }
-    if (r)
-        http_stop();
-    return r;
+    struct evconnlistener *l =
+        evconnlistener_new_bind(server.loop, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 16,
+                                a->ai_addr, (int)a->ai_addrlen);
+    freeaddrinfo(a);
+    if (!l)
+        snprintf(err, err_size, "cannot listen on %s port %u: %s; give it another port", address, port, strerror(errno));
+    else if (!(d = door_new(l, handler)))
+        snprintf(err, err_size, "no memory for another listener");
+    return d;
 }
 
 // Streams are told; who waits for a manager's answer finds its request gone.
-static void forget_open(void)
+static void forget_open(const struct http_door *door)
 {
     for (struct http *h = server.open, *next; h; h = next) {
         next = h->next;
+        if (h->door != door || !h->req)
+            continue;
         if (h->gone) {
             evhttp_connection_set_closecb(evhttp_request_get_connection(h->req), NULL, NULL);
             h->gone(h->ctx);
@@ -426,17 +484,29 @@ static void forget_open(void)
     }
 }
 
+void http_door_close(struct http_door *d)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (!d)
+        return;
+    forget_open(d);
+    evhttp_free(d->evhttp); // frees its listener, connections and requests
+    free(d);
+}
+
 void http_stop(void)
 {
     thread_must_be(ROLE_CONTROL);
-    forget_open();
-    if (server.evhttp)
-        evhttp_free(server.evhttp); // frees its listener, connections and requests
-    http_page_stop();
+    http_door_close(server.door);
     if (server.path)
         unlink(server.path);
     free(server.path);
     server.path = NULL;
-    server.evhttp = NULL;
-    server.listener = NULL;
+    server.door = NULL;
+}
+
+void http_fini(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    http_page_stop();
 }

@@ -91,13 +91,15 @@ static struct bufferevent *new_connection(struct event_base *loop, void *arg)
     return bev;
 }
 
-int http_page_start(struct event_base *loop, struct evhttp *http)
+int http_page_start(struct event_base *loop)
 {
     look = event_new(loop, -1, 0, look_at_answers, NULL);
-    if (!look)
-        return -ENOMEM;
+    return look ? 0 : -ENOMEM;
+}
+
+void http_page_of(struct evhttp *http)
+{
     evhttp_set_bevcb(http, new_connection, NULL);
-    return 0;
 }
 
 void http_page_stop(void)

@@ -8,7 +8,8 @@
 struct event_base;
 struct evhttp;
 
-int http_page_start(struct event_base *loop, struct evhttp *http); // 0 or -ENOMEM
-void http_page_stop(void);                                         // after evhttp_free
+int http_page_start(struct event_base *loop); // 0 or -ENOMEM
+void http_page_of(struct evhttp *http);       // its error answers
+void http_page_stop(void);                    // after evhttp_free of all of them
 
 #endif

@@ -18,6 +18,8 @@
 #include "manager/thread_manager.h"
 #include "mgmt/config.h"
 #include "mgmt/config_tree.h"
+#include "mgmt/http.h"
+#include "mgmt/listen.h"
 #include "mgmt/restconf.h"
 #include "mgmt/yang.h"
 
@@ -96,6 +98,9 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
 
     thread_must_be(ROLE_CONTROL);
     loaded = NULL;
+    r = http_init(loop); // the configuration may name listeners
+    if (r)
+        return r;
     apply_defaults();
     enum log_level level = log_get_level(); // main has set it, perhaps by its command line
     r = config_commit(candidate, false, config_file(), &result, &e);
@@ -106,7 +111,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
         return r;
     }
     text_printf(&path, "%s/kamuee.sock", run_dir);
-    r = restconf_start(loop, text_str(&path), err, err_size);
+    r = restconf_start(text_str(&path), err, err_size);
     text_free(&path);
     return r;
 }
@@ -136,6 +141,8 @@ void mgmt_stop(void)
 {
     thread_must_be(ROLE_CONTROL);
     restconf_stop();
+    listen_fini();
+    http_fini();
     lyd_free_all(loaded);
     loaded = NULL;
     config_fini();

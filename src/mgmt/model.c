@@ -49,6 +49,14 @@ struct model_multicast *model_find_multicast(const struct model *m, const char *
     return NULL;
 }
 
+bool model_has_listen(const struct model *m, const struct model_listen *wanted)
+{
+    vec_foreach (&m->listen, l)
+        if (!memcmp(&l->listen, &wanted->listen, sizeof l->listen)) // of memory that was all zero
+            return true;
+    return false;
+}
+
 bool model_has_mirror(const struct model *m, const struct model_mirror *wanted)
 {
     vec_foreach (&m->mirror, i)
@@ -67,6 +75,7 @@ void model_free(struct model *m)
     vec_free(&m->interface);
     vec_free(&m->mirror);
     vec_free(&m->multicast);
+    vec_free(&m->listen);
     vec_free(&m->thread);
     vec_free(&m->thread_line);
     free(m);

@@ -19,6 +19,7 @@
 #include "manager/port_manager.h"
 #include "manager/rib_manager.h"
 #include "manager/thread_manager.h"
+#include "mgmt/listen.h"
 #include "table/fib.h"
 #include "table/icmp.h"
 #include "table/iface.h"
@@ -70,6 +71,11 @@ struct model_multicast { // a multicast route
     unsigned line;
 };
 
+struct model_listen { // a listener on loopback
+    struct listen listen;
+    unsigned line;
+};
+
 struct model_settings {
     unsigned memory_mib; // 0 = chosen from the machine
     bool no_huge;
@@ -93,6 +99,7 @@ struct model {
     VEC(struct model_interface) interface;
     VEC(struct model_mirror) mirror; // of each port in the order of the ports
     VEC(struct model_multicast) multicast; // in the order of the configuration
+    VEC(struct model_listen) listen;
     VEC(struct thread_assignment) thread; // sorted by core, port, queue
     VEC(unsigned) thread_line;            // of the assignment with the same index
 };
@@ -103,6 +110,7 @@ struct model_vr *model_find_vr(const struct model *m, const char *name);
 struct model_port *model_find_port(const struct model *m, const char *name);
 struct model_vport *model_find_vport(const struct model *m, const char *name);
 struct model_multicast *model_find_multicast(const struct model *m, const char *vr, const struct multicast_key *k);
+bool model_has_listen(const struct model *m, const struct model_listen *wanted);
 bool model_has_mirror(const struct model *m, const struct model_mirror *wanted);
 
 #endif

@@ -9,6 +9,7 @@
 #include "mgmt/config_tree.h"
 #include "mgmt/model_interface.h"
 #include "mgmt/model_leaf.h"
+#include "mgmt/model_listen.h"
 #include "mgmt/model_mirror.h"
 #include "mgmt/model_multicast.h"
 #include "mgmt/model_settings.h"
@@ -43,6 +44,7 @@ struct model *model_make(const struct lyd_node *tree, struct errors *e)
     read_list(m, tree, NULL, "thread", model_read_thread);
     read_list(m, tree, NULL, "punt", model_read_punt);
     read_list(m, tree, "multicast", "route", model_read_multicast);
+    read_list(m, tree, "metrics", "listen", model_read_metrics_listen);
     model_bind_interfaces(m);
 
     model_check_interfaces(m, e);

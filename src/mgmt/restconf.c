@@ -179,7 +179,7 @@ static void metrics_resource(struct http *h)
         restconf_not_allowed(h, "GET, HEAD");
 }
 
-static void handle(struct http *h)
+void restconf_answer(struct http *h)
 {
     const char *path = http_path(h), *rest;
 
@@ -206,10 +206,10 @@ static void handle(struct http *h)
             "there is no '%s'; expected a path under /restconf/data or /restconf/operations", path);
 }
 
-int restconf_start(struct event_base *loop, const char *socket_path, char *err, size_t err_size)
+int restconf_start(const char *socket_path, char *err, size_t err_size)
 {
     thread_must_be(ROLE_CONTROL);
-    return http_start(loop, socket_path, handle, err, err_size);
+    return http_start(socket_path, restconf_answer, err, err_size);
 }
 
 void restconf_stop(void)

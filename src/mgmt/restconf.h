@@ -5,9 +5,7 @@
 
 #include <stddef.h>
 
-struct event_base;
-
-int restconf_start(struct event_base *loop, const char *socket_path, char *err, size_t err_size);
+int restconf_start(const char *socket_path, char *err, size_t err_size);
 void restconf_stop(void);
 
 #endif

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// model_listen.h - the listeners on loopback of a configuration: read; control role
+#ifndef MGMT_MODEL_LISTEN_H
+#define MGMT_MODEL_LISTEN_H
+
+#include "mgmt/model.h"
+
+struct lyd_node;
+void model_read_metrics_listen(struct model *m, const struct lyd_node *entry);
+
+#endif

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""/metrics: read by an OpenMetrics parser, and collected by a real Prometheus."""
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from prometheus_client.openmetrics import parser as openmetrics
+from prometheus_client import parser as plain
+
+from kamuee.errors import DaemonError
+
+from daemon import Daemon
+from support import eventually
+
+PROMETHEUS = Path(__file__).resolve().parents[2] / ".prometheus/usr/bin/prometheus"
+ACCEPT = "application/openmetrics-text; version=1.0.0"
+
+
+@pytest.fixture(scope="module")
+def daemon(kamueed):
+    daemon = Daemon(kamueed, "me-e2e")
+    daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_null0 enabled false\n"
+                 "set vport v40 port p0 vlan 40\nset metrics listen 127.0.0.1 port 9108\n")
+    daemon.run("ip address add 10.0.0.1/24 dev p0")
+    yield daemon
+    daemon.end()
+
+
+def get(daemon, accept: str, host: str = "localhost", url: str = "http://127.0.0.1:9108/metrics") -> str:
+    """By curl's stand-in inside the daemon's namespace: what came, its head first."""
+    script = ("import sys, urllib.request as u, urllib.error as e\n"
+              f"r = u.Request({url!r}, headers={{'Accept': {accept!r}, 'Host': {host!r}}})\n"
+              "try: a = u.urlopen(r)\nexcept e.HTTPError as x: a = x\n"
+              "print(a.status, a.headers['Content-Type']); sys.stdout.write(a.read().decode())")
+    return subprocess.run(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", script], check=True, capture_output=True,
+                          text=True).stdout
+
+
+def families(daemon) -> dict:
+    head, _, body = get(daemon, ACCEPT).partition("\n")
+    assert head == "200 application/openmetrics-text; version=1.0.0; charset=utf-8"
+    return {family.name: family for family in openmetrics.text_string_to_metric_families(body)}
+
+
+def test_an_openmetrics_parser_takes_every_family(daemon):
+    found = families(daemon)
+    assert len(found) > 60
+    for family in found.values():
+        assert family.name.startswith("kamuee_"), family.name
+        assert family.documentation.endswith("."), family.name
+        assert family.type in ("counter", "gauge", "histogram", "info"), family.name
+    up = {sample.labels["port"]: sample.value for sample in found["kamuee_port_up"].samples}
+    assert up == {"p0": 1, "p1": 0}
+    assert found["kamuee_interface_rx_packets"].unit == "packets"
+    assert {sample.labels["iface"] for sample in found["kamuee_interface_rx_packets"].samples} == {"p0", "p1", "v40"}
+
+
+def test_prometheus_text_has_the_same_samples(daemon):
+    def names(body: str, module) -> set[str]:
+        return {sample.name for family in module.text_string_to_metric_families(body) for sample in family.samples}
+    head, _, body = get(daemon, "text/plain").partition("\n")
+    assert head == "200 text/plain; version=0.0.4; charset=utf-8"
+    assert names(body, plain) == {sample.name for family in families(daemon).values() for sample in family.samples}
+
+
+def test_counters_count_what_came(daemon):
+    def sent() -> float:
+        return next(sample.value for sample in families(daemon)["kamuee_port_rx_packets"].samples if sample.labels["port"] == "p0")
+    before = sent()
+    frames = "import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind(('b0', 0)); [s.send(bytes(60)) for _ in range(5)]"
+    subprocess.run(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", frames], check=True)
+    eventually(lambda: sent() >= before + 5, 10, "port p0 has received")
+
+
+def test_only_metrics_and_only_by_a_name_of_this_host(daemon):
+    assert get(daemon, "*/*", host="evil.example").startswith("421 ")
+    assert get(daemon, "*/*", url="http://127.0.0.1:9108/restconf/data/kamuee:state").startswith("404 ")
+    assert not subprocess.run(["ip", "netns", "exec", daemon.name, "ss", "-Hltn", "sport = 9108"], check=True, capture_output=True,
+                              text=True).stdout.count("0.0.0.0:9108")
+
+
+def test_a_listener_moves_and_one_that_cannot_leaves_all_as_it_was(daemon):
+    daemon.configure("set metrics listen 127.0.0.1 port 9109")
+    assert get(daemon, "*/*", url="http://127.0.0.1:9109/metrics").startswith("200 ")
+    daemon.configure("set metrics listen 127.0.0.1 port 9108")
+    holds = "import socket, sys; s = socket.create_server(('127.0.0.1', 9112)); print('ready', flush=True); sys.stdin.read()"
+    with subprocess.Popen(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", holds], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"ready\n"
+        before = daemon.running()
+        with pytest.raises(DaemonError, match="metrics: cannot listen on 127.0.0.1 port 9112: .*in use"):
+            daemon.configure("set metrics listen ::1 port 9111", "set port p1 mtu 2000", "set metrics listen 127.0.0.1 port 9112")
+    assert daemon.running() == before
+    assert get(daemon, "*/*").startswith("200 ")
+    assert daemon.client.state("port=p1")[0]["mtu"] == 1500
+
+
+def test_a_real_prometheus_collects_it(daemon, tmp_path):
+    if not PROMETHEUS.exists():
+        pytest.skip("no Prometheus: make deps unpacks it")
+    (tmp_path / "p.yml").write_text("scrape_configs:\n- job_name: kamuee\n  scrape_interval: 500ms\n  scrape_timeout: 400ms\n"
+                                    "  static_configs:\n  - targets: ['127.0.0.1:9108']\n")
+    with (tmp_path / "log").open("wb") as log:
+        server = subprocess.Popen(["ip", "netns", "exec", daemon.name, str(PROMETHEUS), f"--config.file={tmp_path}/p.yml",
+                                   f"--storage.tsdb.path={tmp_path}/data", "--web.listen-address=127.0.0.1:9090"], stdout=log,
+                                  stderr=log)
+    try:
+        def asked(query: str) -> list:
+            body = get(daemon, "*/*", url=f"http://127.0.0.1:9090/api/v1/query?query={query}").partition("\n")[2]
+            return json.loads(body)["data"]["result"]
+        eventually(lambda: asked("up")[0]["value"][1] == "1", 25, lambda: (tmp_path / "log").read_text()[-2000:])
+        result = eventually(lambda: asked("kamuee_interface_up"), 10, "Prometheus has our metrics")
+        assert {r["metric"]["iface"] for r in result} == {"p0", "p1", "v40"}
+        assert asked("kamuee_build_info")[0]["metric"]["version"]
+        assert asked("kamuee_ledger_imbalance_packets")[0]["value"][1] == "0"
+    finally:
+        server.terminate()
+        server.wait(30)
