@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// cache.c - what is kept, for how long, and when the cache steps aside
+//
+// Kept is a flow that was seen twice lately: `door` remembers a few bits of what was not let in. A flow that comes once, a scan for
+// instance, never displaces one that comes often.
+//
+// Stepping aside, for each list: after a window of packets of which more than half missed, only one burst in four is looked up, then
+// one in sixteen, then one in 64; a sampled window with more hits than misses ends it. After a change of the list everything
+// misses for a while, so the first window is a long one.
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "acl/cache_priv.h"
+
+#define BURST 64u
+#define LISTS (1u << 16)
+#define GENERATIONS (1u << 16)
+#define WINDOW 4096u       // packets
+#define WINDOW_FIRST 65536u // of a generation
+#define WINDOW_SAMPLED 1024u
+#define SAMPLE_LEAST 64u // one burst of so many, when nothing is gained
+
+struct list_state {
+    uint32_t epoch, generation; // generation 0: none yet
+    uint32_t seen, missed, window;
+    uint32_t every, turn; // one burst of `every` is looked up
+};
+
+struct acl_cache {
+    struct cache_table table4, table6;
+    uint64_t secret[CACHE_SECRETS];
+    cache_look *look4, *look6;
+    struct list_state *list;       // [LISTS]
+    uint16_t *list_of_generation;  // [GENERATIONS]
+    uint32_t generation;           // the last one given
+    uint32_t turn;                 // whom an admitted flow displaces
+    uint64_t bytes, entries;
+    uint64_t hits, misses, admitted, bypassed, stepped_aside; // others read them
+};
+
+// --- life ---
+
+static void *map(struct acl_cache *c, size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (p == MAP_FAILED)
+        return NULL;
+    madvise(p, bytes, MADV_HUGEPAGE); // a wish
+    c->bytes += bytes;
+    return p;
+}
+
+static void unmap(void *p, size_t bytes)
+{
+    if (p)
+        munmap(p, bytes);
+}
+
+static size_t bucket_bytes(unsigned words)
+{
+    return sizeof(struct cache_bucket) + CACHE_WAYS * (words * sizeof(uint64_t) + 1);
+}
+
+static bool table_init(struct acl_cache *c, struct cache_table *t, size_t buckets, unsigned words)
+{
+    t->bucket = map(c, buckets * bucket_bytes(words));
+    if (!t->bucket)
+        return false;
+    t->key = (uint64_t *)(t->bucket + buckets);
+    t->door = (uint8_t *)(t->key + buckets * CACHE_WAYS * words);
+    t->mask = buckets - 1;
+    t->words = words;
+    c->entries += buckets * CACHE_WAYS;
+    return true;
+}
+
+// The hash wants four words; what is not secret about the others is how they come from the first two.
+static void secrets_make(uint64_t secret[CACHE_SECRETS], const uint8_t given[16])
+{
+    memcpy(secret, given, 16);
+    secret[2] = cache_fold(secret[0] ^ 0x9e3779b97f4a7c15u, secret[1] ^ 0xd6e8feb86659fd93u) | 1;
+    secret[3] = cache_fold(secret[1] ^ 0xa0761d6478bd642fu, secret[0] ^ 0xe7037ed1a0b428dbu);
+}
+
+void acl_cache_use_plain(struct acl_cache *c)
+{
+    c->look4 = cache_look4_plain;
+    c->look6 = cache_look6_plain;
+}
+
+static void kernels_choose(struct acl_cache *c)
+{
+    acl_cache_use_plain(c);
+#ifdef ACL_X86
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+        c->look4 = cache_look4_avx2;
+        c->look6 = cache_look6_avx2;
+    }
+#endif
+}
+
+struct acl_cache *acl_cache_new(size_t bytes, const uint8_t secret[16])
+{
+    size_t each = bucket_bytes(CACHE_WORDS4) + bucket_bytes(CACHE_WORDS6), buckets = 1;
+    struct acl_cache *c = calloc(1, sizeof *c);
+
+    if (!c || bytes < each) {
+        free(c);
+        errno = bytes < each ? EINVAL : ENOMEM;
+        return NULL;
+    }
+    while (buckets * 2 * each <= bytes)
+        buckets *= 2;
+    secrets_make(c->secret, secret);
+    kernels_choose(c);
+    c->list = calloc(LISTS, sizeof *c->list);
+    c->list_of_generation = calloc(GENERATIONS, sizeof *c->list_of_generation);
+    if (!c->list || !c->list_of_generation || !table_init(c, &c->table4, buckets, CACHE_WORDS4) ||
+        !table_init(c, &c->table6, buckets, CACHE_WORDS6)) {
+        acl_cache_free(c);
+        errno = ENOMEM;
+        return NULL;
+    }
+    return c;
+}
+
+static void table_fini(struct cache_table *t)
+{
+    unmap(t->bucket, (t->mask + 1) * bucket_bytes(t->words));
+}
+
+void acl_cache_free(struct acl_cache *c)
+{
+    if (!c)
+        return;
+    table_fini(&c->table4);
+    table_fini(&c->table6);
+    free(c->list);
+    free(c->list_of_generation);
+    free(c);
+}
+
+static void count(uint64_t *counter, uint64_t n) // one writer; partner: acl_cache_stats
+{
+    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+void acl_cache_stats(const struct acl_cache *c, struct acl_cache_stats *s)
+{
+    *s = (struct acl_cache_stats){
+        .hits = __atomic_load_n(&c->hits, __ATOMIC_RELAXED),
+        .misses = __atomic_load_n(&c->misses, __ATOMIC_RELAXED),
+        .admitted = __atomic_load_n(&c->admitted, __ATOMIC_RELAXED),
+        .bypassed = __atomic_load_n(&c->bypassed, __ATOMIC_RELAXED),
+        .stepped_aside = __atomic_load_n(&c->stepped_aside, __ATOMIC_RELAXED),
+        .entries = c->entries,
+        .bytes = c->bytes,
+    };
+}
+
+// --- generations ---
+
+static void forget_everything(struct acl_cache *c)
+{
+    memset(c->table4.bucket, 0, (c->table4.mask + 1) * sizeof(struct cache_bucket));
+    memset(c->table6.bucket, 0, (c->table6.mask + 1) * sizeof(struct cache_bucket));
+    for (unsigned i = 0; i < LISTS; i++)
+        c->list[i].generation = 0;
+    c->generation = 0;
+}
+
+static void generation_begin(struct acl_cache *c, struct list_state *l, uint16_t list, uint32_t epoch)
+{
+    bool known = l->every;
+
+    if (c->generation == GENERATIONS - 1)
+        forget_everything(c);
+    l->generation = ++c->generation;
+    c->list_of_generation[l->generation] = list;
+    l->epoch = epoch;
+    if (known && l->every > 1) // as it was: the traffic has not changed
+        return;
+    l->every = 1;
+    l->seen = l->missed = 0;
+    l->window = WINDOW_FIRST;
+}
+
+static bool tag_is_stale(const struct acl_cache *c, uint32_t tag)
+{
+    uint32_t generation = tag >> 16;
+
+    return c->list[c->list_of_generation[generation]].generation != generation;
+}
+
+// --- what is kept ---
+
+static void admit(struct acl_cache *c, struct cache_table *t, uint32_t generation, const void *key, uint64_t hash, uint32_t slot)
+{
+    uint64_t at = cache_bucket_of(t, hash);
+    struct cache_bucket *b = &t->bucket[at];
+    uint8_t *door = &t->door[at * CACHE_WAYS + (hash >> 45 & (CACHE_WAYS - 1))], bits = (uint8_t)(hash ^ generation);
+    uint32_t tag = cache_tag(generation, hash);
+    unsigned way = CACHE_WAYS;
+
+    if (*door != bits) {
+        *door = bits;
+        return;
+    }
+    for (unsigned w = 0; w < CACHE_WAYS; w++) {
+        if (b->tag[w] == tag) // let in by an earlier packet of the burst
+            return;
+        if (!b->tag[w] || tag_is_stale(c, b->tag[w]))
+            way = w;
+    }
+    if (way == CACHE_WAYS)
+        way = c->turn++ % CACHE_WAYS;
+    memcpy(t->key + (at * CACHE_WAYS + way) * t->words, key, t->words * sizeof *t->key);
+    b->slot[way] = slot;
+    b->tag[way] = tag;
+    count(&c->admitted, 1);
+}
+
+// --- a burst ---
+
+static void window_end(struct acl_cache *c, struct list_state *l)
+{
+    if (l->missed * 2 <= l->seen) {
+        l->every = 1;
+    } else if (l->every < SAMPLE_LEAST) {
+        count(&c->stepped_aside, l->every == 1);
+        l->every *= 4;
+    }
+    l->window = l->every == 1 ? WINDOW : WINDOW_SAMPLED;
+    l->seen = l->missed = 0;
+}
+
+static struct list_state *state_of(struct acl_cache *c, uint16_t list, uint32_t epoch)
+{
+    struct list_state *l = &c->list[list];
+
+    if (l->epoch != epoch || !l->generation)
+        generation_begin(c, l, list, epoch);
+    return l;
+}
+
+static bool is_aside(struct acl_cache *c, struct list_state *l, unsigned n)
+{
+    if (l->every == 1 || l->turn++ % l->every == 0)
+        return false;
+    count(&c->bypassed, n);
+    return true;
+}
+
+static void note(struct acl_cache *c, struct list_state *l, unsigned n, unsigned missed)
+{
+    count(&c->hits, n - missed);
+    count(&c->misses, missed);
+    l->seen += n;
+    l->missed += missed;
+    if (l->seen >= l->window)
+        window_end(c, l);
+}
+
+// The keys of `miss` side by side in `to`; how many.
+static unsigned gather(void *to, const void *key, size_t bytes, uint64_t miss)
+{
+    unsigned n = 0;
+
+    for (; miss; miss &= miss - 1)
+        memcpy((uint8_t *)to + bytes * n++, (const uint8_t *)key + bytes * (unsigned)__builtin_ctzll(miss), bytes);
+    return n;
+}
+
+static void spread(struct acl_cache *c, struct cache_table *t, const struct list_state *l, const void *key, const uint64_t *hash, uint64_t miss,
+                   const uint32_t *from, uint32_t *slot)
+{
+    for (; miss; miss &= miss - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(miss);
+        slot[i] = *from++;
+        admit(c, t, l->generation, (const uint8_t *)key + t->words * 8 * i, hash[i], slot[i]);
+    }
+}
+
+static uint64_t all_of(unsigned n)
+{
+    return n == 64 ? UINT64_MAX : (1ull << n) - 1;
+}
+
+static void burst4(struct acl_cache *c, struct list_state *l, const struct acl *a, const struct acl_key4 *key, uint32_t *slot, unsigned n)
+{
+    uint64_t hash[BURST], miss = all_of(n) & ~c->look4(&c->table4, c->secret, l->generation, key, n, slot, hash);
+    struct acl_key4 rest[BURST];
+    uint32_t found[BURST];
+    unsigned m = 0;
+
+    if (miss) {
+        m = gather(rest, key, sizeof *key, miss);
+        acl_classify4(a, rest, found, m);
+        spread(c, &c->table4, l, key, hash, miss, found, slot);
+    }
+    note(c, l, n, m);
+}
+
+static void burst6(struct acl_cache *c, struct list_state *l, const struct acl *a, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+{
+    uint64_t hash[BURST], miss = all_of(n) & ~c->look6(&c->table6, c->secret, l->generation, key, n, slot, hash);
+    struct acl_key6 rest[BURST];
+    uint32_t found[BURST];
+    unsigned m = 0;
+
+    if (miss) {
+        m = gather(rest, key, sizeof *key, miss);
+        acl_classify6(a, rest, found, m);
+        spread(c, &c->table6, l, key, hash, miss, found, slot);
+    }
+    note(c, l, n, m);
+}
+
+void acl_cache_classify4(struct acl_cache *c, const struct acl *a, uint16_t list, uint32_t epoch, const struct acl_key4 *key, uint32_t *slot,
+                         unsigned n)
+{
+    struct list_state *l = state_of(c, list, epoch);
+
+    if (is_aside(c, l, n)) {
+        acl_classify4(a, key, slot, n);
+        return;
+    }
+    for (unsigned i = 0; i < n; i += BURST)
+        burst4(c, l, a, key + i, slot + i, n - i < BURST ? n - i : BURST);
+}
+
+void acl_cache_classify6(struct acl_cache *c, const struct acl *a, uint16_t list, uint32_t epoch, const struct acl_key6 *key, uint32_t *slot,
+                         unsigned n)
+{
+    struct list_state *l = state_of(c, list, epoch);
+
+    if (is_aside(c, l, n)) {
+        acl_classify6(a, key, slot, n);
+        return;
+    }
+    for (unsigned i = 0; i < n; i += BURST)
+        burst6(c, l, a, key + i, slot + i, n - i < BURST ? n - i : BURST);
+}

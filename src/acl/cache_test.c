@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// cache_test.c - the verdict cache says what the list says, whatever comes and whatever changes
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "acl/cache_priv.h"
+#include "poptrie/model.h"
+
+static const uint8_t secret[16] = "not so secret 1";
+static uint64_t seed = 42;
+
+static unsigned pick(unsigned n)
+{
+    return (unsigned)(model_random(&seed) >> 33) % n;
+}
+
+static struct acl_key_l4 l4_of(unsigned flow)
+{
+    return (struct acl_key_l4){.sport = (uint16_t)(flow * 7), .dport = (uint16_t)(flow % 5), .proto = flow % 2 ? 6 : 17, .part = ACL_WHOLE};
+}
+
+static struct acl_key4 flow4(unsigned flow)
+{
+    return (struct acl_key4){.src_be = __builtin_bswap32(0x0a000000 + flow), .dst_be = __builtin_bswap32(0xc0000200 + flow % 16), .l4 = l4_of(flow)};
+}
+
+static struct acl_key6 flow6(unsigned flow)
+{
+    struct acl_key6 k = {.src = {0x20, 1, 0xd, 0xb8}, .dst = {0x20, 1, [15] = (uint8_t)(flow % 16)}, .l4 = l4_of(flow)};
+
+    memcpy(k.src + 12, &flow, 4);
+    return k;
+}
+
+static struct acl_rule random_rule(uint32_t number)
+{
+    struct acl_rule r;
+
+    acl_rule_init(&r, number, ACL_BOTH);
+    r.proto_any = false;
+    r.proto = pick(2) ? 6 : 17;
+    r.dport[0] = (uint16_t)pick(4);
+    r.dport[1] = (uint16_t)(r.dport[0] + pick(2));
+    r.sport[1] = (uint16_t)(0xffff >> pick(4));
+    return r;
+}
+
+static struct acl *list_new(unsigned rules)
+{
+    struct acl *a = acl_new(&(struct acl_config){0});
+
+    for (unsigned i = 0; i < rules; i++) {
+        struct acl_rule r = random_rule(10 * (1 + i));
+        assert_int_equal(acl_add(a, &r), 0);
+    }
+    return a;
+}
+
+// One burst of both families; flows below `flows`.
+static void must_agree(struct acl_cache *c, const struct acl *a, uint16_t id, uint32_t epoch, unsigned flows)
+{
+    enum { MOST = 150 };
+    struct acl_key4 k4[MOST];
+    struct acl_key6 k6[MOST];
+    uint32_t want[MOST], got[MOST + 1];
+    unsigned n = 1 + pick(MOST);
+
+    for (unsigned i = 0; i < n; i++) {
+        k4[i] = flow4(pick(flows));
+        k6[i] = flow6(pick(flows));
+    }
+    got[n] = 0x12345678;
+    acl_classify4(a, k4, want, n);
+    acl_cache_classify4(c, a, id, epoch, k4, got, n);
+    assert_memory_equal(got, want, n * sizeof *got);
+    acl_classify6(a, k6, want, n);
+    acl_cache_classify6(c, a, id, epoch, k6, got, n);
+    assert_memory_equal(got, want, n * sizeof *got);
+    assert_int_equal(got[n], 0x12345678);
+}
+
+static void what_it_says_follows_every_change_of_a_list(void **state)
+{
+    for (int plain = 0; plain < 2; plain++) {
+        struct acl_cache *c = acl_cache_new(1 << 18, secret);
+        struct acl *a[3] = {list_new(5), list_new(8), list_new(0)};
+        uint32_t epoch[3] = {0, 7, UINT32_MAX - 20}, last[3] = {50, 80, 0};
+        struct acl_cache_stats st;
+        if (plain)
+            acl_cache_use_plain(c);
+        for (unsigned i = 0; i < 3000; i++) {
+            unsigned l = pick(3);
+            if (!pick(10)) {
+                if (last[l] && pick(2)) {
+                    assert_int_equal(acl_del(a[l], last[l]), 0);
+                    last[l] -= 10;
+                } else if (last[l] < 200) {
+                    struct acl_rule r = random_rule(last[l] += 10);
+                    assert_int_equal(acl_add(a[l], &r), 0);
+                }
+                acl_reclaim(a[l], acl_epoch(a[l]));
+                epoch[l]++;
+            }
+            must_agree(c, a[l], (uint16_t)(l * 1000), epoch[l], 40);
+        }
+        acl_cache_stats(c, &st);
+        assert_true(st.hits > st.misses && st.admitted > 0);
+        for (unsigned l = 0; l < 3; l++)
+            acl_free(a[l]);
+        acl_cache_free(c);
+    }
+}
+
+static void generations_come_round_without_old_verdicts(void **state)
+{
+    struct acl_cache *c = acl_cache_new(1 << 16, secret);
+    struct acl *a[2] = {list_new(0), list_new(6)};
+    struct acl_key4 k[4] = {flow4(1), flow4(1), flow4(2), flow4(2)};
+    uint32_t want[2][4], got[4];
+
+    for (unsigned l = 0; l < 2; l++)
+        acl_classify4(a[l], k, want[l], 4);
+    for (unsigned i = 0; i < 140000; i++) { // every burst under another content; more than there are generations
+        acl_cache_classify4(c, a[i % 2], 3, i, k, got, 4);
+        assert_memory_equal(got, want[i % 2], sizeof got);
+    }
+    acl_free(a[0]);
+    acl_free(a[1]);
+    acl_cache_free(c);
+}
+
+static void play(struct acl_cache *c, const struct acl *a, unsigned bursts, unsigned flows, struct acl_cache_stats *more)
+{
+    struct acl_cache_stats before, after;
+    struct acl_key4 k[64];
+    uint32_t slot[64];
+
+    acl_cache_stats(c, &before);
+    for (unsigned b = 0; b < bursts; b++) {
+        for (unsigned i = 0; i < 64; i++)
+            k[i] = flow4(flows ? pick(flows) : (unsigned)model_random(&seed));
+        acl_cache_classify4(c, a, 1, 1, k, slot, 64);
+    }
+    acl_cache_stats(c, &after);
+    *more = (struct acl_cache_stats){.hits = after.hits - before.hits, .misses = after.misses - before.misses,
+                                     .bypassed = after.bypassed - before.bypassed, .stepped_aside = after.stepped_aside - before.stepped_aside};
+}
+
+static void it_steps_aside_when_nothing_hits_and_comes_back_when_something_does(void **state)
+{
+    struct acl_cache *c = acl_cache_new(4 << 20, secret);
+    struct acl *a = list_new(1);
+    struct acl_cache_stats st;
+
+    play(c, a, 4000, 16384, &st); // hot flows are let in
+    play(c, a, 1000, 16384, &st);
+    assert_true(st.hits > 60000 && !st.stepped_aside);
+    play(c, a, 4000, 0, &st); // no flow twice
+    assert_int_equal(st.stepped_aside, 1);
+    assert_true(st.bypassed > 200000);
+    play(c, a, 2000, 16384, &st); // what was hot is still known: a scan displaces nothing
+    play(c, a, 1000, 16384, &st);
+    assert_true(st.hits > 60000 && !st.bypassed);
+    acl_free(a);
+    acl_cache_free(c);
+}
+
+static void a_flow_seen_once_is_not_kept(void **state)
+{
+    struct acl_cache *c = acl_cache_new(1 << 20, secret);
+    struct acl *a = list_new(1);
+    struct acl_cache_stats st;
+    struct acl_key6 k;
+    uint32_t slot;
+
+    for (unsigned i = 0; i < 100; i++) {
+        k = flow6(i);
+        acl_cache_classify6(c, a, 1, 1, &k, &slot, 1);
+    }
+    acl_cache_stats(c, &st);
+    assert_true(st.admitted <= 1); // eight bits of the door may agree by chance
+    for (unsigned i = 0; i < 3; i++) {
+        k = flow6(1000);
+        acl_cache_classify6(c, a, 1, 1, &k, &slot, 1);
+    }
+    acl_cache_stats(c, &st);
+    assert_int_equal(st.hits, 1);
+    acl_free(a);
+    acl_cache_free(c);
+}
+
+// Keys that fill one bucket under one secret are nothing special under another.
+static void colliding_keys_collide_under_their_secret_alone(void **state)
+{
+    enum { BUCKETS = 1 << 10, WANTED = 200 };
+    const uint64_t own[4] = {1, 0x1234567890abcdef, 99, 0xfedcba0987654321}, other[4] = {0x243f6a8885a308d3, 0x13198a2e03707344, 1, 2};
+    struct cache_table t = {.mask = BUCKETS - 1, .words = CACHE_WORDS4};
+    unsigned load[BUCKETS] = {0}, most = 0, found = 0;
+
+    for (unsigned i = 0; found < WANTED; i++) {
+        struct acl_key4 k = flow4(i);
+        if (cache_bucket_of(&t, cache_hash(own, &k, CACHE_WORDS4)) != 17)
+            continue;
+        unsigned at = (unsigned)cache_bucket_of(&t, cache_hash(other, &k, CACHE_WORDS4));
+        most = ++load[at] > most ? load[at] : most;
+        found++;
+    }
+    assert_true(most < 8);
+}
+
+// Addresses, ports or both counted up, as scanners and load generators do: no bucket gets much more than its share.
+static void counted_up_keys_spread_evenly(void **state)
+{
+    enum { BUCKETS = 1 << 12, KEYS = 4 * BUCKETS };
+    const uint64_t s[4] = {0x243f6a8885a308d3, 0x13198a2e03707344, 0xa4093822299f31d0, 0x082efa98ec4e6c89};
+    static unsigned load[BUCKETS];
+
+    for (unsigned what = 0; what < 6; what++) {
+        unsigned most = 0;
+        memset(load, 0, sizeof load);
+        for (unsigned i = 0; i < KEYS; i++) {
+            struct acl_key4 k4 = flow4(1);
+            struct acl_key6 k6 = flow6(1);
+            if (what == 0)
+                k4.src_be += __builtin_bswap32(i);
+            else if (what == 1)
+                k4.dst_be += i;
+            else if (what == 2)
+                k4.l4.sport = (uint16_t)i, k4.l4.dport = (uint16_t)(i >> 2);
+            else if (what == 3)
+                memcpy(k6.src + 12, &i, 4);
+            else if (what == 4)
+                memcpy(k6.dst + 4, &i, 4);
+            else
+                k6.l4.sport = (uint16_t)i, k6.l4.dport = (uint16_t)(i >> 2);
+            struct cache_table t = {.mask = BUCKETS - 1};
+            uint64_t h = what < 3 ? cache_hash(s, &k4, CACHE_WORDS4) : cache_hash(s, &k6, CACHE_WORDS6);
+            unsigned at = (unsigned)cache_bucket_of(&t, h);
+            most = ++load[at] > most ? load[at] : most;
+        }
+        assert_in_range(most, 5, 24); // 4 on average
+    }
+}
+
+static void less_than_a_bucket_is_refused(void **state)
+{
+    assert_null(acl_cache_new(100, secret));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_it_says_follows_every_change_of_a_list),
+        cmocka_unit_test(generations_come_round_without_old_verdicts),
+        cmocka_unit_test(it_steps_aside_when_nothing_hits_and_comes_back_when_something_does),
+        cmocka_unit_test(a_flow_seen_once_is_not_kept),
+        cmocka_unit_test(colliding_keys_collide_under_their_secret_alone),
+        cmocka_unit_test(counted_up_keys_spread_evenly),
+        cmocka_unit_test(less_than_a_bucket_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
