@@ -288,58 +288,64 @@ static uint64_t all_of(unsigned n)
     return n == 64 ? UINT64_MAX : (1ull << n) - 1;
 }
 
-static void burst4(struct acl_cache *c, struct list_state *l, const struct acl *a, const struct acl_key4 *key, uint32_t *slot, unsigned n)
+static void ask(const struct acl_asked *asked, const struct cache_table *t, const void *key, uint32_t *slot, unsigned n)
 {
-    uint64_t hash[BURST], miss = all_of(n) & ~c->look4(&c->table4, c->secret, l->generation, key, n, slot, hash);
-    struct acl_key4 rest[BURST];
-    uint32_t found[BURST];
-    unsigned m = 0;
-
-    if (miss) {
-        m = gather(rest, key, sizeof *key, miss);
-        acl_classify4(a, rest, found, m);
-        spread(c, &c->table4, l, key, hash, miss, found, slot);
-    }
-    note(c, l, n, m);
+    if (t->words == CACHE_WORDS4)
+        asked->classify4(asked->a, key, slot, n);
+    else
+        asked->classify6(asked->a, key, slot, n);
 }
 
-static void burst6(struct acl_cache *c, struct list_state *l, const struct acl *a, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+static void burst(struct acl_cache *c, struct cache_table *t, cache_look *look, struct list_state *l, const struct acl_asked *asked,
+                  const void *key, uint32_t *slot, unsigned n)
 {
-    uint64_t hash[BURST], miss = all_of(n) & ~c->look6(&c->table6, c->secret, l->generation, key, n, slot, hash);
+    uint64_t hash[BURST], miss = all_of(n) & ~look(t, c->secret, l->generation, key, n, slot, hash);
     struct acl_key6 rest[BURST];
     uint32_t found[BURST];
     unsigned m = 0;
 
     if (miss) {
-        m = gather(rest, key, sizeof *key, miss);
-        acl_classify6(a, rest, found, m);
-        spread(c, &c->table6, l, key, hash, miss, found, slot);
+        m = gather(rest, key, t->words * 8, miss);
+        ask(asked, t, rest, found, m);
+        spread(c, t, l, key, hash, miss, found, slot);
     }
     note(c, l, n, m);
 }
 
-void acl_cache_classify4(struct acl_cache *c, const struct acl *a, uint16_t list, uint32_t epoch, const struct acl_key4 *key, uint32_t *slot,
-                         unsigned n)
+static void classify(struct acl_cache *c, struct cache_table *t, cache_look *look, const struct acl_asked *asked, const void *key, uint32_t *slot,
+                     unsigned n)
 {
-    struct list_state *l = state_of(c, list, epoch);
+    struct list_state *l = state_of(c, asked->list, asked->epoch);
 
     if (is_aside(c, l, n)) {
-        acl_classify4(a, key, slot, n);
+        ask(asked, t, key, slot, n);
         return;
     }
     for (unsigned i = 0; i < n; i += BURST)
-        burst4(c, l, a, key + i, slot + i, n - i < BURST ? n - i : BURST);
+        burst(c, t, look, l, asked, (const uint8_t *)key + (size_t)i * t->words * 8, slot + i, n - i < BURST ? n - i : BURST);
 }
 
-void acl_cache_classify6(struct acl_cache *c, const struct acl *a, uint16_t list, uint32_t epoch, const struct acl_key6 *key, uint32_t *slot,
-                         unsigned n)
+void acl_cache_classify4(struct acl_cache *c, const struct acl_asked *asked, const struct acl_key4 *key, uint32_t *slot, unsigned n)
 {
-    struct list_state *l = state_of(c, list, epoch);
+    classify(c, &c->table4, c->look4, asked, key, slot, n);
+}
 
-    if (is_aside(c, l, n)) {
-        acl_classify6(a, key, slot, n);
-        return;
-    }
-    for (unsigned i = 0; i < n; i += BURST)
-        burst6(c, l, a, key + i, slot + i, n - i < BURST ? n - i : BURST);
+void acl_cache_classify6(struct acl_cache *c, const struct acl_asked *asked, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+{
+    classify(c, &c->table6, c->look6, asked, key, slot, n);
+}
+
+static void ask_list4(const void *a, const struct acl_key4 *key, uint32_t *slot, unsigned n)
+{
+    acl_classify4(a, key, slot, n);
+}
+
+static void ask_list6(const void *a, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+{
+    acl_classify6(a, key, slot, n);
+}
+
+struct acl_asked acl_ask(const struct acl *a, uint16_t list, uint32_t epoch)
+{
+    return (struct acl_asked){ask_list4, ask_list6, a, list, epoch};
 }

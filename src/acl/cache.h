@@ -24,11 +24,20 @@ struct acl_cache *acl_cache_new(size_t bytes, const uint8_t secret[16]); // NULL
 void acl_cache_free(struct acl_cache *c);
 void acl_cache_stats(const struct acl_cache *c, struct acl_cache_stats *s); // any thread
 
-// As acl_classify4 and 6, by way of the cache. `list`: id of the list, below 2^16; `epoch`: of its content, as the reader
-// loaded it before `a`.
-void acl_cache_classify4(struct acl_cache *c, const struct acl *a, uint16_t list, uint32_t epoch, const struct acl_key4 *key, uint32_t *slot,
-                         unsigned n);
-void acl_cache_classify6(struct acl_cache *c, const struct acl *a, uint16_t list, uint32_t epoch, const struct acl_key6 *key, uint32_t *slot,
-                         unsigned n);
+// What the cache does not know is asked of the classifier: acl_classify4 and 6, or another one of the same form.
+// acl_ask is it for a plain list.
+struct acl_asked {
+    void (*classify4)(const void *a, const struct acl_key4 *key, uint32_t *slot, unsigned n);
+    void (*classify6)(const void *a, const struct acl_key6 *key, uint32_t *slot, unsigned n);
+    const void *a;
+    uint16_t list;  // its id
+    uint32_t epoch; // of its content, as the reader loaded it before `a`
+};
+
+struct acl_asked acl_ask(const struct acl *a, uint16_t list, uint32_t epoch);
+
+// As acl_classify4 and 6, by way of the cache; any n.
+void acl_cache_classify4(struct acl_cache *c, const struct acl_asked *asked, const struct acl_key4 *key, uint32_t *slot, unsigned n);
+void acl_cache_classify6(struct acl_cache *c, const struct acl_asked *asked, const struct acl_key6 *key, uint32_t *slot, unsigned n);
 
 #endif
