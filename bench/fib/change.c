@@ -97,7 +97,7 @@ static unsigned change_routes(const struct engine *e, const struct table *t, dou
     unsigned n = 0;
 
     while (n < CHANGES && (n % 64 != 0 || now() - begin < seconds)) {
-        const struct poptrie_route *r = &t->route[random_next() % t->n];
+        const struct poptrie_route *r = &t->route[bench_random() % t->n];
 
         for (unsigned announce = 0; announce < 2; announce++) {
             double end;

@@ -32,7 +32,7 @@ struct traffic {
 };
 
 // --- table.c ---
-uint64_t random_next(void);
+uint64_t bench_random(void);
 void *memory_huge(size_t bytes);
 // name: full (the file, or a generated table without one), ntt (full and 16,140 routes longer than
 // /24), hosts (100,000 host routes), or a number of generated routes.  -1 if unknown.

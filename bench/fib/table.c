@@ -18,7 +18,7 @@
 
 const char *const pattern_name[N_PATTERNS] = {"uniform", "prefix", "zipf", "sequential"};
 
-uint64_t random_next(void)
+uint64_t bench_random(void)
 {
     static uint64_t state = 88172645463325252u;
 
@@ -126,8 +126,8 @@ static void table_add_long(struct table *t, size_t n)
     size_t full = t->n;
 
     while (n > 0) {
-        const struct poptrie_route *r = &t->route[random_next() % full];
-        uint64_t x = random_next();
+        const struct poptrie_route *r = &t->route[bench_random() % full];
+        uint64_t x = bench_random();
         unsigned len = x % 2 == 0 ? 32 : 25 + (x >> 1) % 8;
         uint8_t key[16];
 
@@ -153,10 +153,10 @@ static void table_add_hosts(struct table *t, size_t n)
             key[0] = 10;
             if (t->family == 6)
                 memcpy(key, "\x20\x01\x0d\xb8", 4);
-            set_bits(key, t->family == 4 ? 8 : 48, net, random_next());
+            set_bits(key, t->family == 4 ? 8 : 48, net, bench_random());
             route_add(t, key, net);
         }
-        set_bits(key, net, t->family == 4 ? 32 : 128, random_next());
+        set_bits(key, net, t->family == 4 ? 32 : 128, bench_random());
         route_add(t, key, t->family == 4 ? 32 : 128);
     }
 }
@@ -218,7 +218,7 @@ static struct zipf zipf_make(unsigned n)
 
 static unsigned zipf_rank(const struct zipf *z, unsigned n)
 {
-    uint64_t r = random_next() >> 11;
+    uint64_t r = bench_random() >> 11;
     double at = r * 0x1p-53 * z->sum[n - 1];
     unsigned lo = z->guide[r >> 37], hi = z->guide[(r >> 37) + 1];
 
@@ -240,7 +240,7 @@ static unsigned *shuffled(unsigned n)
     for (unsigned i = 0; i < n; i++)
         p[i] = i;
     for (unsigned i = n; i > 1; i--) {
-        unsigned j = random_next() % i, swap = p[i - 1];
+        unsigned j = bench_random() % i, swap = p[i - 1];
 
         p[i - 1] = p[j];
         p[j] = swap;
@@ -275,13 +275,13 @@ void traffic_make(const struct table *t, enum pattern p, struct traffic *a)
     struct zipf z = zipf_make(n);
 
     for (unsigned i = 0; i < N_ADDRESSES; i++) {
-        uint64_t r[2] = {random_next(), random_next()};
+        uint64_t r[2] = {bench_random(), bench_random()};
         uint8_t *b = (uint8_t *)r;
 
         if (p == SEQUENTIAL)
             address_sequential(t->family, i, b);
         else if (p != UNIFORM)
-            address_in(&t->route[p == ZIPF ? rank[zipf_rank(&z, n)] : random_next() % n],
+            address_in(&t->route[p == ZIPF ? rank[zipf_rank(&z, n)] : bench_random() % n],
                        t->family == 4 ? 4 : 16, b);
         if (t->family == 6) {
             memcpy(a->ip6[i], b, 16);

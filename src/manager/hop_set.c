@@ -48,8 +48,7 @@ bool hop_is_alive(struct rib_vr *v, const struct netlink_hop *hop)
 {
     const struct rib_link *l = rib_link_find(v, hop->ifindex);
 
-    // The port's own carrier is known before the kernel announces that of the TAP.
-    return l && l->up && l->carrier && (!l->iface || __atomic_load_n(&iface_get(l->iface)->carrier, __ATOMIC_RELAXED));
+    return l && rib_link_is_alive(l);
 }
 
 uint32_t hop_nexthop(struct rib_vr *v, const struct hop *h)

@@ -25,7 +25,7 @@
 #include "base/vec.h"
 #include "manager/netlink.h"
 #include "manager/nexthop_manager.h"
-#include "manager/rib_audit.h"
+#include "manager/rib_audit_book.h"
 #include "manager/rib_map.h"
 #include "manager/rib_pool.h"
 #include "manager/rib_trie.h"
@@ -199,6 +199,7 @@ struct rib_vr *rib_vr_find(uint16_t id);
 void rib_vr_set(uint16_t id, struct rib_vr *v); // NULL: it is gone
 struct rib_link *rib_link_find(const struct rib_vr *v, int ifindex);
 struct rib_link *rib_link_get(struct rib_vr *v, int ifindex); // found or made (unknown yet)
+bool rib_link_is_alive(const struct rib_link *l); // does a packet get through?
 void rib_link_free_unused(struct rib_vr *v, bool all); // those the kernel no longer has; at the end, all
 
 // --- rib_list.c: lists of candidates ---

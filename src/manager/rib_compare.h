@@ -10,7 +10,4 @@ bool rib_compare_slice(struct rib_vr *v, struct rib *r);
 void rib_compare_sums(struct rib_vr *v, struct rib *r); // after AUDIT_FIB: which blocks differ
 void rib_compare_end(struct rib_vr *v, struct rib *r);  // after AUDIT_ROUTES: a structure that looks up wrongly is made anew
 
-unsigned rib_block_of(const struct prefix *p);
-uint64_t rib_block_term(const struct prefix *p, uint32_t nexthop);
-
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "manager/rib.h"
+#include "table/iface.h"
 
 static struct rib_vr *list[VR_MAX];
 
@@ -34,6 +35,12 @@ struct rib_link *rib_link_get(struct rib_vr *v, int ifindex)
     LIST_INIT(&l->neighs);
     map_set(&v->link, (uint32_t)ifindex, l);
     return l;
+}
+
+bool rib_link_is_alive(const struct rib_link *l)
+{
+    // The port's own carrier is known before the kernel announces that of the TAP.
+    return l->up && l->carrier && (!l->iface || __atomic_load_n(&iface_get(l->iface)->carrier, __ATOMIC_RELAXED));
 }
 
 void rib_link_free_unused(struct rib_vr *v, bool all)

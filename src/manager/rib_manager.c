@@ -26,6 +26,7 @@
 #include "manager/journal.h"
 #include "manager/neigh.h"
 #include "manager/rib.h"
+#include "manager/rib_audit.h"
 #include "manager/rib_multicast.h"
 #include "manager/rib_reply.h"
 #include "table/exchange.h"

@@ -12,6 +12,7 @@
 #include "core/mailbox.h"
 #include "manager/neigh.h"
 #include "manager/rib.h"
+#include "manager/rib_audit.h"
 #include "manager/rib_manager.h"
 #include "manager/rib_reply.h"
 #include "table/counter.h"

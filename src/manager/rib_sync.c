@@ -31,6 +31,7 @@
 #include "manager/journal.h"
 #include "manager/neigh.h"
 #include "manager/rib.h"
+#include "manager/rib_audit.h"
 #include "manager/rib_multicast.h"
 #include "table/fib.h"
 

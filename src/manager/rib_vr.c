@@ -13,6 +13,7 @@
 #include "manager/journal.h"
 #include "manager/neigh.h"
 #include "manager/rib.h"
+#include "manager/rib_audit.h"
 #include "manager/rib_multicast.h"
 
 #define TURN_NS (4 * NS_PER_MS)
