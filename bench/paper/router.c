@@ -119,10 +119,10 @@ static void route_add(struct table *t, const char *net, unsigned len, unsigned v
 static void add_longer(struct table *t, size_t n)
 {
     for (size_t full = t->n; n > 0;) {
-        const struct poptrie_route *r = &t->route[random_next() % full];
+        const struct poptrie_route *r = &t->route[bench_random() % full];
         if (r->len != 24)
             continue;
-        uint64_t x = random_next();
+        uint64_t x = bench_random();
         struct poptrie_route longer = *r;
         longer.len = 25 + x % 8;
         longer.key[3] = (uint8_t)((x >> 8) & ~((1u << (32 - longer.len)) - 1));

@@ -42,7 +42,7 @@ static uint32_t routed(const struct table *routes)
     uint32_t dst;
 
     do {
-        uint64_t r = random_next();
+        uint64_t r = bench_random();
         dst = address_in(&routes->route[(r >> 32) % routes->n], (uint32_t)r);
     } while (!is_unicast(dst));
     return dst;
@@ -53,7 +53,7 @@ static uint32_t anywhere(bool loopback)
     uint32_t dst;
 
     do
-        dst = (uint32_t)(random_next() >> 16);
+        dst = (uint32_t)(bench_random() >> 16);
     while (!is_unicast(dst) && !(loopback && dst >> 24 == 127));
     return dst;
 }
@@ -66,11 +66,11 @@ static struct flow flow_of(const struct traffic_of *t, const struct table *route
     switch (t->pattern) {
     case TRAFFIC_STRAIGHT:
     case TRAFFIC_CROSS:
-        f.dst = ((port == 0) == straight ? 0x01000000u : 0x01000400u) | (uint8_t)random_next();
+        f.dst = ((port == 0) == straight ? 0x01000000u : 0x01000400u) | (uint8_t)bench_random();
         break;
     case TRAFFIC_PORTS:
         f.dst = 0x01000001u;
-        f.from_port = (uint16_t)(random_next() >> 16);
+        f.from_port = (uint16_t)(bench_random() >> 16);
         break;
     case TRAFFIC_PREFIX:
     case TRAFFIC_FLOWS:

@@ -125,7 +125,7 @@ static bool is_default(const struct prefix *p)
 // stays what it is; its packets have a shorter prefix to follow meanwhile.
 static unsigned change(unsigned left)
 {
-    uint64_t x = hash_mix64(random_next());
+    uint64_t x = hash_mix64(bench_random());
     const struct poptrie_route *r = &router->routes->route[x % router->routes->n];
     struct prefix p = {.family = IP4, .len = r->len};
     unsigned n = 0;

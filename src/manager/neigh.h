@@ -14,6 +14,7 @@
 #ifndef MANAGER_NEIGH_H
 #define MANAGER_NEIGH_H
 
+#include <linux/neighbour.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -109,7 +110,12 @@ struct neigh *neigh_make(struct rib_vr *v, int ifindex, const struct ip_addr *ad
 struct neigh *neigh_of_nexthop(uint32_t id); // NULL when the id is no neighbour's
 void neigh_want(struct neigh *n, uint64_t now_ns); // asks the kernel to resolve it, once a second at most
 void neigh_update(struct neigh *n, uint64_t now_ns); // kind, host route and life follow the state; n may be freed
-bool neigh_is_resolved(const struct neigh *n); // by the kernel, now
+// By the kernel, now.
+static inline bool neigh_is_resolved(const struct neigh *n)
+{
+    return n->in_kernel && n->has_mac &&
+           (n->state & (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY));
+}
 bool neigh_is_used(const struct neigh *n); // by traffic, lately
 bool neigh_is_ours(const struct neigh *n); // on a link of one of our interfaces: what `show neighbor` lists
 uint32_t neigh_count(int vr); // of ours; -1 = all

@@ -31,7 +31,6 @@
 #include "manager/rib.h"
 #include "table/counter.h"
 
-#define NUD_VALID (NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
 #define ASK_INTERVAL_NS NS_PER_SECOND
 #define SCAN_INTERVAL_NS NS_PER_SECOND
 
@@ -128,11 +127,6 @@ static void neigh_free(struct neigh *n)
     LIST_REMOVE(n, on_link);
     n->vr = NULL; // marks the free record for neigh_each
     pool_free(&neighs, id);
-}
-
-bool neigh_is_resolved(const struct neigh *n)
-{
-    return n->in_kernel && n->has_mac && (n->state & NUD_VALID);
 }
 
 bool neigh_is_used(const struct neigh *n)

@@ -240,6 +240,7 @@ void rib_path_condemn(struct rib_vr *v, struct rib_path *p); // the kernel has d
 bool rib_path_work(struct rib_vr *v, unsigned budget);       // looks at up to `budget` prefixes; true = more to do
 
 // --- rib_fib.c: the best candidate goes to the FIB ---
+void rib_fib_sources(struct rib_vr *v, uint8_t family, uint8_t sources); // enum rib_sources; the FIB follows
 uint32_t rib_best(struct rib_vr *v, struct rib *r, uint32_t node); // route, 0 = none usable; hosts included
 void rib_evaluate(struct rib_vr *v, struct rib *r, uint32_t node);  // FIB := best; the node may be pruned
 void rib_evaluate_host(struct rib_vr *v, struct rib *r, uint32_t node); // the same, after a change by neigh_manager
@@ -251,7 +252,6 @@ bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 
 // --- rib_source.c: what uRPF has to know of a prefix ---
 uint32_t rib_source_leaf(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t best, uint32_t nexthop); // the id for the FIB
-void rib_source_set(struct rib_vr *v, uint8_t family, uint8_t sources); // enum rib_sources; the FIB follows
 
 // --- rib_engine.c: the structure behind the FIB, changed while it runs ---
 int rib_engine_set(struct rib_vr *v, uint8_t family, enum fib_engine engine); // 0, or -errno and the old one stays
@@ -259,7 +259,8 @@ bool rib_engine_fall_back(struct rib_vr *v, uint8_t family, int error); // to po
 
 // --- rib_journal.c: what next-hop ids mean, for the journal ---
 void rib_journal_group(struct rib_vr *v, const struct hop_set *s); // a group's legs changed
-void rib_journal_nexthop(struct rib_vr *v, struct rib *r, uint32_t route, const struct prefix *p, uint32_t nexthop);
+// Hops of the route's path; NULL: p is a neighbour of its own.
+void rib_journal_nexthop(struct rib_vr *v, const struct hop_set *s, const struct prefix *p, uint32_t nexthop);
 
 // --- rib_event.c: what a route event means ---
 void rib_event_route(struct rib_vr *v, const struct netlink_event *e);

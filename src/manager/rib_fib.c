@@ -127,8 +127,11 @@ static void describe(struct rib_vr *v, struct rib *r, uint32_t route, const stru
 {
     uint32_t real = nexthop_real(nexthop);
 
-    if (real && !journal_knows(real))
-        rib_journal_nexthop(v, r, route, p, real);
+    if (real && !journal_knows(real)) {
+        const struct rib_route *t = rib_route_at(r, route);
+
+        rib_journal_nexthop(v, t->flags & RIB_ROUTE_HOST ? NULL : rib_path_hops(rib_path_at(v, t->path)), p, real);
+    }
 }
 
 static void account(struct rib_vr *v, struct rib *r, const struct prefix *p, struct rib_node *n, uint32_t nexthop,
@@ -271,4 +274,37 @@ void rib_commit(struct rib_vr *v)
     }
     nexthop_free_unused();
     journal_new_moment();
+}
+
+// --- uRPF asks for more or less of each prefix (rib_source.c) ---
+
+static bool may_need_alias(struct rib *r, uint32_t node)
+{
+    uint32_t head = rib_trie_at(&r->trie, node)->head;
+    struct prefix p;
+
+    if (!head)
+        return false;
+    rib_trie_prefix(&r->trie, node, &p);
+    return p.len == 0 || rib_route_at(r, head)->next;
+}
+
+void rib_fib_sources(struct rib_vr *v, uint8_t family, uint8_t sources)
+{
+    struct rib *r = rib_of(v, family);
+    struct prefix p;
+
+    if (v->sources[family == IP6] == sources)
+        return;
+    v->sources[family == IP6] = sources;
+    for (uint32_t node = rib_trie_first(&r->trie); node;) {
+        if (!may_need_alias(r, node)) {
+            node = rib_trie_next(&r->trie, node);
+            continue;
+        }
+        rib_trie_prefix(&r->trie, node, &p);
+        rib_evaluate(v, r, node); // hosts below it may come and go
+        node = rib_trie_after(&r->trie, &p);
+    }
+    rib_commit(v);
 }

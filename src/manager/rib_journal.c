@@ -50,18 +50,15 @@ static void describe_host(struct rib_vr *v, const struct prefix *p, uint32_t nex
     journal_describe(v->id, nexthop, kind_of(nexthop), &leg, 1);
 }
 
-void rib_journal_nexthop(struct rib_vr *v, struct rib *r, uint32_t route, const struct prefix *p, uint32_t nexthop)
+void rib_journal_nexthop(struct rib_vr *v, const struct hop_set *s, const struct prefix *p, uint32_t nexthop)
 {
-    const struct rib_route *t = rib_route_at(r, route);
-    const struct hop_set *s;
     struct journal_leg leg;
     uint8_t kind = kind_of(nexthop);
 
-    if (t->flags & RIB_ROUTE_HOST) {
+    if (!s) {
         describe_host(v, p, nexthop);
         return;
     }
-    s = rib_path_hops(rib_path_at(v, t->path));
     if (kind == NEXTHOP_GROUP) {
         rib_journal_group(v, s);
     } else if ((kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_GLEAN) && s->n) {

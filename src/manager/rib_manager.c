@@ -379,7 +379,7 @@ static int vr_sources(struct call *c)
 
     if (!v)
         return -ENOENT;
-    rib_source_set(v, c->family, c->sources);
+    rib_fib_sources(v, c->family, c->sources);
     return 0;
 }
 

@@ -67,34 +67,3 @@ uint32_t rib_source_leaf(struct rib_vr *v, struct rib *r, uint32_t node, uint32_
     unsigned n = asked & RIB_SOURCES_ALL ? others(v, r, best, nexthop, other) : 0;
     return is_default || n ? nexthop_alias(nexthop, is_default, other, n) : nexthop;
 }
-
-static bool may_need_alias(struct rib *r, uint32_t node)
-{
-    uint32_t head = rib_trie_at(&r->trie, node)->head;
-    struct prefix p;
-
-    if (!head)
-        return false;
-    rib_trie_prefix(&r->trie, node, &p);
-    return p.len == 0 || rib_route_at(r, head)->next;
-}
-
-void rib_source_set(struct rib_vr *v, uint8_t family, uint8_t sources)
-{
-    struct rib *r = rib_of(v, family);
-    struct prefix p;
-
-    if (v->sources[family == IP6] == sources)
-        return;
-    v->sources[family == IP6] = sources;
-    for (uint32_t node = rib_trie_first(&r->trie); node;) {
-        if (!may_need_alias(r, node)) {
-            node = rib_trie_next(&r->trie, node);
-            continue;
-        }
-        rib_trie_prefix(&r->trie, node, &p);
-        rib_evaluate(v, r, node); // hosts below it may come and go
-        node = rib_trie_after(&r->trie, &p);
-    }
-    rib_commit(v);
-}

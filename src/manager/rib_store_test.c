@@ -322,7 +322,7 @@ static void events_and_dumps_lead_to_the_kernels_lists(void **state)
         }
         rib_commit(v);
         if (pick(100) == 0)
-            rib_source_set(v, IP4, (uint8_t)pick(4));
+            rib_fib_sources(v, IP4, (uint8_t)pick(4));
         if (i % 7 == 0)
             compare();
     }
@@ -399,7 +399,7 @@ static void everything_can_be_deleted(void **state)
     assert_int_equal(v->n_paths, 0);
     assert_int_equal(v->unexpected, 0);
     assert_int_equal(neigh_count(-1), 0);
-    rib_source_set(v, IP4, 0);
+    rib_fib_sources(v, IP4, 0);
 }
 
 int main(void)

@@ -149,7 +149,8 @@ def siblings(facts: Facts) -> Iterator[Finding]:
         yield absent("smt", "forwarders", "no core is configured for them")
     elif shared:
         pairs = sorted(set(shared))
-        yield Finding("smt", "advice", f"core {list_of(facts.forwarders)}", f"{' and '.join(pairs)}: threads of one physical core", "one forwarder for each physical core, its sibling idle",
+        yield Finding("smt", "advice", f"core {list_of(facts.forwarders)}", f"{' and '.join(pairs)}: threads of one physical core",
+                      "one forwarder for each physical core, its sibling idle",
                       "a sibling that works takes a part of caches and execution units")
     else:
         yield good("smt", f"core {list_of(facts.forwarders)}", "alone on its physical core")

@@ -53,7 +53,8 @@ def in_flight(facts: Facts) -> Iterator[Finding]:
         if control & 0x100:
             yield good("extended-tag", port, "on: up to 256 requests in flight")
         elif capable & 0x20:
-            yield Finding("extended-tag", "advice", port, f"{address}: off, 32 requests in flight", "on", "6 to 7 of 80 Gb/s at 128 to 256 bytes (2015 paper, 5.1)",
+            yield Finding("extended-tag", "advice", port, f"{address}: off, 32 requests in flight", "on",
+                          "6 to 7 of 80 Gb/s at 128 to 256 bytes (2015 paper, 5.1)",
                           (f"setpci -s {address} CAP_EXP+8.w=0100:0100",), safe=True)
         else:
             yield absent("extended-tag", port, f"{address}: the card can not")
@@ -74,7 +75,8 @@ def link(facts: Facts) -> Iterator[Finding]:
         elif (width, speed) == (best_width, best_speed):
             yield good("pci-link", port, f"{speed}, {width} lanes")
         else:
-            yield Finding("pci-link", "advice", port, f"{address}: {speed}, {width} lanes", f"{best_speed}, {best_width} lanes: another slot, or its settings in the firmware",
+            yield Finding("pci-link", "advice", port, f"{address}: {speed}, {width} lanes",
+                          f"{best_speed}, {best_width} lanes: another slot, or its settings in the firmware",
                           f"the bus carries {gigabits(speed, width):.0f} Gb/s instead of {gigabits(best_speed, best_width):.0f}")
 
 
