@@ -1,145 +1,198 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl.c - lists, searched one rule after the other
+// acl.c - lists: slots, numbers, what is retired; each family's rules are in a core (core.h)
 //
-// Each change makes a new array of rules, sorted by number, publishes it by one store and retires the old one.
+// A core has room for some more rules than it was made with. When that is used up, or when so many rules were deleted that
+// the filter tells little, a new one is made aside and swapped in by one store. A family without rules has no core.
+#include "acl/acl.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "acl/acl.h"
-#include "acl/set.h"
+#include "acl/core.h"
+#include "acl/list.h"
+#include "base/hash.h"
 
-struct rules {
-    struct rules *next; // retired ones
-    uint64_t epoch;
-    uint32_t n;
-    struct entry {
-        struct acl_rule rule;
-        uint32_t slot;
-    } e[];
-};
+#define LEAST_SLOTS 64u
 
-struct acl {
-    struct acl_config cfg;
-    struct rules *rules; // readers
-    struct rules *retired;
-    uint64_t epoch;
-    uint32_t slots;
-};
+static uint8_t family_of(unsigned f)
+{
+    return f ? ACL_IP6 : ACL_IP4;
+}
 
 struct acl *acl_new(const struct acl_config *cfg)
 {
     struct acl *a = calloc(1, sizeof *a);
 
-    if (!a || !(a->rules = calloc(1, sizeof *a->rules))) {
-        free(a);
+    if (!a)
         return NULL;
-    }
     a->cfg = *cfg;
     return a;
+}
+
+static void drop_cores(struct acl *a, uint64_t epoch) // of this epoch and before
+{
+    struct core **at = &a->retired;
+
+    while (*at) {
+        struct core *c = *at;
+
+        if (c->epoch > epoch) {
+            at = &c->next;
+            continue;
+        }
+        *at = c->next;
+        core_free(&a->cfg, c);
+    }
 }
 
 void acl_free(struct acl *a)
 {
     if (!a)
         return;
-    acl_reclaim(a, UINT64_MAX);
-    free(a->rules);
+    drop_cores(a, UINT64_MAX);
+    for (unsigned f = 0; f < 2; f++) {
+        core_free(&a->cfg, a->core[f]);
+        free(a->tuple[f]);
+    }
+    free(a->rule);
+    free(a->index);
+    free(a->garbage);
+    free(a->free_slot);
     free(a);
 }
 
-static int by_number(const void *x, const void *y)
-{
-    uint32_t a = ((const struct entry *)x)->rule.number, b = ((const struct entry *)y)->rule.number;
+// --- numbers ---
 
-    return (a > b) - (a < b);
+static uint32_t index_at(const struct acl *a, uint32_t number)
+{
+    return hash_mix32(number) & (a->index_size - 1);
 }
 
-static int publish(struct acl *a, struct rules *new)
+static uint32_t *index_find(const struct acl *a, uint32_t number) // its place, or the free one where it belongs
 {
-    struct rules *old = a->rules;
+    uint32_t i = index_at(a, number);
 
-    qsort(new->e, new->n, sizeof *new->e, by_number);
-    for (uint32_t i = 1; i < new->n; i++)
-        if (new->e[i].rule.number == new->e[i - 1].rule.number) {
-            free(new);
-            return -EEXIST;
-        }
-    __atomic_store_n(&a->rules, new, __ATOMIC_RELEASE); // partner: acl_classify4 and 6
-    old->epoch = a->epoch;
-    old->next = a->retired;
-    a->retired = old;
+    while (a->index[i] && a->rule[a->index[i] - 1].number != number)
+        i = (i + 1) & (a->index_size - 1);
+    return &a->index[i];
+}
+
+static void index_remove(struct acl *a, uint32_t number)
+{
+    uint32_t mask = a->index_size - 1, hole = (uint32_t)(index_find(a, number) - a->index), i = hole;
+
+    for (;;) {
+        a->index[hole] = 0;
+        do {
+            i = (i + 1) & mask;
+            if (!a->index[i])
+                return;
+        } while (((i - index_at(a, a->rule[a->index[i] - 1].number)) & mask) < ((i - hole) & mask));
+        a->index[hole] = a->index[i];
+        hole = i;
+    }
+}
+
+uint32_t acl_slot_of(const struct acl *a, uint32_t number)
+{
+    return a->index ? *index_find(a, number) - 1 : ACL_MISS;
+}
+
+const struct acl_rule *acl_rule_of(const struct acl *a, uint32_t slot)
+{
+    return slot < a->slots && a->rule[slot].families ? &a->rule[slot] : NULL;
+}
+
+// --- the writer's memory ---
+
+static uint64_t writer_bytes(uint32_t slots)
+{
+    return slots * (sizeof(struct acl_rule) + 2 * sizeof(uint8_t) + 3 * sizeof(uint32_t)) + sizeof(struct acl);
+}
+
+static bool grow(void *array, uint32_t from, uint32_t to, size_t each)
+{
+    void **p = array, *new = realloc(*p, (size_t)to * each);
+
+    if (!new)
+        return false;
+    memset((uint8_t *)new + (size_t)from * each, 0, (size_t)(to - from) * each);
+    *p = new;
+    return true;
+}
+
+static int reindex(struct acl *a, uint32_t slots)
+{
+    uint32_t size = 1, *old = a->index;
+
+    while (size < slots + slots / 2)
+        size *= 2;
+    if (size <= a->index_size)
+        return 0;
+    uint32_t *new = calloc(size, sizeof *new);
+    if (!new)
+        return -ENOMEM;
+    a->index = new;
+    a->index_size = size;
+    for (uint32_t s = 0; s < a->slots; s++)
+        if (a->rule[s].families)
+            *index_find(a, a->rule[s].number) = s + 1;
+    free(old);
     return 0;
 }
 
-static struct rules *with_room(uint32_t n)
+static uint64_t taken(const struct acl *a)
 {
-    struct rules *new = calloc(1, sizeof *new + n * sizeof *new->e);
+    uint64_t n = writer_bytes(a->room);
 
-    if (new)
-        new->n = n;
-    return new;
+    for (unsigned f = 0; f < 2; f++)
+        n += a->core[f] ? a->core[f]->bytes : 0;
+    return n;
 }
 
-int acl_load(struct acl *a, const struct acl_rule *r, size_t n)
+static int slots_reserve(struct acl *a, uint32_t slots)
 {
-    struct rules *new = with_room((uint32_t)n);
-    char why[200];
-
-    if (!new)
+    if (slots <= a->room)
+        return 0;
+    if (slots > 1u << CORE_SLOT_BITS)
+        return -ENOSPC;
+    uint32_t room = slots < LEAST_SLOTS ? LEAST_SLOTS : a->room ? slots + slots / 4 : slots;
+    if (a->cfg.max_bytes && taken(a) - writer_bytes(a->room) + writer_bytes(room) > a->cfg.max_bytes)
+        return -ENOSPC;
+    if (!grow(&a->rule, a->room, room, sizeof *a->rule) || !grow(&a->tuple[0], a->room, room, 1) || !grow(&a->tuple[1], a->room, room, 1) ||
+        !grow(&a->free_slot, a->room, room, sizeof *a->free_slot) ||         reindex(a, room))
         return -ENOMEM;
-    for (uint32_t i = 0; i < n; i++) {
-        if (acl_rule_check(&r[i], why, sizeof why)) {
-            free(new);
-            return -EINVAL;
-        }
-        new->e[i] = (struct entry){r[i], i};
+    a->room = room;
+    return 0;
+}
+
+// --- what is retired ---
+
+static int garbage_reserve(struct acl *a) // for one change: a block of each family and a slot
+{
+    uint32_t waiting = a->n_garbage - a->garbage_from;
+
+    if (a->n_garbage + 3 > a->garbage_room && a->garbage_from > a->n_garbage / 2) {
+        memmove(a->garbage, a->garbage + a->garbage_from, waiting * sizeof *a->garbage);
+        a->n_garbage = waiting;
+        a->garbage_from = 0;
     }
-    int rc = publish(a, new);
-    if (!rc)
-        a->slots = (uint32_t)n;
-    return rc;
-}
-
-int acl_add(struct acl *a, const struct acl_rule *r)
-{
-    struct rules *new = with_room(a->rules->n + 1);
-    char why[200];
-    int rc = acl_rule_check(r, why, sizeof why);
-
-    if (!new || rc) {
-        free(new);
-        return rc ? rc : -ENOMEM;
+    if (a->n_garbage + 3 > a->garbage_room) {
+        uint32_t room = a->garbage_room ? a->garbage_room * 2 : LEAST_SLOTS;
+        if (!grow(&a->garbage, a->garbage_room, room, sizeof *a->garbage))
+            return -ENOMEM;
+        a->garbage_room = room;
     }
-    memcpy(new->e, a->rules->e, a->rules->n * sizeof *new->e);
-    new->e[new->n - 1] = (struct entry){*r, a->slots};
-    rc = publish(a, new);
-    if (!rc)
-        a->slots++;
-    return rc;
+    return 0;
 }
 
-int acl_del(struct acl *a, uint32_t number)
+static void retire_block(struct acl *a, unsigned f, struct core_block b)
 {
-    struct rules *old = a->rules, *new;
-    uint32_t at = 0;
-
-    while (at < old->n && old->e[at].rule.number != number)
-        at++;
-    if (at == old->n)
-        return -ENOENT;
-    new = with_room(old->n - 1);
-    if (!new)
-        return -ENOMEM;
-    memcpy(new->e, old->e, at * sizeof *new->e);
-    memcpy(new->e + at, old->e + at + 1, (new->n - at) * sizeof *new->e);
-    return publish(a, new);
-}
-
-size_t acl_need(const struct acl_rule *r, size_t n)
-{
-    return n * sizeof(struct entry) + sizeof(struct rules);
+    if (!b.n)
+        return;
+    a->garbage[a->n_garbage++] = (struct garbage){a->epoch, a->serial[f], b.ref, b.n, (uint8_t)f};
 }
 
 uint64_t acl_epoch(struct acl *a)
@@ -149,76 +202,275 @@ uint64_t acl_epoch(struct acl *a)
 
 void acl_reclaim(struct acl *a, uint64_t epoch)
 {
-    struct rules **at = &a->retired;
+    drop_cores(a, epoch);
+    for (; a->garbage_from < a->n_garbage && a->garbage[a->garbage_from].epoch <= epoch; a->garbage_from++) {
+        const struct garbage *g = &a->garbage[a->garbage_from];
 
-    while (*at) {
-        struct rules *r = *at;
-
-        if (r->epoch > epoch) {
-            at = &r->next;
+        if (g->what == GARBAGE_SLOT) {
+            a->free_slot[a->n_free++] = g->ref;
             continue;
         }
-        *at = r->next;
-        free(r);
+        if (g->serial != a->serial[g->what] || !a->core[g->what])
+            continue;
+        arena_free(&a->core[g->what]->arena, g->ref, g->n);
     }
 }
 
-const struct acl_rule *acl_rule_of(const struct acl *a, uint32_t slot)
+// --- cores ---
+
+static int by_number(const void *x, const void *y)
 {
-    for (uint32_t i = 0; i < a->rules->n; i++)
-        if (a->rules->e[i].slot == slot)
-            return &a->rules->e[i].rule;
-    return NULL;
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+
+    return (a > b) - (a < b);
 }
 
-uint32_t acl_slot_of(const struct acl *a, uint32_t number)
+// Slots by their rules' numbers; NULL: no memory.
+static uint32_t *ordered(const struct acl *a, uint32_t *n)
 {
-    for (uint32_t i = 0; i < a->rules->n; i++)
-        if (a->rules->e[i].rule.number == number)
-            return a->rules->e[i].slot;
-    return ACL_MISS;
+    uint64_t *key = malloc((a->rules + 1) * sizeof *key);
+    uint32_t *slot = (uint32_t *)key;
+    bool sorted = true;
+
+    *n = 0;
+    if (!key)
+        return NULL;
+    for (uint32_t s = 0; s < a->slots; s++) {
+        if (!a->rule[s].families)
+            continue;
+        key[*n] = (uint64_t)a->rule[s].number << 32 | s;
+        sorted = sorted && (!*n || key[*n] > key[*n - 1]);
+        ++*n;
+    }
+    if (!sorted)
+        qsort(key, *n, sizeof *key, by_number);
+    for (uint32_t i = 0; i < *n; i++)
+        slot[i] = (uint32_t)key[i];
+    return slot;
+}
+
+static uint32_t family_rules(const struct acl *a, unsigned f)
+{
+    uint32_t n = 0;
+
+    for (uint32_t s = 0; s < a->slots; s++)
+        n += (a->rule[s].families & family_of(f)) != 0;
+    return n;
+}
+
+static void core_swap(struct acl *a, unsigned f, struct core *new)
+{
+    struct core *old = a->core[f];
+
+    __atomic_store_n(&a->core[f], new, __ATOMIC_RELEASE); // partner: list_core
+    a->serial[f]++; // the old one's blocks go with it
+    if (old) {
+        old->epoch = a->epoch;
+        old->next = a->retired;
+        a->retired = old;
+    }
+}
+
+// A new core of the rules that there are now.
+static int rebuild(struct acl *a, unsigned f)
+{
+    struct core_rules r = {.rule = a->rule};
+    struct core *new = NULL;
+    size_t left = 0;
+    int rc = 0;
+
+    if (a->cfg.max_bytes) {
+        uint64_t other = taken(a) - (a->core[f] ? a->core[f]->bytes : 0);
+        if (other >= a->cfg.max_bytes)
+            return -ENOSPC;
+        left = a->cfg.max_bytes - other;
+    }
+    uint32_t *slot = ordered(a, &r.n);
+    if (!slot)
+        return -ENOMEM;
+    r.slot = slot;
+    if (family_rules(a, f) && !(new = core_new(&a->cfg, family_of(f), &r, (struct core_shape){f ? 16 : 4, 4}, left, a->tuple[f])))
+        rc = -errno;
+    else
+        core_swap(a, f, new);
+    free(slot);
+    return rc;
+}
+
+// --- changes ---
+
+static int slot_fill(struct acl *a, uint32_t slot, const struct acl_rule *r)
+{
+    uint32_t *place = index_find(a, r->number);
+
+    if (*place)
+        return -EEXIST;
+    a->rule[slot] = *r;
+    *place = slot + 1;
+    a->rules++;
+    return 0;
+}
+
+static void forget_all(struct acl *a)
+{
+    void **array[] = {(void **)&a->rule, (void **)&a->tuple[0], (void **)&a->tuple[1], (void **)&a->index, (void **)&a->free_slot};
+
+    for (unsigned i = 0; i < sizeof array / sizeof *array; i++) {
+        free(*array[i]);
+        *array[i] = NULL;
+    }
+    for (unsigned f = 0; f < 2; f++)
+        if (a->core[f])
+            core_swap(a, f, NULL);
+    a->rules = a->slots = a->room = a->index_size = a->n_free = 0;
+}
+
+int acl_load(struct acl *a, const struct acl_rule *r, size_t n)
+{
+    char why[160];
+    int rc;
+
+    if (a->slots)
+        return -EBUSY;
+    for (size_t i = 0; i < n; i++)
+        if (acl_rule_check(&r[i], why, sizeof why))
+            return -EINVAL;
+    rc = n > 1u << CORE_SLOT_BITS ? -ENOSPC : slots_reserve(a, (uint32_t)n);
+    for (uint32_t i = 0; i < n && !rc; i++) {
+        rc = slot_fill(a, i, &r[i]);
+        a->slots = i + 1;
+    }
+    for (unsigned f = 0; f < 2 && !rc; f++)
+        rc = rebuild(a, f);
+    if (rc)
+        forget_all(a);
+    return rc;
+}
+
+static int slot_new(struct acl *a, uint32_t *slot)
+{
+    int rc = 0;
+
+    if (a->n_free)
+        *slot = a->free_slot[--a->n_free];
+    else if (!(rc = slots_reserve(a, a->slots + 1)))
+        *slot = a->slots++;
+    return rc;
+}
+
+static int family_add(struct acl *a, unsigned f, uint32_t slot)
+{
+    struct core_block old;
+    struct core *c = a->core[f];
+
+    if (!(a->rule[slot].families & family_of(f)))
+        return 0;
+    if (!c || c->deleted > c->room || core_add(c, &a->rule[slot], slot, &a->tuple[f][slot], &old))
+        return rebuild(a, f);
+    retire_block(a, f, old);
+    return 0;
+}
+
+static void family_del(struct acl *a, unsigned f, uint32_t slot)
+{
+    struct core_block old;
+
+    if (!(a->rule[slot].families & family_of(f)))
+        return;
+    core_del(a->core[f], &a->rule[slot], slot, a->tuple[f][slot], &old);
+    retire_block(a, f, old);
+}
+
+static void slot_retire(struct acl *a, uint32_t slot)
+{
+    index_remove(a, a->rule[slot].number);
+    a->rule[slot].families = 0;
+    a->rules--;
+    a->garbage[a->n_garbage++] = (struct garbage){.epoch = a->epoch, .ref = slot, .what = GARBAGE_SLOT};
+}
+
+int acl_add(struct acl *a, const struct acl_rule *r)
+{
+    char why[160];
+    uint32_t slot;
+    int rc;
+
+    if (acl_rule_check(r, why, sizeof why))
+        return -EINVAL;
+    if (acl_slot_of(a, r->number) != ACL_MISS)
+        return -EEXIST;
+    if ((rc = garbage_reserve(a)) || (rc = slot_new(a, &slot)))
+        return rc;
+    slot_fill(a, slot, r);
+    rc = family_add(a, 0, slot);
+    if (rc) {
+        slot_retire(a, slot);
+        return rc;
+    }
+    rc = family_add(a, 1, slot);
+    if (rc) {
+        family_del(a, 0, slot);
+        slot_retire(a, slot);
+    }
+    return rc;
+}
+
+int acl_del(struct acl *a, uint32_t number)
+{
+    uint32_t slot = acl_slot_of(a, number);
+    int rc;
+
+    if (slot == ACL_MISS)
+        return -ENOENT;
+    if ((rc = garbage_reserve(a)))
+        return rc;
+    for (unsigned f = 0; f < 2; f++)
+        family_del(a, f, slot);
+    slot_retire(a, slot);
+    return 0;
+}
+
+// --- what it takes ---
+
+size_t acl_need(const struct acl_rule *r, size_t n)
+{
+    size_t of[2] = {0}, bytes = writer_bytes((uint32_t)n);
+
+    for (size_t i = 0; i < n; i++)
+        for (unsigned f = 0; f < 2; f++)
+            of[f] += (r[i].families & family_of(f)) != 0;
+    for (unsigned f = 0; f < 2; f++)
+        bytes += of[f] ? core_need(family_of(f), (uint32_t)of[f]) : 0;
+    return bytes;
 }
 
 void acl_stats(const struct acl *a, struct acl_stats *s)
 {
-    *s = (struct acl_stats){.rules = a->rules->n, .slots = a->slots, .bytes = acl_need(NULL, a->rules->n)};
-}
-
-void acl_cost(const struct acl *a, struct acl_cost *c)
-{
-    *c = (struct acl_cost){0};
+    *s = (struct acl_stats){.rules = a->rules, .slots = a->slots, .bytes = taken(a) - writer_bytes(a->room), .writer_bytes = writer_bytes(a->room)};
+    for (const struct core *c = a->retired; c; c = c->next)
+        s->garbage_bytes += c->bytes;
+    for (uint32_t i = a->garbage_from; i < a->n_garbage; i++) {
+        const struct garbage *g = &a->garbage[i];
+        if (g->what != GARBAGE_SLOT && g->serial == a->serial[g->what] && a->core[g->what])
+            s->garbage_bytes += (uint64_t)g->n * entry_bytes(a->core[g->what]);
+    }
 }
 
 int acl_check(const struct acl *a, char *why, size_t n)
 {
-    for (uint32_t i = 1; i < a->rules->n; i++)
-        if (a->rules->e[i - 1].rule.number >= a->rules->e[i].rule.number) {
-            snprintf(why, n, "rule %u stands before rule %u", a->rules->e[i - 1].rule.number, a->rules->e[i].rule.number);
-            return -EINVAL;
+    struct core_rules r = {.rule = a->rule};
+    uint32_t *slot = ordered(a, &r.n);
+    int rc = slot ? 0 : -ENOMEM;
+
+    r.slot = slot;
+    for (uint32_t i = 0; i < r.n && !rc; i++)
+        if (acl_slot_of(a, a->rule[slot[i]].number) != slot[i]) {
+            snprintf(why, n, "number %u does not lead to slot %u", a->rule[slot[i]].number, slot[i]);
+            rc = -EINVAL;
         }
-    return 0;
-}
-
-void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *slot, unsigned n)
-{
-    const struct rules *r = __atomic_load_n(&a->rules, __ATOMIC_ACQUIRE);
-
-    for (unsigned i = 0; i < n; i++) {
-        slot[i] = ACL_MISS;
-        for (uint32_t j = 0; j < r->n && slot[i] == ACL_MISS; j++)
-            if (acl_rule_matches4(&r->e[j].rule, &key[i], a->cfg.set))
-                slot[i] = r->e[j].slot;
-    }
-}
-
-void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *slot, unsigned n)
-{
-    const struct rules *r = __atomic_load_n(&a->rules, __ATOMIC_ACQUIRE);
-
-    for (unsigned i = 0; i < n; i++) {
-        slot[i] = ACL_MISS;
-        for (uint32_t j = 0; j < r->n && slot[i] == ACL_MISS; j++)
-            if (acl_rule_matches6(&r->e[j].rule, &key[i], a->cfg.set))
-                slot[i] = r->e[j].slot;
-    }
+    for (unsigned f = 0; f < 2 && !rc; f++)
+        if (a->core[f])
+            rc = core_check(a->core[f], &r, a->tuple[f], why, n);
+    free(slot);
+    return rc;
 }

@@ -131,4 +131,8 @@ int acl_check(const struct acl *a, char *why, size_t n); // all invariants; 0, o
 void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *slot, unsigned n);
 void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *slot, unsigned n);
 
+// Chosen by the CPU at first use; off: plain C, for tests and comparisons. Before readers start.
+void acl_use_simd(bool on);
+const char *acl_kernel_name(void); // "avx512", "scalar"
+
 #endif

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_test.c - lists against the linear oracle, and changes in place against lists made anew
+#include "acl/acl_kit.h"
+
+#define KEYS 600u
+#define MOST 700u
+
+static struct acl_rule rule[MOST];
+static struct kit_key key[KEYS];
+
+static void make_keys(uint32_t n)
+{
+    for (unsigned i = 0; i < KEYS; i++) {
+        struct acl_rule none;
+        acl_rule_init(&none, 0, ACL_BOTH);
+        const struct acl_rule *r = &rule[kit_random(n + !n)];
+        key[i] = kit_key(n && r->families ? r : &none);
+    }
+}
+
+static struct acl *load(uint32_t n)
+{
+    struct acl *a = acl_new(&kit_config);
+
+    assert_non_null(a);
+    assert_int_equal(acl_load(a, rule, n), 0);
+    return a;
+}
+
+static void both_kernels_agree_with_the_oracle(const struct acl *a, uint32_t n)
+{
+    for (unsigned simd = 0; simd < 2; simd++) {
+        acl_use_simd(simd);
+        kit_compare(a, rule, n, key, KEYS);
+    }
+}
+
+static void random_lists_match_as_the_oracle_says(void **state)
+{
+    static const uint32_t size[] = {0, 1, 2, 3, 10, 40, 150, 700};
+
+    for (unsigned i = 0; i < 8 * 4; i++) {
+        uint32_t n = size[i % 8];
+
+        for (uint32_t j = 0; j < n; j++)
+            rule[j] = kit_rule(j * 7 % n * 10); // n is no multiple of 7, or numbers come twice
+        if (n == 700)
+            for (uint32_t j = 0; j < n; j++)
+                rule[j].number = n - j;
+        make_keys(n);
+        struct acl *a = load(n);
+        kit_must_be_sound(a);
+        both_kernels_agree_with_the_oracle(a, n);
+        acl_free(a);
+    }
+}
+
+static uint32_t changes(struct acl *a, uint32_t ops)
+{
+    uint32_t rules = 0;
+
+    for (uint32_t op = 0; op < ops; op++) {
+        uint32_t i = kit_random(MOST);
+
+        if (rule[i].families && kit_random(2)) {
+            assert_int_equal(acl_del(a, rule[i].number), 0);
+            assert_int_equal(acl_del(a, rule[i].number), -ENOENT);
+            rule[i].families = 0;
+        } else if (!rule[i].families) {
+            rule[i] = kit_rule(i * 3 + 1);
+            assert_int_equal(acl_add(a, &rule[i]), 0);
+            assert_int_equal(acl_add(a, &rule[i]), -EEXIST);
+        }
+        if (!kit_random(10))
+            acl_reclaim(a, acl_epoch(a));
+    }
+    for (uint32_t i = 0; i < MOST; i++)
+        rules += rule[i].families != 0;
+    return rules;
+}
+
+static void changed_lists_are_as_lists_made_anew(void **state)
+{
+    struct acl *a = acl_new(&kit_config);
+    struct acl_stats s;
+
+    memset(rule, 0, sizeof rule);
+    for (unsigned round = 0; round < 40; round++) {
+        uint32_t rules = changes(a, round % 4 ? 50 : 1500);
+
+        kit_must_be_sound(a);
+        acl_stats(a, &s);
+        assert_int_equal(s.rules, rules);
+        make_keys(MOST);
+        both_kernels_agree_with_the_oracle(a, MOST);
+    }
+    acl_free(a);
+}
+
+static void each_change_is_seen_at_once(void **state)
+{
+    struct acl *a = acl_new(&kit_config);
+
+    memset(rule, 0, sizeof rule);
+    for (unsigned i = 0; i < 60; i++) {
+        uint32_t at = kit_random(12);
+
+        if (rule[at].families) {
+            assert_int_equal(acl_del(a, rule[at].number), 0);
+            rule[at].families = 0;
+        } else {
+            rule[at] = kit_rule(at);
+            assert_int_equal(acl_add(a, &rule[at]), 0);
+        }
+        make_keys(12);
+        both_kernels_agree_with_the_oracle(a, 12);
+    }
+    acl_free(a);
+}
+
+static void same_prefixes(uint32_t n) // thousands of port ranges between two networks
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct acl_rule r;
+
+        acl_rule_init(&r, i, ACL_IP4);
+        r.src = (struct acl_side){{10, 1}, 16, ACL_NO_SET};
+        r.dst = (struct acl_side){{10, 2}, 16, ACL_NO_SET};
+        r.proto_any = false;
+        r.proto = i % 2 ? 6 : 17;
+        r.dport[0] = (uint16_t)(kit_random(30) * 1000);
+        r.dport[1] = (uint16_t)(r.dport[0] + kit_random(1000));
+        rule[i] = r;
+    }
+}
+
+static void many_ranges_of_the_same_prefixes_are_told_apart(void **state)
+{
+    same_prefixes(MOST);
+    make_keys(MOST);
+    struct acl *a = load(MOST);
+    both_kernels_agree_with_the_oracle(a, MOST);
+    assert_int_equal(acl_del(a, rule[3].number), 0);
+    rule[3].families = 0;
+    both_kernels_agree_with_the_oracle(a, MOST);
+    kit_must_be_sound(a);
+    acl_free(a);
+}
+
+static void the_first_of_rules_that_all_match_wins(void **state)
+{
+    struct acl_rule all;
+    struct kit_key k;
+
+    acl_rule_init(&all, 0, ACL_BOTH);
+    k = kit_key(&all);
+    for (uint32_t i = 0; i < MOST; i++) {
+        rule[i] = all;
+        rule[i].number = 1000 - i;
+        if (!k.v6 && i % 3 == 0) {
+            rule[i].families = ACL_IP4;
+            rule[i].src.len = (uint8_t)(i % 33);
+            memcpy(rule[i].src.addr, &k.k4.src_be, 4);
+        }
+    }
+    for (unsigned i = 0; i < KEYS; i++)
+        key[i] = k;
+    struct acl *a = load(MOST);
+    both_kernels_agree_with_the_oracle(a, MOST);
+    acl_free(a);
+}
+
+static void a_list_of_all_lengths_stays_within_its_tuples(void **state)
+{
+    struct acl_cost cost;
+
+    for (uint32_t i = 0; i < MOST; i++) {
+        acl_rule_init(&rule[i], i, ACL_IP4);
+        kit_address(rule[i].src.addr, false);
+        kit_address(rule[i].dst.addr, false);
+        rule[i].src.len = (uint8_t)(i % 33);
+        rule[i].dst.len = (uint8_t)(i / 33 % 33);
+    }
+    make_keys(MOST);
+    struct acl *a = load(MOST);
+    acl_cost(a, &cost);
+    assert_in_range(cost.tuples, 1, 64);
+    assert_in_range(cost.probes_max, 1, 64 + 4);
+    both_kernels_agree_with_the_oracle(a, MOST);
+    kit_must_be_sound(a);
+    acl_free(a);
+}
+
+static void numbers_lead_to_slots(void **state)
+{
+    for (uint32_t i = 0; i < 100; i++)
+        rule[i] = kit_rule(i * 5);
+    struct acl *a = load(100);
+    for (uint32_t i = 0; i < 100; i++)
+        assert_memory_equal(acl_rule_of(a, acl_slot_of(a, i * 5)), &rule[i], sizeof *rule);
+    assert_int_equal(acl_slot_of(a, 3), ACL_MISS);
+    assert_null(acl_rule_of(a, 100));
+    assert_int_equal(acl_load(a, rule, 100), -EBUSY);
+    acl_free(a);
+}
+
+static void a_slot_waits_for_its_grace_period(void **state)
+{
+    for (uint32_t i = 0; i < 3; i++)
+        rule[i] = kit_rule(i);
+    struct acl *a = load(2);
+    uint32_t slot = acl_slot_of(a, 1);
+    assert_int_equal(acl_del(a, 1), 0);
+    assert_null(acl_rule_of(a, slot));
+    assert_int_equal(acl_add(a, &rule[2]), 0);
+    assert_int_not_equal(acl_slot_of(a, 2), slot);
+    acl_reclaim(a, acl_epoch(a));
+    assert_int_equal(acl_add(a, &rule[1]), 0);
+    assert_int_equal(acl_slot_of(a, 1), slot);
+    acl_free(a);
+}
+
+static void a_list_that_is_too_large_is_refused_and_the_old_one_stays(void **state)
+{
+    struct acl_config cfg = kit_config;
+    uint32_t n = 0;
+
+    cfg.max_bytes = 64 << 10;
+    for (uint32_t i = 0; i < MOST; i++)
+        rule[i] = kit_rule(i);
+    struct acl *a = acl_new(&cfg);
+    assert_int_equal(acl_load(a, rule, MOST), -ENOSPC);
+    assert_true(acl_need(rule, MOST) > cfg.max_bytes);
+    assert_int_equal(acl_load(a, rule, 50), 0);
+    for (n = 50; n < MOST && acl_add(a, &rule[n]) == 0; n++)
+        acl_reclaim(a, acl_epoch(a));
+    assert_in_range(n, 60, MOST - 1);
+    assert_int_equal(acl_add(a, &rule[n]), -ENOSPC);
+    make_keys(n);
+    both_kernels_agree_with_the_oracle(a, n);
+    kit_must_be_sound(a);
+    acl_free(a);
+}
+
+static void what_a_list_needs_is_known_before(void **state)
+{
+    for (uint32_t i = 0; i < MOST; i++)
+        rule[i] = kit_rule(i);
+    for (uint32_t n = 1; n <= MOST; n += 23) {
+        struct acl *a = load(n);
+        struct acl_stats s;
+
+        acl_stats(a, &s);
+        assert_in_range(acl_need(rule, n), (s.bytes + s.writer_bytes) / 2, (s.bytes + s.writer_bytes) * 2);
+        acl_free(a);
+    }
+}
+
+static int sets_new(void **state)
+{
+    kit_sets_new();
+    return 0;
+}
+
+static int sets_free(void **state)
+{
+    kit_sets_free();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_lists_match_as_the_oracle_says),
+        cmocka_unit_test(changed_lists_are_as_lists_made_anew),
+        cmocka_unit_test(each_change_is_seen_at_once),
+        cmocka_unit_test(many_ranges_of_the_same_prefixes_are_told_apart),
+        cmocka_unit_test(the_first_of_rules_that_all_match_wins),
+        cmocka_unit_test(a_list_of_all_lengths_stays_within_its_tuples),
+        cmocka_unit_test(numbers_lead_to_slots),
+        cmocka_unit_test(a_slot_waits_for_its_grace_period),
+        cmocka_unit_test(a_list_that_is_too_large_is_refused_and_the_old_one_stays),
+        cmocka_unit_test(what_a_list_needs_is_known_before),
+    };
+
+    return cmocka_run_group_tests(tests, sets_new, sets_free);
+}

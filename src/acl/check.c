@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// check.c - is a core sound?
+#include "acl/core.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static int wrong(char *why, size_t n, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(why, n, format, ap);
+    va_end(ap);
+    return -EINVAL;
+}
+
+static bool filter_has(const struct core *c, uint32_t key)
+{
+    return (*filter_word(c, key) & filter_bits(key)) == filter_bits(key);
+}
+
+// Each rule is where its tuple says, and filter and guards let its packets through.
+static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t slot, unsigned tuple, char *why, size_t n)
+{
+    const struct tuple *t = &c->tuple[tuple];
+    uint32_t key = tuple_key(c, t, r), ref = *head_of(c, key), i = 0;
+
+    if (tuple >= c->n_tuples)
+        return wrong(why, n, "rule %u is of tuple %u, there are %u", r->number, tuple, c->n_tuples);
+    if (!filter_has(c, key))
+        return wrong(why, n, "the filter lacks rule %u", r->number);
+    for (unsigned s = 0; s < 2; s++)
+        if (t->guard[s] != CORE_NONE && !filter_has(c, guard_key(c, &c->guard[t->guard[s]], r)))
+            return wrong(why, n, "guard %u lacks rule %u", t->guard[s], r->number);
+    while (ref && (entry_l4_at(c, ref, i)->slot != slot || entry_l4_at(c, ref, i)->not_part == ENTRY_DEAD)) {
+        if (entry_l4_at(c, ref, i)->is & ENTRY_LAST)
+            ref = 0;
+        i++;
+    }
+    if (!ref)
+        return wrong(why, n, "rule %u is not in its block", r->number);
+    if (entry_l4_at(c, ref, i)->number != r->number)
+        return wrong(why, n, "slot %u has number %u instead of %u", slot, entry_l4_at(c, ref, i)->number, r->number);
+    return 0;
+}
+
+// Blocks are sorted; all entries alive together are the rules.
+static int blocks_check(const struct core *c, uint32_t rules, char *why, size_t n)
+{
+    uint32_t alive = 0;
+
+    for (uint32_t h = 0; h < 1u << (32 - c->head_shift); h++) {
+        uint32_t ref = c->head[h], i = 0;
+
+        for (bool more = ref != 0; more; i++) {
+            const struct entry_l4 *e = entry_l4_at(c, ref, i);
+
+            if (ref + i >= c->arena.top)
+                return wrong(why, n, "the block of head %u runs over", h);
+            if (i && e[0].number <= entry_l4_at(c, ref, i - 1)->number && e->not_part != ENTRY_DEAD)
+                return wrong(why, n, "the block of head %u is not sorted", h);
+            alive += e->not_part != ENTRY_DEAD;
+            more = !(e->is & ENTRY_LAST);
+        }
+    }
+    return alive == rules ? 0 : wrong(why, n, "there are %u entries of %u rules", alive, rules);
+}
+
+int core_check(const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why, size_t n)
+{
+    uint32_t count[CORE_TUPLES] = {0}, rules = 0;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < r->n && !rc; i++) {
+        const struct acl_rule *rule = &r->rule[r->slot[i]];
+
+        if (!(rule->families & c->family))
+            continue;
+        rc = rule_check(c, rule, r->slot[i], tuple[r->slot[i]], why, n);
+        count[tuple[r->slot[i]] % CORE_TUPLES]++;
+        rules++;
+    }
+    for (unsigned t = 0; t < CORE_TUPLES && !rc; t++)
+        if (count[t] != (t < c->n_tuples ? c->tuple[t].rules : 0))
+            rc = wrong(why, n, "tuple %u counts %u rules and has %u", t, c->tuple[t].rules, count[t]);
+    return rc ? rc : blocks_check(c, rules, why, n);
+}

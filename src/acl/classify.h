@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// classify.h - what the kernels share: entries compared with packets, and a burst on its way
+#ifndef ACL_CLASSIFY_H
+#define ACL_CLASSIFY_H
+
+#include <string.h>
+
+#include "acl/core.h"
+
+#define BURST 64u
+#define FOUND_MAX 512u // candidates of a burst that are looked at together
+
+struct acl_kernel {
+    const char *name;
+    void (*classify4)(const struct core *c, const struct acl_key4 *key, uint32_t *slot, unsigned n); // n <= BURST
+    void (*classify6)(const struct core *c, const struct acl_key6 *key, uint32_t *slot, unsigned n);
+};
+extern const struct acl_kernel acl_kernel_scalar;
+#ifdef ACL_X86
+extern const struct acl_kernel acl_kernel_avx512;
+#endif
+
+struct burst {
+    union {
+        const struct acl_key4 *key4;
+        const struct acl_key6 *key6;
+    };
+    uint32_t *slot;
+    unsigned n;
+    uint32_t best[BURST]; // number of the best rule so far
+    uint64_t sets[2]; // whose members are known
+    uint64_t member[2][ACL_SETS_MAX]; // of a set: bit = packet
+    unsigned n_found;
+    uint32_t key[FOUND_MAX + BURST + 16]; // candidates: what their block hangs by, and the packet
+    uint32_t packet[FOUND_MAX + BURST + 16];
+};
+
+// --- one packet and one entry ---
+
+static inline bool is_member(const struct burst *b, unsigned side, uint64_t set, unsigned i)
+{
+    return b->sets[side] >> set & b->member[side][set] >> i & 1;
+}
+
+static inline bool set_matches(const struct burst *b, const struct entry_l4 *e, uint64_t src, uint64_t dst, unsigned i)
+{
+    return (!(e->is & ENTRY_SRC_SET) || is_member(b, CORE_SRC, src, i)) && (!(e->is & ENTRY_DST_SET) || is_member(b, CORE_DST, dst, i));
+}
+
+static inline bool l4_matches(const struct entry_l4 *e, const struct acl_key_l4 *k)
+{
+    static const uint32_t compared[4] = {0, 0x0000ff, 0xff0000, 0xff00ff}; // by ENTRY_PROTO, ENTRY_DSCP
+    uint32_t have, want, ports;
+
+    memcpy(&have, &k->proto, sizeof have);
+    memcpy(&want, &e->proto, sizeof want);
+    ports = ((uint16_t)(k->sport - e->sport) > e->sport_span) | ((uint16_t)(k->dport - e->dport) > e->dport_span);
+    return !(((have ^ want) & (compared[e->is >> 1 & 3] | (uint32_t)e->tcp_mask << 8)) | (have & want & 0xff000000) | ports) &&
+           (!e->tcp_any || (k->tcp_flags & e->tcp_any));
+}
+
+static inline bool entry4_matches(const struct burst *b, const struct entry4 *e, unsigned i)
+{
+    const struct acl_key4 *k = &b->key4[i];
+    uint32_t differ = ((__builtin_bswap32(k->src_be) ^ e->addr[0]) & mask4(e->l4.len[0])) | ((__builtin_bswap32(k->dst_be) ^ e->addr[1]) & mask4(e->l4.len[1]));
+
+    return !differ && l4_matches(&e->l4, &k->l4) && set_matches(b, &e->l4, e->addr[0], e->addr[1], i);
+}
+
+static inline uint64_t differ6(const uint8_t addr[16], const uint64_t want[2], unsigned len)
+{
+    uint64_t a[2];
+
+    memcpy(a, addr, sizeof a);
+    return ((__builtin_bswap64(a[0]) ^ want[0]) & mask6(len, 0)) | ((__builtin_bswap64(a[1]) ^ want[1]) & mask6(len, 1));
+}
+
+static inline bool entry6_matches(const struct burst *b, const struct entry6 *e, unsigned i)
+{
+    const struct acl_key6 *k = &b->key6[i];
+
+    return !(differ6(k->src, e->addr[0], e->l4.len[0]) | differ6(k->dst, e->addr[1], e->l4.len[1])) && l4_matches(&e->l4, &k->l4) &&
+           set_matches(b, &e->l4, e->addr[0][0], e->addr[1][0], i);
+}
+
+// --- candidates ---
+
+static inline void keep_if_better(struct burst *b, const struct entry_l4 *e, unsigned i)
+{
+    b->best[i] = e->number;
+    b->slot[i] = e->slot;
+}
+
+static inline void search4(struct burst *b, const struct core *c, uint32_t ref, unsigned i)
+{
+    for (const struct entry4 *e = (const struct entry4 *)c->block + ref; e->l4.number < b->best[i]; e++) {
+        if (entry4_matches(b, e, i)) {
+            keep_if_better(b, &e->l4, i);
+            return;
+        }
+        if (e->l4.is & ENTRY_LAST)
+            return;
+    }
+}
+
+static inline void search6(struct burst *b, const struct core *c, uint32_t ref, unsigned i)
+{
+    for (const struct entry6 *e = (const struct entry6 *)c->block + ref; e->l4.number < b->best[i]; e++) {
+        if (entry6_matches(b, e, i)) {
+            keep_if_better(b, &e->l4, i);
+            return;
+        }
+        if (e->l4.is & ENTRY_LAST)
+            return;
+    }
+}
+
+// Looks at the candidates found so far: all heads, then all blocks, so that no load waits for another packet's.
+static inline void candidates_search(struct burst *b, const struct core *c)
+{
+    uint32_t n = 0;
+
+    for (unsigned i = 0; i < b->n_found; i++) {
+        uint32_t ref = __atomic_load_n(head_of(c, b->key[i]), __ATOMIC_ACQUIRE); // partner: core.c publish
+
+        __builtin_prefetch(c->block + ref * entry_bytes(c));
+        b->key[n] = ref;
+        b->packet[n] = b->packet[i];
+        n += ref != 0;
+    }
+    if (c->family == ACL_IP4)
+        for (uint32_t i = 0; i < n; i++)
+            search4(b, c, b->key[i], b->packet[i]);
+    else
+        for (uint32_t i = 0; i < n; i++)
+            search6(b, c, b->key[i], b->packet[i]);
+    b->n_found = 0;
+}
+
+// --- the begin of a burst ---
+
+void burst_begin4(struct burst *b, const struct core *c, const struct acl_key4 *key, uint32_t *slot, unsigned n);
+void burst_begin6(struct burst *b, const struct core *c, const struct acl_key6 *key, uint32_t *slot, unsigned n);
+
+#endif

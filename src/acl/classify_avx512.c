@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// classify_avx512.c - bursts with AVX-512: 16 packets a vector (core.h says what is done)
+//
+// Guards first, for all packets; those that some tuple is left for are packed together, and only they are cut to all
+// lengths. Then tuple by tuple the filter is asked for 16 packets at a time; who passes is packed into one list for the whole
+// burst, so that loads of heads and blocks do not wait for each other.
+#include "acl/classify.h"
+
+#include <immintrin.h>
+
+#define LANES 16u
+#define INLINE static inline __attribute__((always_inline))
+
+struct lanes { // packets that are still looked at
+    _Alignas(64) uint32_t digest[2][CORE_LEVELS][BURST];
+    uint32_t port[BURST];
+    uint32_t packet[BURST];
+    uint64_t all; // bit = lane
+    unsigned n;
+};
+
+static uint64_t first(unsigned n)
+{
+    return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+}
+
+INLINE __mmask16 group_of(uint64_t lanes, unsigned at)
+{
+    return (__mmask16)(lanes >> at);
+}
+
+// Which of the lanes' keys does the filter have?
+INLINE __mmask16 filter_has(const struct core *c, __m512i key, __mmask16 m)
+{
+    const __m512i one = _mm512_set1_epi32(1), low = _mm512_set1_epi32(31);
+    __m512i at = _mm512_srlv_epi32(_mm512_mullo_epi32(key, _mm512_set1_epi32((int)CORE_MIX_WORD)), _mm512_set1_epi32((int)c->filter_shift));
+    __m512i word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, at, c->filter, sizeof(uint32_t));
+    __m512i h = _mm512_mullo_epi32(key, _mm512_set1_epi32((int)CORE_MIX_BITS));
+    __m512i bits = _mm512_ternarylogic_epi32(_mm512_sllv_epi32(one, _mm512_srli_epi32(h, 27)),
+                                             _mm512_sllv_epi32(one, _mm512_and_si512(_mm512_srli_epi32(h, 22), low)),
+                                             _mm512_sllv_epi32(one, _mm512_and_si512(_mm512_srli_epi32(h, 17), low)), 0xfe);
+    __m512i missing = _mm512_andnot_si512(word, bits);
+
+    return _mm512_mask_testn_epi32_mask(m, missing, missing);
+}
+
+INLINE void pack(uint32_t *to, __m512i v, __mmask16 m)
+{
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(m, v));
+}
+
+// --- guards and tuples, of both families ---
+
+static void guards_ask(const struct core *c, const struct lanes *l, uint64_t *passed)
+{
+    for (unsigned g = 0; g < c->n_guards; g++) {
+        const uint32_t *digest = l->digest[c->guard[g].side][c->guard[g].level];
+        __m512i salt = _mm512_set1_epi32((int)c->guard[g].salt);
+
+        passed[g] = 0;
+        for (unsigned i = 0; i < l->n; i += LANES)
+            passed[g] |= (uint64_t)filter_has(c, _mm512_xor_si512(_mm512_load_si512(digest + i), salt), group_of(l->all, i)) << i;
+    }
+}
+
+// For which packets is a tuple left?
+INLINE uint64_t tuple_packets(const struct burst *b, const struct tuple *t, const uint64_t *passed)
+{
+    uint64_t m = __atomic_load_n(&t->rules, __ATOMIC_RELAXED) ? first(b->n) : 0;
+
+    for (unsigned s = 0; s < 2; s++) {
+        if (t->guard[s] != CORE_NONE)
+            m &= passed[t->guard[s]];
+        if (t->set[s] != CORE_NONE)
+            m &= b->member[s][t->set[s]];
+    }
+    return m;
+}
+
+static uint64_t packets_left(const struct burst *b, const struct core *c, unsigned n_tuples, const uint64_t *passed, uint64_t *of_tuple)
+{
+    uint64_t any = 0;
+
+    for (unsigned t = 0; t < n_tuples; t++)
+        any |= of_tuple[t] = tuple_packets(b, &c->tuple[t], passed);
+    return any;
+}
+
+static void tuple_ask(struct burst *b, const struct core *c, const struct lanes *l, const struct tuple *t, uint64_t left)
+{
+    const uint32_t *src = l->digest[CORE_SRC][t->level[CORE_SRC]], *dst = l->digest[CORE_DST][t->level[CORE_DST]];
+    __m512i salt = _mm512_set1_epi32((int)t->salt);
+
+    for (unsigned i = 0; i < l->n; i += LANES) {
+        __mmask16 m = group_of(left, i);
+        __m512i key = _mm512_ternarylogic_epi32(_mm512_load_si512(src + i), _mm512_load_si512(dst + i), salt, 0x96);
+
+        if (t->port)
+            key = _mm512_xor_si512(key, _mm512_load_si512(l->port + i));
+        m = filter_has(c, key, m);
+        pack(b->key + b->n_found, key, m);
+        pack(b->packet + b->n_found, _mm512_load_si512(l->packet + i), m);
+        b->n_found += (unsigned)__builtin_popcount(m);
+    }
+    if (b->n_found >= FOUND_MAX)
+        candidates_search(b, c);
+}
+
+static void tuples_ask(struct burst *b, const struct core *c, const struct lanes *l, unsigned n_tuples, const uint64_t *of_tuple, uint64_t any)
+{
+    for (unsigned t = 0; t < n_tuples; t++)
+        if (of_tuple[t])
+            tuple_ask(b, c, l, &c->tuple[t], _pext_u64(of_tuple[t], any));
+    candidates_search(b, c);
+}
+
+INLINE void lanes_begin(struct lanes *l, unsigned n)
+{
+    l->n = n;
+    l->all = first(n);
+    for (unsigned i = 0; i < n; i += LANES)
+        _mm512_store_si512(l->packet + i, _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                                                           _mm512_set1_epi32((int)i)));
+}
+
+// Packs packets together when that saves vectors; says which ones the lanes then are.
+static uint64_t lanes_pack(struct lanes *l, uint64_t any)
+{
+    unsigned n = (unsigned)__builtin_popcountll(any), at = 0;
+    _Alignas(64) uint32_t packet[BURST + LANES], port[BURST + LANES];
+
+    if ((n + LANES - 1) / LANES == (l->n + LANES - 1) / LANES)
+        return l->all;
+    for (unsigned i = 0; i < l->n; i += LANES) {
+        __mmask16 m = group_of(any, i);
+
+        pack(packet + at, _mm512_load_si512(l->packet + i), m);
+        pack(port + at, _mm512_load_si512(l->port + i), m);
+        at += (unsigned)__builtin_popcount(m);
+    }
+    memcpy(l->packet, packet, sizeof l->packet);
+    memcpy(l->port, port, sizeof l->port);
+    l->n = n;
+    l->all = first(n);
+    return any;
+}
+
+INLINE unsigned levels_of(const struct core *c, unsigned side)
+{
+    return __atomic_load_n(&c->n_levels[side], __ATOMIC_ACQUIRE);
+}
+
+// --- IPv4 ---
+
+struct addr4 {
+    _Alignas(64) uint32_t of[2][BURST + LANES];
+};
+
+static void load4(const struct core *c, const struct acl_key4 *key, struct addr4 *a, struct lanes *l)
+{
+    const __m512i swap = _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
+    const __m512i pick = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
+    const __m512i low = _mm512_setr_epi64(0, 1, 2, 3, 8, 9, 10, 11), high = _mm512_setr_epi64(4, 5, 6, 7, 12, 13, 14, 15);
+    const __m512i l4 = _mm512_set1_epi32(2);
+
+    for (unsigned i = 0; i < l->n; i += LANES) {
+        __m512i row[4], pair[2];
+
+        for (unsigned j = 0; j < 4; j++) {
+            unsigned at = i + 4 * j, left = l->n > at ? 2 * (l->n - at) : 0;
+            row[j] = _mm512_maskz_loadu_epi64((__mmask8)(left >= 8 ? 0xff : (1u << left) - 1), key + at);
+        }
+        for (unsigned j = 0; j < 2; j++)
+            pair[j] = _mm512_permutex2var_epi32(row[2 * j], pick, row[2 * j + 1]);
+        _mm512_store_si512(a->of[0] + i, _mm512_shuffle_epi8(_mm512_permutex2var_epi64(pair[0], low, pair[1]), swap));
+        _mm512_store_si512(a->of[1] + i, _mm512_shuffle_epi8(_mm512_permutex2var_epi64(pair[0], high, pair[1]), swap));
+        if (!c->ports)
+            continue;
+        for (unsigned j = 0; j < 2; j++)
+            pair[j] = _mm512_permutex2var_epi32(row[2 * j], _mm512_add_epi32(pick, l4), row[2 * j + 1]);
+        __m512i ports = _mm512_permutex2var_epi64(pair[0], low, pair[1]), proto = _mm512_permutex2var_epi64(pair[0], high, pair[1]);
+        __m512i both = _mm512_or_si512(_mm512_srli_epi32(ports, 16), _mm512_slli_epi32(_mm512_and_si512(proto, _mm512_set1_epi32(0xff)), 16));
+        both = _mm512_xor_si512(both, _mm512_set1_epi32((int)(c->secret[0][1] >> 32)));
+        _mm512_store_si512(l->port + i, _mm512_mullo_epi32(both, _mm512_set1_epi32((int)CORE_MIX1)));
+    }
+}
+
+INLINE void cut4(const struct core *c, const struct addr4 *a, struct lanes *l, unsigned side, unsigned level)
+{
+    __m512i mask = _mm512_set1_epi32((int)mask4(c->len[side][level])), secret = _mm512_set1_epi32((int)(uint32_t)c->secret[side][0]);
+
+    for (unsigned i = 0; i < l->n; i += LANES) {
+        __m512i x = _mm512_xor_si512(_mm512_and_si512(_mm512_load_si512(a->of[side] + i), mask), secret);
+
+        x = _mm512_mullo_epi32(x, _mm512_set1_epi32((int)CORE_MIX1));
+        x = _mm512_mullo_epi32(_mm512_xor_si512(x, _mm512_srli_epi32(x, 15)), _mm512_set1_epi32((int)CORE_MIX2));
+        _mm512_store_si512(l->digest[side][level] + i, x);
+    }
+}
+
+static void addr4_pack(struct addr4 *a, unsigned n, uint64_t any)
+{
+    for (unsigned s = 0; s < 2; s++)
+        for (unsigned i = 0, at = 0; i < n; i += LANES) {
+            __mmask16 m = group_of(any, i);
+
+            pack(a->of[s] + at, _mm512_load_si512(a->of[s] + i), m);
+            at += (unsigned)__builtin_popcount(m);
+        }
+}
+
+static void avx512_4(const struct core *c, const struct acl_key4 *key, uint32_t *slot, unsigned n)
+{
+    unsigned n_tuples = __atomic_load_n(&c->n_tuples, __ATOMIC_ACQUIRE); // partner: tuple_of; levels are read after it
+    uint64_t passed[CORE_GUARDS], of_tuple[CORE_TUPLES], any, kept;
+    struct addr4 a;
+    struct lanes l;
+    struct burst b;
+
+    burst_begin4(&b, c, key, slot, n);
+    lanes_begin(&l, n);
+    load4(c, key, &a, &l);
+    for (unsigned g = 0; g < c->n_guards; g++)
+        cut4(c, &a, &l, c->guard[g].side, c->guard[g].level);
+    guards_ask(c, &l, passed);
+    any = packets_left(&b, c, n_tuples, passed, of_tuple);
+    if (!any)
+        return;
+    kept = lanes_pack(&l, any);
+    if (l.n != n)
+        addr4_pack(&a, n, kept);
+    for (unsigned s = 0; s < 2; s++)
+        for (unsigned level = 0; level < levels_of(c, s); level++)
+            cut4(c, &a, &l, s, level);
+    tuples_ask(&b, c, &l, n_tuples, of_tuple, kept);
+}
+
+// --- IPv6 ---
+
+struct addr6 {
+    _Alignas(64) uint64_t of[2][2][BURST + LANES]; // side, half
+};
+
+static void load6(const struct core *c, const struct acl_key6 *key, struct addr6 *a, struct lanes *l)
+{
+    for (unsigned i = 0; i < l->n; i++) {
+        uint64_t w[4];
+
+        memcpy(w, key[i].src, sizeof w);
+        for (unsigned j = 0; j < 4; j++)
+            a->of[j / 2][j % 2][i] = __builtin_bswap64(w[j]);
+        l->port[i] = digest_port(c, key[i].l4.proto, key[i].l4.dport);
+    }
+}
+
+INLINE __m256i cut6_half(const struct core *c, const struct addr6 *a, unsigned side, unsigned len, unsigned i)
+{
+    const __m512i mix_high = _mm512_set1_epi64((long long)CORE_MIX6_HIGH), mix_low = _mm512_set1_epi64((long long)CORE_MIX6_LOW);
+    __m512i x = _mm512_and_si512(_mm512_load_si512(a->of[side][0] + i), _mm512_set1_epi64((long long)mask6(len, 0)));
+    __m512i y = _mm512_and_si512(_mm512_load_si512(a->of[side][1] + i), _mm512_set1_epi64((long long)mask6(len, 1)));
+
+    x = _mm512_mullo_epi64(_mm512_xor_si512(x, _mm512_set1_epi64((long long)c->secret[side][0])), mix_high);
+    x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
+    y = _mm512_mullo_epi64(_mm512_xor_si512(y, _mm512_set1_epi64((long long)c->secret[side][1])), mix_low);
+    x = _mm512_add_epi64(x, y);
+    x = _mm512_mullo_epi64(_mm512_xor_si512(x, _mm512_srli_epi64(x, 29)), _mm512_set1_epi64((long long)CORE_MIX6_END));
+    return _mm512_cvtepi64_epi32(_mm512_srli_epi64(x, 32));
+}
+
+INLINE void cut6(const struct core *c, const struct addr6 *a, struct lanes *l, unsigned side, unsigned level)
+{
+    unsigned len = c->len[side][level];
+
+    for (unsigned i = 0; i < l->n; i += LANES / 2)
+        _mm256_store_si256((__m256i *)(l->digest[side][level] + i), cut6_half(c, a, side, len, i));
+}
+
+static void addr6_pack(struct addr6 *a, unsigned n, uint64_t any)
+{
+    for (unsigned j = 0; j < 4; j++)
+        for (unsigned i = 0, at = 0; i < n; i += LANES / 2) {
+            __mmask8 m = (__mmask8)(any >> i);
+            uint64_t *p = a->of[j / 2][j % 2];
+
+            _mm512_storeu_si512(p + at, _mm512_maskz_compress_epi64(m, _mm512_load_si512(p + i)));
+            at += (unsigned)__builtin_popcount(m);
+        }
+}
+
+static void avx512_6(const struct core *c, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+{
+    unsigned n_tuples = __atomic_load_n(&c->n_tuples, __ATOMIC_ACQUIRE);
+    uint64_t passed[CORE_GUARDS], of_tuple[CORE_TUPLES], any, kept;
+    struct addr6 a;
+    struct lanes l;
+    struct burst b;
+
+    burst_begin6(&b, c, key, slot, n);
+    lanes_begin(&l, n);
+    load6(c, key, &a, &l);
+    for (unsigned g = 0; g < c->n_guards; g++)
+        cut6(c, &a, &l, c->guard[g].side, c->guard[g].level);
+    guards_ask(c, &l, passed);
+    any = packets_left(&b, c, n_tuples, passed, of_tuple);
+    if (!any)
+        return;
+    kept = lanes_pack(&l, any);
+    if (l.n != n)
+        addr6_pack(&a, n, kept);
+    for (unsigned s = 0; s < 2; s++)
+        for (unsigned level = 0; level < levels_of(c, s); level++)
+            cut6(c, &a, &l, s, level);
+    tuples_ask(&b, c, &l, n_tuples, of_tuple, kept);
+}
+
+const struct acl_kernel acl_kernel_avx512 = {"avx512", avx512_4, avx512_6};

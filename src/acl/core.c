@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// core.c - make and change a core (core.h)
+#include "acl/core.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include "acl/rule.h"
+#include "base/hash.h"
+
+#define LEAST_RULES 64u
+#define FILTER_BITS 12u // for each key, at least
+#define HUGE_PAGE (UINT64_C(2) << 20)
+
+// --- memory ---
+
+struct layout {
+    unsigned filter_log, head_log; // of words
+    uint32_t units;                // entries that the arena holds
+    size_t filter, head, block, bytes;
+};
+
+static unsigned log2_up(uint64_t n)
+{
+    return n <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(n - 1);
+}
+
+static size_t line_up(size_t n)
+{
+    return (n + 63) & ~(size_t)63;
+}
+
+static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys)
+{
+    struct layout l = {.filter_log = log2_up(keys * FILTER_BITS / 32), .head_log = log2_up(rules)};
+    size_t unit = family == ACL_IP4 ? sizeof(struct entry4) : sizeof(struct entry6);
+
+    // The longest block is rewritten whole; an eighth and some is room for changes before what they leave comes back.
+    l.units = rules + rules / 4 + 64;
+    l.filter = line_up(sizeof(struct core));
+    l.head = l.filter + (sizeof(uint32_t) << l.filter_log);
+    l.block = line_up(l.head + (sizeof(uint32_t) << l.head_log));
+    l.bytes = l.block + l.units * unit;
+    return l;
+}
+
+static void *map(const struct acl_config *cfg, size_t bytes)
+{
+    if (cfg->map)
+        return cfg->map(cfg->ctx, "acl", bytes);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    if (bytes >= HUGE_PAGE)
+        madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
+}
+
+static void unmap(const struct acl_config *cfg, void *p, size_t bytes)
+{
+    if (cfg->unmap)
+        cfg->unmap(cfg->ctx, p, bytes);
+    else
+        munmap(p, bytes);
+}
+
+static uint32_t room_for(uint32_t rules)
+{
+    return (rules < LEAST_RULES ? LEAST_RULES : rules) + rules / 8;
+}
+
+size_t core_need(uint8_t family, uint32_t rules)
+{
+    return layout_of(family, room_for(rules), room_for(rules)).bytes;
+}
+
+void core_free(const struct acl_config *cfg, struct core *c)
+{
+    if (c)
+        unmap(cfg, c, c->bytes);
+}
+
+// A core without filter, heads and blocks, to choose tuples and guards by; heads are counted in `count`.
+static void draft(struct core *c, const struct acl_config *cfg, uint8_t family, struct core_shape shape, uint32_t rules, uint32_t *count)
+{
+    *c = (struct core){.family = family, .n_levels = {1, 1}, .n_tuples = 1, .set = cfg->set, .shape = shape, .head = count};
+    c->head_shift = 32 - layout_of(family, rules, rules).head_log;
+    c->tuple[0] = (struct tuple){.set = {CORE_NONE, CORE_NONE}, .guard = {CORE_NONE, CORE_NONE}}; // takes any rule
+    if (getrandom(c->secret, sizeof c->secret, 0) != sizeof c->secret)
+        for (unsigned i = 0; i < 4; i++)
+            c->secret[i / 2][i % 2] = hash_mix64((uintptr_t)c + i);
+}
+
+// --- entries ---
+
+static void entry_write(const struct core *c, uint32_t ref, const struct acl_rule *r, uint32_t slot, uint8_t is)
+{
+    const struct acl_side *side[2] = {&r->src, &r->dst};
+    struct entry_l4 *e = entry_l4_at(c, ref, 0);
+
+    *e = (struct entry_l4){
+        .sport = r->sport[0],
+        .sport_span = (uint16_t)(r->sport[1] - r->sport[0]),
+        .dport = r->dport[0],
+        .dport_span = (uint16_t)(r->dport[1] - r->dport[0]),
+        .number = r->number,
+        .slot = slot,
+        .tcp_any = r->tcp_any,
+        .proto = r->proto_any ? 0 : r->proto,
+        .tcp_value = r->tcp_value,
+        .tcp_mask = r->tcp_mask,
+        .dscp = r->dscp == ACL_DSCP_ANY ? 0 : r->dscp,
+        .not_part = ACL_ANY_PART & ~r->part,
+        .is = is,
+    };
+    if (rule_needs_header(r))
+        e->not_part |= ACL_LATER;
+    e->is |= (r->proto_any ? 0 : ENTRY_PROTO) | (r->dscp == ACL_DSCP_ANY ? 0 : ENTRY_DSCP) | (r->src.set == ACL_NO_SET ? 0 : ENTRY_SRC_SET) |
+             (r->dst.set == ACL_NO_SET ? 0 : ENTRY_DST_SET);
+    for (unsigned s = 0; s < 2; s++) {
+        bool set = side[s]->set != ACL_NO_SET;
+
+        e->len[s] = set ? 0 : side[s]->len;
+        if (c->family == ACL_IP4) {
+            uint32_t a;
+            memcpy(&a, side[s]->addr, sizeof a);
+            ((struct entry4 *)(c->block + (size_t)ref * sizeof(struct entry4)))->addr[s] = set ? side[s]->set : __builtin_bswap32(a);
+        } else {
+            uint64_t *to = ((struct entry6 *)(c->block + (size_t)ref * sizeof(struct entry6)))->addr[s], a[2];
+            memcpy(a, side[s]->addr, sizeof a);
+            to[0] = set ? side[s]->set : __builtin_bswap64(a[0]);
+            to[1] = set ? 0 : __builtin_bswap64(a[1]);
+        }
+    }
+}
+
+static uint32_t block_length(const struct core *c, uint32_t ref)
+{
+    uint32_t n = 0;
+
+    while (ref && !(entry_l4_at(c, ref, n++)->is & ENTRY_LAST))
+        ;
+    return n;
+}
+
+static void filter_set(const struct core *c, uint32_t key)
+{
+    uint32_t *word = filter_word(c, key);
+
+    __atomic_store_n(word, *word | filter_bits(key), __ATOMIC_RELAXED);
+}
+
+static void filter_add(const struct core *c, const struct tuple *t, const struct acl_rule *r)
+{
+    filter_set(c, tuple_key(c, t, r));
+    for (unsigned s = 0; s < 2; s++)
+        if (t->guard[s] != CORE_NONE)
+            filter_set(c, guard_key(c, &c->guard[t->guard[s]], r));
+}
+
+// --- building ---
+
+static unsigned counted(const struct core *c, uint32_t head)
+{
+    return c->head[head];
+}
+
+static uint32_t choose_all(struct core *c, const struct core_rules *r, uint8_t *tuple)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < r->n; i++) {
+        const struct acl_rule *rule = &r->rule[r->slot[i]];
+
+        if (!(rule->families & c->family))
+            continue;
+        unsigned t = tuple_choose(c, rule, counted);
+        ++*head_of(c, tuple_key(c, &c->tuple[t], rule));
+        c->tuple[t].rules++;
+        tuple[r->slot[i]] = (uint8_t)t;
+        n++;
+    }
+    return n;
+}
+
+// Heads hold how many entries their blocks get; then where these end.
+static bool blocks_alloc(struct core *c)
+{
+    uint32_t heads = 1u << (32 - c->head_shift);
+
+    for (uint32_t h = 0; h < heads; h++) {
+        uint32_t n = c->head[h];
+
+        if (!n)
+            continue;
+        uint32_t ref = arena_alloc(&c->arena, n);
+        if (!ref)
+            return false;
+        entry_l4_at(c, ref, n - 1)->is = ENTRY_LAST;
+        c->head[h] = ref + n;
+    }
+    return true;
+}
+
+static void blocks_fill(struct core *c, const struct core_rules *r, const uint8_t *tuple)
+{
+    for (uint32_t i = r->n; i-- > 0;) { // backwards: blocks fill from their ends
+        const struct acl_rule *rule = &r->rule[r->slot[i]];
+
+        if (!(rule->families & c->family))
+            continue;
+        const struct tuple *t = &c->tuple[tuple[r->slot[i]]];
+        uint32_t *head = head_of(c, tuple_key(c, t, rule));
+        --*head;
+        entry_write(c, *head, rule, r->slot[i], entry_l4_at(c, *head, 0)->is & ENTRY_LAST);
+        filter_add(c, t, rule);
+    }
+}
+
+static uint32_t units_of(const struct core *c, uint32_t heads)
+{
+    uint32_t n = 0;
+
+    for (uint32_t h = 0; h < heads; h++)
+        n += c->head[h] ? arena_size(c->head[h]) + (c->head[h] > 1) : 0;
+    return (uint32_t)n;
+}
+
+// From a draft whose heads count their rules.
+static struct core *build(const struct acl_config *cfg, const struct core *d, struct layout l, const struct core_rules *r, const uint8_t *tuple,
+                          size_t heads)
+{
+    struct core *c = map(cfg, l.bytes);
+
+    if (!c)
+        return NULL;
+    *c = *d;
+    c->bytes = l.bytes;
+    c->filter = (uint32_t *)((uint8_t *)c + l.filter);
+    c->head = (uint32_t *)((uint8_t *)c + l.head);
+    c->block = (uint8_t *)c + l.block;
+    c->filter_shift = 32 - l.filter_log;
+    memcpy(c->head, d->head, heads * sizeof *c->head);
+    arena_init(&c->arena, c->block, (uint32_t)entry_bytes(c), l.units);
+    if (!blocks_alloc(c)) {
+        unmap(cfg, c, c->bytes);
+        return NULL;
+    }
+    blocks_fill(c, r, tuple);
+    return c;
+}
+
+struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct core_rules *r, struct core_shape shape, size_t max_bytes,
+                      uint8_t *tuple)
+{
+    uint32_t room = room_for(r->n), n;
+    size_t heads = (size_t)1 << layout_of(family, room, room).head_log;
+    uint32_t *count = calloc(heads, sizeof *count);
+    uint64_t *sketch = calloc(SKETCH_WORDS, sizeof *sketch);
+    struct core d, *c = NULL;
+
+    if (count && sketch) {
+        draft(&d, cfg, family, shape, room, count);
+        n = choose_all(&d, r, tuple);
+        guards_choose(&d, r, sketch);
+        struct layout l = layout_of(family, room, room + d.guard_keys);
+        uint32_t more = units_of(&d, (uint32_t)heads) - n; // sizes are rounded up
+        l.units += more;
+        l.bytes += more * entry_bytes(&d);
+        d.rules = n;
+        d.room = room;
+        errno = ENOMEM;
+        if (max_bytes && l.bytes > max_bytes)
+            errno = ENOSPC;
+        else
+            c = build(cfg, &d, l, r, tuple, heads);
+    }
+    free(count);
+    free(sketch);
+    return c;
+}
+
+// --- changing ---
+
+static unsigned chain_now(const struct core *c, uint32_t head)
+{
+    return block_length(c, c->head[head]);
+}
+
+static void entries_copy(const struct core *c, uint32_t to, uint32_t from, uint32_t n)
+{
+    memcpy(c->block + to * entry_bytes(c), c->block + from * entry_bytes(c), n * entry_bytes(c));
+}
+
+static void publish(struct core *c, uint32_t *head, uint32_t ref, struct core_block *old, uint32_t n)
+{
+    *old = (struct core_block){*head, n};
+    __atomic_store_n(head, ref, __ATOMIC_RELEASE); // partner: classify.h
+}
+
+static void tuple_count(struct tuple *t, uint32_t by)
+{
+    __atomic_store_n(&t->rules, t->rules + by, __ATOMIC_RELAXED);
+}
+
+int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple, struct core_block *old)
+{
+    if (c->rules >= c->room)
+        return -ENOSPC;
+    unsigned at = tuple_choose(c, r, chain_now);
+    struct tuple *t = &c->tuple[at];
+    uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from), to = arena_alloc(&c->arena, n + 1), i = 0;
+
+    if (!to)
+        return -ENOSPC;
+    while (i < n && entry_l4_at(c, from, i)->number < r->number)
+        i++;
+    entries_copy(c, to, from, i);
+    entry_write(c, to + i, r, slot, i == n ? ENTRY_LAST : 0);
+    entries_copy(c, to + i + 1, from + i, n - i);
+    if (i == n && n)
+        entry_l4_at(c, to, n - 1)->is &= (uint8_t)~ENTRY_LAST;
+    tuple_count(t, 1);
+    publish(c, head, to, old, n);
+    filter_add(c, t, r);
+    *tuple = (uint8_t)at;
+    c->rules++;
+    return 0;
+}
+
+static bool is_dead(const struct entry_l4 *e)
+{
+    return e->not_part == ENTRY_DEAD;
+}
+
+void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple, struct core_block *old)
+{
+    struct tuple *t = &c->tuple[tuple];
+    uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from), to = n > 1 ? arena_alloc(&c->arena, n - 1) : 0, i = 0;
+
+    while (entry_l4_at(c, from, i)->slot != slot || is_dead(entry_l4_at(c, from, i)))
+        i++;
+    tuple_count(t, -1u);
+    c->rules--;
+    c->deleted++;
+    if (n > 1 && !to) { // no room to make a shorter one
+        __atomic_store_n(&entry_l4_at(c, from, i)->not_part, ENTRY_DEAD, __ATOMIC_RELAXED);
+        *old = (struct core_block){0};
+        return;
+    }
+    if (to) {
+        entries_copy(c, to, from, i);
+        entries_copy(c, to + i, from + i + 1, n - i - 1);
+        entry_l4_at(c, to, n - 2)->is |= ENTRY_LAST;
+    }
+    publish(c, head, to, old, n);
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// core.h - what readers walk: the rules of one family, hashed by tuples
+//
+// A tuple is a way to cut a packet down to a key: so many bits of the source, so many of the destination, perhaps protocol and
+// destination port; instead of a prefix a side may be an address set. Each rule lives under one tuple that is no finer than
+// it is. A packet's candidates are the rules whose key, under their tuple, is the packet's. To find them costs:
+//
+//     digest   each side cut to each length in use and mixed with a secret: 32 bits. A key is the XOR of two digests and
+//              its tuple's salt, so n lengths on each side make n * n keys for 2n digests
+//     guards   of a side cut to one length: no rule has these bits? Then no tuple that wants more of this side can match.
+//              Packets that no tuple is left for end here
+//     filter   three bits in one 32-bit word for each key that some rule has: small enough to stay near the core, and nearly
+//              every key that no rule has ends here. 16 packets a look
+//     head     a hash table of 32-bit words: where the key's block is
+//     block    all rules whose keys fall on one head, sorted by number, each complete in itself (32 bytes, IPv6 64): what
+//              is compared decides, hashes only find it. So collisions cost time and never an answer
+//
+// One writer. Blocks are never changed: a new one is made aside, its head is stored (release; partner: the acquire in
+// classify.h), the old one waits for a grace period. Filter bits are set after that and cleared by nothing but a
+// new core. Tuples are appended; a reader loads their number once a burst.
+#ifndef ACL_CORE_H
+#define ACL_CORE_H
+
+#include "acl/acl.h"
+#include "acl/arena.h"
+
+#define CORE_TUPLES 64u
+#define CORE_LEVELS 16u // lengths of a side
+#define CORE_GUARDS 4u
+#define CORE_NONE 0xffu
+#define CORE_SLOT_BITS 24u
+
+enum core_side { CORE_SRC, CORE_DST };
+
+// What both families' entries have; 24 bytes.
+struct entry_l4 {
+    uint16_t sport, sport_span, dport, dport_span; // from, and how many more
+    uint32_t number;
+    uint32_t slot : CORE_SLOT_BITS, tcp_any : 8;
+    uint8_t proto, tcp_value, dscp, not_part; // as in acl_key_l4's last four bytes; not_part: the parts that do not match
+    uint8_t len[2];                           // of the prefixes; 0 for a set, whose index stands in the address
+    uint8_t tcp_mask;
+    uint8_t is; // enum entry_is
+};
+#define ENTRY_DEAD 0xffu // not_part of an entry that was deleted when there was no room for a shorter block
+enum entry_is { ENTRY_LAST = 1, ENTRY_PROTO = 2, ENTRY_DSCP = 4, ENTRY_SRC_SET = 8, ENTRY_DST_SET = 16 };
+
+struct entry4 {
+    uint32_t addr[2]; // host order
+    struct entry_l4 l4;
+};
+struct entry6 {
+    uint64_t addr[2][2]; // host order, high half first
+    struct entry_l4 l4;
+    uint64_t unused;
+};
+_Static_assert(sizeof(struct entry4) == 32 && sizeof(struct entry6) == 64, "entries fill cache lines");
+
+struct tuple {
+    uint8_t level[2]; // of core.len
+    uint8_t set[2];   // instead of a prefix, then level is that of length 0; CORE_NONE
+    uint8_t guard[2]; // CORE_NONE
+    bool port;        // the key has protocol and destination port, too
+    uint32_t salt;
+    uint32_t rules;   // 0: readers pass over it
+};
+
+struct guard {
+    uint8_t side, level;
+    uint32_t salt;
+};
+
+// How lengths are rounded down to tuples: to multiples of `step` bits; a block longer than `limit` makes its rules look for
+// a finer tuple.
+struct core_shape {
+    uint8_t step, limit;
+};
+
+struct core {
+    // readers
+    uint8_t family, n_guards;
+    bool ports; // some tuple's key has one
+    uint8_t n_levels[2], len[2][CORE_LEVELS]; // appended
+    uint64_t secret[2][2];
+    uint32_t n_tuples; // stored last (release)
+    struct tuple tuple[CORE_TUPLES];
+    struct guard guard[CORE_GUARDS];
+    uint64_t sets[2]; // address sets that rules name
+    struct acl_set *const *set;
+    uint32_t *filter, *head;
+    uint8_t *block;
+    unsigned filter_shift, head_shift; // 32 - log2 of the words
+    // writer
+    struct arena arena;
+    struct core_shape shape;
+    size_t bytes;   // of everything, the core itself included
+    uint32_t rules; // now, and that it was sized for
+    uint32_t room;
+    uint32_t deleted;    // whose filter bits are still set
+    uint64_t guard_keys; // about; the filter is made for these, too
+    uint64_t epoch; // when it was retired
+    struct core *next;
+};
+
+// --- keys: writers and scalar readers; the vector kernels do the same ---
+
+#define CORE_MIX1 0x9e3779b1u
+#define CORE_MIX2 0x85ebca77u
+#define CORE_MIX_WORD 0xc2b2ae3du
+#define CORE_MIX_BITS 0x27d4eb2fu
+#define CORE_MIX_HEAD 0x165667b1u
+#define CORE_MIX6_HIGH 0x9e3779b185ebca87u
+#define CORE_MIX6_LOW 0xc2b2ae3d27d4eb4fu
+#define CORE_MIX6_END 0xd6e8feb86659fd93u
+
+static inline uint32_t mask4(unsigned len)
+{
+    return (uint32_t)(UINT64_C(0xffffffff00000000) >> len);
+}
+
+static inline uint64_t mask6(unsigned len, unsigned half) // half 0: the high one
+{
+    unsigned n = half ? (len > 64 ? len - 64 : 0) : (len > 64 ? 64 : len);
+
+    return n ? ~UINT64_C(0) << (64 - n) : 0;
+}
+
+static inline uint32_t digest4(const struct core *c, enum core_side side, uint32_t addr, unsigned len)
+{
+    uint32_t x = ((addr & mask4(len)) ^ (uint32_t)c->secret[side][0]) * CORE_MIX1;
+
+    return (x ^ x >> 15) * CORE_MIX2;
+}
+
+static inline uint32_t digest6(const struct core *c, enum core_side side, const uint64_t addr[2], unsigned len)
+{
+    uint64_t x = ((addr[0] & mask6(len, 0)) ^ c->secret[side][0]) * CORE_MIX6_HIGH;
+
+    x ^= x >> 32;
+    x += ((addr[1] & mask6(len, 1)) ^ c->secret[side][1]) * CORE_MIX6_LOW;
+    return (uint32_t)(((x ^ x >> 29) * CORE_MIX6_END) >> 32);
+}
+
+static inline uint32_t digest_port(const struct core *c, uint8_t proto, uint16_t dport)
+{
+    return (((uint32_t)proto << 16 | dport) ^ (uint32_t)(c->secret[0][1] >> 32)) * CORE_MIX1;
+}
+
+static inline uint32_t filter_bits(uint32_t key)
+{
+    uint32_t h = key * CORE_MIX_BITS;
+
+    return 1u << (h >> 27) | 1u << (h >> 22 & 31) | 1u << (h >> 17 & 31);
+}
+
+static inline uint32_t *filter_word(const struct core *c, uint32_t key)
+{
+    return &c->filter[key * CORE_MIX_WORD >> c->filter_shift];
+}
+
+static inline uint32_t *head_of(const struct core *c, uint32_t key)
+{
+    return &c->head[key * CORE_MIX_HEAD >> c->head_shift];
+}
+
+static inline size_t entry_bytes(const struct core *c)
+{
+    return c->family == ACL_IP4 ? sizeof(struct entry4) : sizeof(struct entry6);
+}
+
+static inline struct entry_l4 *entry_l4_at(const struct core *c, uint32_t ref, unsigned i)
+{
+    uint8_t *p = c->block + (size_t)(ref + i) * entry_bytes(c);
+
+    return c->family == ACL_IP4 ? &((struct entry4 *)p)->l4 : &((struct entry6 *)p)->l4;
+}
+
+// --- writer ---
+
+struct core_rules { // a list's rules as the builder takes them
+    const struct acl_rule *rule; // [slot]
+    const uint32_t *slot;        // by number, lowest first
+    uint32_t n;
+};
+
+// Those of the rules that are for the family, with room for more; tuple[slot]: where each rule went. NULL with errno: ENOMEM;
+// ENOSPC: it takes more than max_bytes (0 = no limit).
+struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct core_rules *r, struct core_shape shape, size_t max_bytes,
+                      uint8_t *tuple);
+void core_free(const struct acl_config *cfg, struct core *c);
+size_t core_need(uint8_t family, uint32_t rules);
+
+struct core_block { // to be retired; n 0: none
+    uint32_t ref, n;
+};
+
+// In place. 0, or -ENOSPC: time for a new core, nothing has changed.
+int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple, struct core_block *old);
+void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple, struct core_block *old);
+int core_check(const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why, size_t n);
+
+// tuple.c
+uint32_t tuple_key(const struct core *c, const struct tuple *t, const struct acl_rule *r);
+// The tuple that the rule goes to, made if need be; chain(c, head) says how many rules a head has already.
+unsigned tuple_choose(struct core *c, const struct acl_rule *r, unsigned (*chain)(const struct core *c, uint32_t head));
+#define SKETCH_WORDS 16384u // of 64 bits: a million keys or two can be counted
+void guards_choose(struct core *c, const struct core_rules *r, uint64_t *sketch); // sketch: scratch of SKETCH_WORDS
+void guards_of_tuple(struct core *c, struct tuple *t);
+uint32_t guard_key(const struct core *c, const struct guard *g, const struct acl_rule *r);
+
+#endif
