@@ -286,13 +286,19 @@ static int rebuild(struct acl *a, unsigned f)
         left = a->cfg.max_bytes - other;
     }
     uint32_t *slot = ordered(a, &r.n);
-    if (!slot)
-        return -ENOMEM;
+    uint8_t *tuple = calloc(a->room + 1, 1);
     r.slot = slot;
-    if (family_rules(a, f) && !(new = core_new(&a->cfg, family_of(f), &r, (struct core_shape){f ? 16 : 4, 4}, left, a->tuple[f])))
+    if (!slot || !tuple) {
+        rc = -ENOMEM;
+    } else if (family_rules(a, f) && !(new = core_new(&a->cfg, family_of(f), &r, (struct core_shape){f ? 16 : 4, 4}, left, tuple))) {
         rc = -errno;
-    else
+    } else {
         core_swap(a, f, new);
+        free(a->tuple[f]);
+        a->tuple[f] = tuple;
+        tuple = NULL;
+    }
+    free(tuple);
     free(slot);
     return rc;
 }
