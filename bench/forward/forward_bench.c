@@ -31,6 +31,8 @@
 #include "forward/peer.h"
 #include "forward/port.h"
 #include "forwarder/forwarder.h"
+#include "table/acl.h"
+#include "table/acl_log.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
@@ -141,7 +143,7 @@ static void router_make(const struct table *t4, const struct table *t6)
 
     be(ROLE_CONTROL);
     check(!counter_init() && !port_table_init() && !iface_table_init() && !nexthop_table_init() && !vr_table_init() &&
-              !plan_init() && !exchange_init(2047, RTE_MBUF_DEFAULT_BUF_SIZE), "no memory for the tables");
+              !plan_init() && !acl_table_init() && !acl_log_init() && !exchange_init(2047, RTE_MBUF_DEFAULT_BUF_SIZE), "no memory for the tables");
     check(vr_new("default"), "no memory for the virtual router");
     for (unsigned v = 0; v < ROUTERS; v++) {
         snprintf(name, sizeof name, "vr%u", v);

@@ -246,6 +246,7 @@ const char *thread_role_name(enum thread_role role)
         [ROLE_CONTROL] = "control",
         [ROLE_RIB_MANAGER] = "rib_manager",
         [ROLE_TAP_MANAGER] = "tap_manager",
+        [ROLE_ACL_MANAGER] = "acl_manager",
         [ROLE_FORWARDER] = "forwarder",
     };
     return names[role];

@@ -9,20 +9,21 @@
 // RCU: a forwarder starts online. A manager starts registered but offline, because it sleeps in
 // its event loop: it says rcu_online() ... rcu_offline() around a read of another role's RCU data.
 //
-//     slot 0 control · 1 rib_manager · 2 tap_manager · 3+i forwarder i
+//     slot 0 control · 1 rib_manager · 2 tap_manager · 3 acl_manager · 4+i forwarder i
 #ifndef CORE_THREAD_H
 #define CORE_THREAD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum thread_role { ROLE_NONE, ROLE_CONTROL, ROLE_RIB_MANAGER, ROLE_TAP_MANAGER, ROLE_FORWARDER };
+enum thread_role { ROLE_NONE, ROLE_CONTROL, ROLE_RIB_MANAGER, ROLE_TAP_MANAGER, ROLE_ACL_MANAGER, ROLE_FORWARDER };
 
 #define FORWARDER_MAX 32
 #define THREAD_SLOT_CONTROL 0
 #define THREAD_SLOT_RIB_MANAGER 1
 #define THREAD_SLOT_TAP_MANAGER 2
-#define THREAD_SLOT_FORWARDER 3
+#define THREAD_SLOT_ACL_MANAGER 3
+#define THREAD_SLOT_FORWARDER 4
 #define THREAD_SLOT_MAX (THREAD_SLOT_FORWARDER + FORWARDER_MAX)
 
 struct thread;

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
 #include "base/hash.h"
 #include "base/log.h"
 #include "core/eal.h"
@@ -28,6 +27,8 @@
 #include "manager/thread_manager.h"
 #include "manager/vr_manager.h"
 #include "mgmt/mgmt.h"
+#include "table/acl.h"
+#include "table/acl_log.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
@@ -70,8 +71,8 @@ static int start_eal(const struct start *s, char *err, size_t n)
 
 static int start_tables(const struct start *s, char *err, size_t n)
 {
-    int (*const init[])(void) = {counter_init, port_table_init, iface_table_init, multicast_init,
-                                 nexthop_table_init, vr_table_init, plan_init};
+    int (*const init[])(void) = {counter_init, port_table_init, iface_table_init, multicast_init, nexthop_table_init,
+                                 vr_table_init, plan_init,       acl_table_init,   acl_log_init};
 
     for (unsigned i = 0; i < sizeof init / sizeof *init; i++) {
         int r = init[i]();
@@ -86,6 +87,8 @@ static int start_tables(const struct start *s, char *err, size_t n)
 static void stop_tables(void)
 {
     rcu_barrier(); // nothing retired is outstanding
+    acl_log_fini();
+    acl_table_fini();
     plan_fini();
     vr_table_fini();
     multicast_fini();

@@ -342,6 +342,7 @@ unsigned thread_manager_list(struct thread_state *s, unsigned max)
             continue;
         bool forwards = slot >= THREAD_SLOT_FORWARDER;
         enum thread_role role = forwards ? ROLE_FORWARDER
+                                : slot == THREAD_SLOT_ACL_MANAGER ? ROLE_ACL_MANAGER
                                 : slot == THREAD_SLOT_TAP_MANAGER ? ROLE_TAP_MANAGER
                                 : slot == THREAD_SLOT_RIB_MANAGER ? ROLE_RIB_MANAGER
                                                                   : ROLE_CONTROL;

@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl.h - access lists as forwarders find them: rules, what to do, and counters
 //
-// A list is a name and a content; an interface has at most one list for what comes in and one for what leaves, an interface
-// without one that of its virtual router (resolved by the writer: forwarders look at the interface alone). The
-// content is replaced by one pointer, or changed in place (acl/acl.h). Written by acl_manager; read by forwarders,
-// which load the content once a burst. Ids start at 1 and are reused after a grace period.
+// A list is a name and a content; an interface has at most one list for what comes in and one for what leaves
+// (iface_bind_acl), an interface without one that of its virtual router: resolved by the writer, forwarders look at the
+// interface alone. A content is replaced by one pointer, or its engine is changed in place (acl_engine.h). Written by
+// acl_manager; read by forwarders, which load the content once a burst. Ids start at 1 and are reused after a grace period.
+//
+// A rule is its slot in the engine; behind the last slot is what no rule matches. Each forwarder counts for itself.
+// Counters are read as what forwarders have counted since the content was made, plus what the writer
+// has added: so they survive when a content replaces another, and are cleared without a write to what others count in.
+//
+// Changing a list                                 readers
+//     c = acl_content_new(engine, slots)
+//     acl_content_set(c, slot, action) for each   acl_content_of(id), verdicts, hits
+//     old = acl_publish(id, c)                    (grace period)
+//     acl_hits_add(c, slot, acl_hits_read(old, …)) for rules that stay; acl_content_free(old)
+// or, in place
+//     acl_content_set(c, slot, action) before the engine has a rule in that slot; acl_engine_add/del; acl_changed(id)
 #ifndef TABLE_ACL_H
 #define TABLE_ACL_H
 
@@ -12,53 +24,88 @@
 #include <stdint.h>
 
 #include "acl/acl.h"
-#include "acl/cache.h"
 #include "core/rcu.h"
 #include "core/thread.h"
 
 #define ACL_LIST_MAX 1024   // id 0 = none
 #define ACL_RULES_MAX (1u << 22)
+#define ACL_NAME_SIZE 32
 
-enum acl_verb { ACL_PERMIT, ACL_DENY, ACL_REJECT }; // reject: ICMP admin-prohibited, or TCP RST
+enum acl_verb { ACL_PERMIT, ACL_DENY, ACL_REJECT }; // reject: TCP RST, for other protocols ICMP admin-prohibited
 enum acl_extra { ACL_LOG = 1, ACL_MIRROR = 2, ACL_POLICE = 4, ACL_REDIRECT = 8 };
 
 struct acl_action {
     uint8_t verb;      // enum acl_verb
-    uint8_t extra;     // enum acl_extra; 0 on nearly all rules: one look
-    uint16_t mirror;   // watch that takes copies
-    uint16_t meter;    // of what is policed; what exceeds it is dropped
-    uint16_t log_every; // one packet of so many is logged
-    uint32_t nexthop;  // where it goes instead, 0 = where the FIB says
+    uint8_t extra;     // enum acl_extra; 0 on nearly all rules
+    uint16_t mirror;   // index of the watch that takes copies (watch.h); freed only after a grace period without it
+    uint16_t meter;    // acl_meter.h: what exceeds it is dropped
+    uint16_t log_every; // one packet of about so many is logged
+    uint32_t nexthop;  // id; where it goes instead while that is resolved, and in the packet's virtual router
+    uint32_t number;   // of the rule, 0 = what no rule matches
 };
 
-struct acl_hits { // of a rule, of one forwarder
-    uint64_t packets, bytes;
+struct acl_hits {
+    uint64_t packets, bytes; // bytes of layer 3
 };
 
-struct acl_engine; // acl_engine.h: ours or rte_acl, chosen when the content is made
+struct acl_engine; // acl_engine.h
+
+#define ACL_MORE 0x80 // in acl_content.verb: the action has extras
 
 struct acl_content {
-    struct acl_engine *engine;    // NULL: no rules
-    uint32_t slots;               // room in the arrays below
-    uint32_t epoch;               // grows with each change, also in place: verdict caches look at it
-    struct acl_action otherwise;  // what no rule matches
-    struct acl_action *action;    // [slot]
-    struct acl_hits *hits[FORWARDER_MAX]; // [slots + 1]; the last entry: no rule matched. Of our own forwarder; others read
+    struct acl_engine *engine; // NULL: no rules. Not owned
+    uint32_t slots;            // rules have slots below it; arrays have one entry more, for what no rule matches
+    uint32_t epoch;            // of the list's id; grows with each change, also in place: verdict caches look at it
+    bool cached;               // verdicts go by way of the cache
+    uint8_t *verb;             // [slots + 1] enum acl_verb | ACL_MORE: all that most packets need
+    struct acl_action *action; // [slots + 1]
+    struct acl_hits *hits[FORWARDER_MAX]; // [slots + 1] of that forwarder's own; others read
+    // writer's own
+    struct acl_hits *added;    // [slots + 1]
+    uint64_t bytes[4];         // of verb, action, hits, added
 };
 
 struct acl_list {
-    struct acl_content *content; // rcu; NULL: the id is free
-    char name[32];               // writer's own
+    struct acl_content *content; // rcu; NULL: the list does not exist, and says nothing
+    char name[ACL_NAME_SIZE];    // constant while it exists
+    // writer's own
+    uint32_t epoch;
+    uint8_t state;
+    uint64_t ticket;
 } __attribute__((aligned(64)));
 
 extern struct acl_list *acl_table; // [ACL_LIST_MAX]
+extern uint8_t acl_secret[16];     // of the process, random: for verdict caches
 
 int acl_table_init(void);
-void acl_table_fini(void);
+void acl_table_fini(void); // contents and engines are acl_manager's to free before
 
+// --- writer: acl_manager ---
+uint16_t acl_list_new(const char *name); // a free id, without content; 0 = all are taken
+void acl_list_free(uint16_t id);         // its content is out (acl_publish(id, NULL)); nothing is bound to it any more
+// No rules: `engine` NULL, `slots` 0. All actions permit with number 0 until they are set. NULL with errno.
+struct acl_content *acl_content_new(struct acl_engine *engine, uint32_t slots);
+void acl_content_free(struct acl_content *c); // no reader is left; NULL is fine
+void acl_content_set(struct acl_content *c, uint32_t slot, const struct acl_action *a); // ACL_MISS: what no rule matches
+// `c`, NULL = none, is what forwarders find from now on. Waits for a grace period: the content before, which nobody reads any more.
+struct acl_content *acl_publish(uint16_t id, struct acl_content *c);
+void acl_changed(uint16_t id); // the engine, or a set that it names, has been changed in place
+void acl_hits_add(struct acl_content *c, uint32_t slot, struct acl_hits more);
+void acl_hits_clear(struct acl_content *c, uint32_t slot);
+
+// --- any thread that has the content: the sum of all forwarders; ACL_MISS: of what no rule matched ---
+struct acl_hits acl_hits_read(const struct acl_content *c, uint32_t slot);
+
+// --- reader: forwarder, inside a burst ---
 static inline const struct acl_content *acl_content_of(uint16_t id)
 {
     return rcu_load(&acl_table[id].content);
+}
+
+// Where what the engine said is found in the arrays.
+static inline uint32_t acl_place(const struct acl_content *c, uint32_t slot)
+{
+    return slot < c->slots ? slot : c->slots;
 }
 
 #endif

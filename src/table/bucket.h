@@ -24,19 +24,26 @@ struct bucket_rate { // TSC cycles
 // At most `burst` at once and `per_s` a second; 0 of either = none.
 void bucket_rate_set(struct bucket_rate *r, uint32_t per_s, uint32_t burst); // its one writer
 
+// Moves the bucket on by `cost` cycles when it would be full again by `until`.
+static inline bool bucket_take_cost(uint64_t *full_at, uint64_t cost, uint64_t until, uint64_t now)
+{
+    uint64_t at = __atomic_load_n(full_at, __ATOMIC_RELAXED);
+
+    for (unsigned i = 0; i < BUCKET_TRIES && at <= until; i++) {
+        uint64_t next = (at > now ? at : now) + cost;
+        if (__atomic_compare_exchange_n(full_at, &at, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return true;
+    }
+    return false;
+}
+
 // A token at TSC `now`? The rate may be changed by its writer meanwhile.
 static inline bool bucket_take(uint64_t *full_at, const struct bucket_rate *r, uint64_t now)
 {
     uint64_t interval = __atomic_load_n(&r->interval, __ATOMIC_RELAXED);
     uint64_t until = now + __atomic_load_n(&r->tolerance, __ATOMIC_RELAXED);
-    uint64_t at = __atomic_load_n(full_at, __ATOMIC_RELAXED);
 
-    for (unsigned i = 0; i < BUCKET_TRIES && interval && at <= until; i++) {
-        uint64_t next = (at > now ? at : now) + interval;
-        if (__atomic_compare_exchange_n(full_at, &at, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            return true;
-    }
-    return false;
+    return interval && bucket_take_cost(full_at, interval, until, now);
 }
 
 // Is there a token at TSC `now`? Takes none.

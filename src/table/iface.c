@@ -25,12 +25,14 @@ static struct slot {
     uint64_t ticket;
 } *slots;
 static unsigned n_ids; // highest id ever used + 1
+static unsigned acl_out_bound; // interfaces with a list for what leaves
 
 int iface_table_init(void)
 {
     iface_table = mem_map("interfaces", IFACE_MAX * sizeof *iface_table);
     slots = calloc(IFACE_MAX, sizeof *slots);
     n_ids = 1;
+    acl_out_bound = 0;
     if (iface_table && slots)
         return 0;
     iface_table_fini();
@@ -90,6 +92,26 @@ static bool is_reusable(struct slot *s)
     return s->state == FREE || (s->state == WAITING && grace_over(s->ticket));
 }
 
+static void feature_set(struct iface *i, uint16_t bit, bool on)
+{
+    // Release: the list before the bit.
+    __atomic_store_n(&i->features, (uint16_t)((i->features & ~bit) | (on ? bit : 0)), __ATOMIC_RELEASE);
+}
+
+void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out)
+{
+    bool was = acl_out_bound;
+
+    thread_must_be(ROLE_CONTROL);
+    acl_out_bound += (unsigned)((out != 0) - (i->acl_out != 0));
+    __atomic_store_n(&i->acl_in, in, __ATOMIC_RELAXED);
+    __atomic_store_n(&i->acl_out, out, __ATOMIC_RELAXED);
+    feature_set(i, IFACE_ACL_IN, in);
+    for (unsigned id = 1; was != !!acl_out_bound && id < n_ids; id++)
+        if (slots[id].state == USED)
+            feature_set(&iface_table[id], IFACE_ACL_OUT, acl_out_bound);
+}
+
 struct iface *iface_new(const char *name)
 {
     unsigned id = 1;
@@ -103,6 +125,7 @@ struct iface *iface_new(const char *name)
     memset(i, 0, sizeof *i);
     i->id = (uint16_t)id;
     snprintf(i->name, sizeof i->name, "%s", name);
+    i->features = acl_out_bound ? IFACE_ACL_OUT : 0;
     counter_clear_iface(i->id);
     __atomic_store_n(&slots[id].state, USED, __ATOMIC_RELEASE); // after the name; partner: find()
     if (id >= n_ids)
@@ -114,6 +137,7 @@ void iface_free(struct iface *i)
 {
     thread_must_be(ROLE_CONTROL);
     bug_on(slots[i->id].state != USED);
+    iface_bind_acl(i, 0, 0);
     __atomic_store_n(&i->up, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&i->kind, IFACE_NONE, __ATOMIC_RELAXED);
     __atomic_store_n(&slots[i->id].state, WAITING, __ATOMIC_RELEASE);

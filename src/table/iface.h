@@ -17,7 +17,8 @@
 enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT };
 
 // Input features: a bit for each that the interface has (forwarder/features.c). A family's bit is set when it is on for that family.
-enum iface_feature { IFACE_URPF4 = 1, IFACE_URPF6 = 2, IFACE_REDIRECT = 4 };
+// All interfaces have IFACE_ACL_OUT while some interface has a list for what leaves by it: who looks at what comes in need not ask.
+enum iface_feature { IFACE_URPF4 = 1, IFACE_URPF6 = 2, IFACE_REDIRECT = 4, IFACE_ACL_IN = 8, IFACE_ACL_OUT = 16 };
 
 // Which sources are believed (RFC 3704): any that a route leads to; those whose best route leaves by the interface; those of
 // which any candidate route does.
@@ -40,6 +41,7 @@ struct iface {
     struct iface_policy policy;
     uint16_t outer_vlan; // of the outer tag, 0 = none
     uint16_t tpid_be;    // EtherType of the outer tag; with one tag 0x8100, untagged 0
+    uint16_t acl_in, acl_out; // lists of table/acl.h, 0 = none
     // writer: rib_manager; network order, 0 = none; single words or read only for ICMP errors
     ip4_t addr4;
     uint8_t addr6[16];    // a global address
@@ -64,6 +66,8 @@ static inline struct iface *iface_get(uint16_t id)
 struct iface *iface_find_name(const char *name); // NULL when absent; any manager may call it between mailbox calls
 struct iface *iface_new(const char *name);       // free id with the name set, kind still NONE; NULL when full
 void iface_free(struct iface *i);                // id becomes free after a grace period
+// The access lists of what comes in and what leaves, 0 = none. A list may be freed a grace period after no interface has it.
+void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out);
 
 // --- any manager ---
 struct iface *iface_find_ifindex(uint16_t vr, int ifindex);

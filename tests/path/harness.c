@@ -35,7 +35,8 @@ static unsigned filler[RIG_PORTS][RIG_QUEUES]; // buffers that block a transmit 
 void rig_role(enum thread_role role)
 {
     unsigned slot = role == ROLE_RIB_MANAGER ? THREAD_SLOT_RIB_MANAGER
-                    : role == ROLE_TAP_MANAGER ? THREAD_SLOT_TAP_MANAGER : THREAD_SLOT_CONTROL;
+                    : role == ROLE_TAP_MANAGER ? THREAD_SLOT_TAP_MANAGER
+                    : role == ROLE_ACL_MANAGER ? THREAD_SLOT_ACL_MANAGER : THREAD_SLOT_CONTROL;
     thread_adopt(role, slot);
 }
 
@@ -117,6 +118,8 @@ int rig_setup(void **state)
     assert_int_equal(nexthop_table_init(), 0);
     assert_int_equal(vr_table_init(), 0);
     assert_int_equal(plan_init(), 0);
+    assert_int_equal(acl_table_init(), 0);
+    assert_int_equal(acl_log_init(), 0);
     assert_int_equal(exchange_init(4095, RTE_MBUF_DEFAULT_BUF_SIZE), 0);
     assert_int_equal(rig_vr("default"), VR_DEFAULT);
     memset(filler, 0, sizeof filler);
@@ -170,6 +173,8 @@ int rig_teardown(void **state)
     exchange_fini();
     vr_table_fini();
     multicast_fini();
+    acl_log_fini();
+    acl_table_fini();
     plan_fini();
     nexthop_table_fini();
     iface_table_fini();

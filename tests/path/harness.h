@@ -35,6 +35,8 @@
 
 #include "base/ip.h"
 #include "forwarder/forwarder.h"
+#include "table/acl.h"
+#include "table/acl_log.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"

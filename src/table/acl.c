@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl.c - the table of access lists: ids, contents, counters
+#include "table/acl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "base/log.h"
+#include "core/mem.h"
+#include "table/grace.h"
+
+#define ROW_ALIGN 128u // CPUs fetch cache lines in pairs
+// A large array of all forwarders' rows is made larger than what mem_map() puts on explicit huge pages: those are taken at once for
+// the whole array, and most rows are never touched.
+#define ROWS_LARGE ((size_t)2 << 20)
+#define ROWS_LEAST ((size_t)17 << 20)
+
+struct acl_list *acl_table;
+uint8_t acl_secret[16];
+
+enum state { FREE, USED, WAITING };
+
+int acl_table_init(void)
+{
+    acl_table = mem_map("access lists", ACL_LIST_MAX * sizeof *acl_table);
+    if (!acl_table)
+        return -ENOMEM;
+    return getrandom(acl_secret, sizeof acl_secret, 0) == sizeof acl_secret ? 0 : -EIO;
+}
+
+void acl_table_fini(void)
+{
+    mem_unmap(acl_table, ACL_LIST_MAX * sizeof *acl_table);
+    acl_table = NULL;
+}
+
+static bool is_free(struct acl_list *l)
+{
+    return l->state == FREE || (l->state == WAITING && grace_over(l->ticket));
+}
+
+uint16_t acl_list_new(const char *name)
+{
+    thread_must_be(ROLE_ACL_MANAGER);
+    for (uint16_t id = 1; id < ACL_LIST_MAX; id++) {
+        struct acl_list *l = &acl_table[id];
+        if (!is_free(l))
+            continue;
+        l->state = USED;
+        snprintf(l->name, sizeof l->name, "%s", name);
+        return id;
+    }
+    return 0;
+}
+
+void acl_list_free(uint16_t id)
+{
+    struct acl_list *l = &acl_table[id];
+
+    thread_must_be(ROLE_ACL_MANAGER);
+    bug_on(l->state != USED || l->content);
+    l->state = WAITING;
+    l->ticket = grace_ticket();
+}
+
+static size_t row_bytes(uint32_t slots)
+{
+    size_t row = ((slots + 1) * sizeof(struct acl_hits) + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
+
+    if (row * FORWARDER_MAX >= ROWS_LARGE && row * FORWARDER_MAX < ROWS_LEAST)
+        row = (ROWS_LEAST + FORWARDER_MAX - 1) / FORWARDER_MAX / ROW_ALIGN * ROW_ALIGN;
+    return row;
+}
+
+struct acl_content *acl_content_new(struct acl_engine *engine, uint32_t slots)
+{
+    struct acl_content *c = calloc(1, sizeof *c);
+    size_t n = slots + 1ul, row = row_bytes(slots);
+
+    if (!c)
+        return NULL;
+    c->engine = engine;
+    c->slots = slots;
+    c->bytes[0] = n;
+    c->bytes[1] = n * sizeof *c->action;
+    c->bytes[2] = row * FORWARDER_MAX;
+    c->bytes[3] = n * sizeof *c->added;
+    c->verb = mem_map("acl verbs", c->bytes[0]);
+    c->action = mem_map("acl actions", c->bytes[1]);
+    char *rows = mem_map("acl counters", c->bytes[2]);
+    c->added = mem_map("acl counters", c->bytes[3]);
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        c->hits[f] = rows ? (struct acl_hits *)(rows + f * row) : NULL;
+    if (c->verb && c->action && rows && c->added)
+        return c;
+    acl_content_free(c);
+    errno = ENOMEM;
+    return NULL;
+}
+
+void acl_content_free(struct acl_content *c)
+{
+    if (!c)
+        return;
+    mem_unmap(c->verb, c->bytes[0]);
+    mem_unmap(c->action, c->bytes[1]);
+    mem_unmap(c->hits[0], c->bytes[2]);
+    mem_unmap(c->added, c->bytes[3]);
+    free(c);
+}
+
+void acl_content_set(struct acl_content *c, uint32_t slot, const struct acl_action *a)
+{
+    uint32_t at = acl_place(c, slot);
+
+    bug_on(slot != ACL_MISS && at != slot);
+    c->action[at] = *a;
+    __atomic_store_n(&c->verb[at], (uint8_t)(a->verb | (a->extra ? ACL_MORE : 0)), __ATOMIC_RELEASE);
+}
+
+struct acl_content *acl_publish(uint16_t id, struct acl_content *c)
+{
+    struct acl_list *l = &acl_table[id];
+    struct acl_content *old = l->content;
+
+    thread_must_be(ROLE_ACL_MANAGER);
+    bug_on(l->state != USED);
+    if (c)
+        c->epoch = ++l->epoch;
+    rcu_publish(&l->content, c);
+    if (old)
+        rcu_synchronize();
+    return old;
+}
+
+void acl_changed(uint16_t id)
+{
+    struct acl_list *l = &acl_table[id];
+
+    thread_must_be(ROLE_ACL_MANAGER);
+    bug_on(!l->content);
+    // Release: who reads this epoch finds the engine as it is now. Partner: the acquiring load of forwarders.
+    __atomic_store_n(&l->content->epoch, ++l->epoch, __ATOMIC_RELEASE);
+}
+
+void acl_hits_add(struct acl_content *c, uint32_t slot, struct acl_hits more)
+{
+    struct acl_hits *a = &c->added[acl_place(c, slot)];
+
+    __atomic_fetch_add(&a->packets, more.packets, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&a->bytes, more.bytes, __ATOMIC_RELAXED);
+}
+
+void acl_hits_clear(struct acl_content *c, uint32_t slot)
+{
+    struct acl_hits now = acl_hits_read(c, slot);
+
+    acl_hits_add(c, slot, (struct acl_hits){-now.packets, -now.bytes});
+}
+
+struct acl_hits acl_hits_read(const struct acl_content *c, uint32_t slot)
+{
+    uint32_t at = acl_place(c, slot);
+    struct acl_hits sum = {__atomic_load_n(&c->added[at].packets, __ATOMIC_RELAXED), __atomic_load_n(&c->added[at].bytes, __ATOMIC_RELAXED)};
+
+    for (unsigned f = 0; f < FORWARDER_MAX; f++) {
+        sum.packets += __atomic_load_n(&c->hits[f][at].packets, __ATOMIC_RELAXED);
+        sum.bytes += __atomic_load_n(&c->hits[f][at].bytes, __ATOMIC_RELAXED);
+    }
+    return sum;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_meter.h - how many bytes of layer 3 what access lists police may have
+//
+// Token buckets that all forwarders share (bucket.h), filled by bytes. Written by acl_manager; ids start at 1 and are reused
+// after a grace period.
+#ifndef TABLE_ACL_METER_H
+#define TABLE_ACL_METER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "table/bucket.h"
+
+#define ACL_METER_MAX 4096
+#define ACL_METER_SHIFT 16
+
+struct acl_meter {
+    uint64_t per_byte; // TSC cycles that a byte takes, times 2^ACL_METER_SHIFT
+    uint64_t depth;    // cycles that a full bucket holds
+    uint64_t full_at;  // forwarders'
+    // writer's own
+    uint8_t state;
+    uint64_t ticket;
+} __attribute__((aligned(64)));
+extern struct acl_meter acl_meter_table[ACL_METER_MAX];
+
+// --- writer: acl_manager ---
+uint16_t acl_meter_new(uint64_t kbps, uint64_t burst_bytes); // full; id, or 0: all are taken, or a rate or burst of 0
+void acl_meter_free(uint16_t id);                            // no published action names it
+
+// --- forwarder: may a packet of `bytes` pass at TSC `now`? `dry`: nothing is taken ---
+static inline bool acl_meter_passes(uint16_t id, uint32_t bytes, uint64_t now, bool dry)
+{
+    struct acl_meter *m = &acl_meter_table[id];
+    uint64_t cost = m->per_byte * bytes >> ACL_METER_SHIFT, until = now + m->depth - cost;
+
+    if (cost > m->depth)
+        return false;
+    return dry ? __atomic_load_n(&m->full_at, __ATOMIC_RELAXED) <= until : bucket_take_cost(&m->full_at, cost, until, now);
+}
+
+#endif
