@@ -52,6 +52,8 @@ SHAPES = {
           "nexthops, neighbors, held, rib-bytes, fib [{" + _FIB + "}]}]",
     "capture": "[{id, client, point [], port, interface, filter, snaplen, seconds, taken, bytes, sent, missed}]",
     "mirror": "[{port, direction, to-tap, to-port, sent, bytes, missed}]",
+    "snmp": "{status, master, error, trees, sessions, get, get-next, get-bulk, set-refused, variables, errors, notifications, "
+            "notifications-lost}",
     "memory": "{rss, memory, pages, region [{name, bytes, used, pages}]}",
     "version": "{version, dpdk-version, cli-version}",
     "system": "{" + _SYSTEM + "}",
@@ -74,5 +76,5 @@ SHAPES = {
 # Shapes that are a list or container of the schema as it is.
 FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route", "neighbor": "neighbor", "nexthop": "nexthop",
               "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr", "capture": "capture",
-              "mirror": "mirror", "journal": "journal", "audit-report": "audit",
+              "mirror": "mirror", "snmp": "snmp", "journal": "journal", "audit-report": "audit",
               "mroute": "multicast/route"}

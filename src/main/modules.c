@@ -20,6 +20,7 @@
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "forwarder/forwarder.h"
+#include "export/export.h"
 #include "manager/iface_manager.h"
 #include "manager/port_manager.h"
 #include "manager/rib_manager.h"
@@ -147,6 +148,11 @@ static int start_port(const struct start *s, char *err, size_t n)
     return port_manager_init(s->loop);
 }
 
+static int start_export(const struct start *s, char *err, size_t n)
+{
+    return export_start(s->loop);
+}
+
 static int start_explain(const struct start *s, char *err, size_t n)
 {
     mgmt_set_explain(forwarder_explain);
@@ -178,6 +184,7 @@ static const struct module {
     {"vr_manager", start_vr, vr_manager_fini},
     {"iface_manager", start_iface, iface_manager_fini},
     {"port_manager", start_port, port_manager_fini},
+    {"export", start_export, export_stop},
     {"explain", start_explain, forwarder_explain_fini},
     {"mgmt", start_mgmt, mgmt_stop},
 };

@@ -74,7 +74,7 @@ struct rib_row {
 struct rib_query {
     uint16_t vr;
     uint8_t family;
-    enum { RIB_ALL, RIB_EXACT, RIB_LONGEST_MATCH /* prefix = host */, RIB_LONGER /* at or below prefix */ } match;
+    enum { RIB_ALL, RIB_EXACT, RIB_LONGEST_MATCH /* prefix = host */, RIB_LONGER /* at or below prefix */, RIB_FROM /* prefix and all behind it */ } match;
     struct prefix prefix;
     int protocol; // -1 = any
     int type;     // -1 = any

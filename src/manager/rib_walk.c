@@ -143,7 +143,9 @@ static uint32_t next_node(struct rib_walk *w, struct rib *r)
 
     if (w->started)
         node = rib_trie_after(&r->trie, &w->cursor);
-    else
+    else if (w->q.match == RIB_FROM && !(node = rib_trie_find(&r->trie, &w->q.prefix)))
+        node = rib_trie_after(&r->trie, &w->q.prefix);
+    else if (w->q.match != RIB_FROM)
         node = w->q.match == RIB_LONGER ? rib_trie_first_in(&r->trie, &w->q.prefix) : rib_trie_first(&r->trie);
     if (node && w->q.match == RIB_LONGER && !rib_trie_is_in(&r->trie, node, &w->q.prefix))
         node = 0;

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "manager/iface_manager.h"
+#include "mgmt/apply_export.h"
 #include "mgmt/apply_interface.h"
 #include "mgmt/apply_listen.h"
 #include "mgmt/apply_mirror.h"
@@ -42,6 +43,7 @@ static void plan_all(struct plan_steps *p, const struct model *from, const struc
     plan_mirrors_coming(p);
     plan_multicast_coming(p);
     plan_listens(p);
+    plan_export(p);
 }
 
 static void blame(const struct step *s, const char *sentence, struct errors *e)

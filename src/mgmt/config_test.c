@@ -144,14 +144,14 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set prot p0",
          "c:1: unknown word 'prot', did you mean 'port'? expected one of memory, huge-pages, "
          "log-level, fib-engine, port, vport, vr, interface, thread, forwarding, punt, "
-         "multicast, icmp, journal, fib-audit, metrics, netlink"},
+         "multicast, icmp, journal, fib-audit, metrics, netlink, snmp"},
         {"set port p5 name x",
          "c:1: port p5: unknown word 'name', did you mean 'namespace'? expected one of devargs, "
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, mtu, mac, promiscuous, "
          "enabled, mirror"},
         {"set state system", "c:1: unknown word 'state', expected one of memory, huge-pages, "
                              "log-level, fib-engine, port, vport, vr, interface, thread, forwarding, punt, "
-                             "multicast, icmp, journal, fib-audit, metrics, netlink"},
+                             "multicast, icmp, journal, fib-audit, metrics, netlink, snmp"},
         {"set port", "c:1: port: the line ends too early, expected a name of 1 to 15 letters, "
                      "digits, '_', '.' or '-'"},
         {"set port p/0 mtu 1500",
@@ -172,7 +172,7 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "c:1: vr: 'name' is 'default', expected a name of 1 to 15 letters, digits, '_', '.' or "
          "'-', but not 'default', which always exists"},
         {"set", "c:1: the line ends too early, expected one of memory, huge-pages, log-level, fib-engine, "
-                "port, vport, vr, interface, thread, forwarding, punt, multicast, icmp, journal, fib-audit, metrics, netlink"},
+                "port, vport, vr, interface, thread, forwarding, punt, multicast, icmp, journal, fib-audit, metrics, netlink, snmp"},
         {"port p0 mtu 1", "c:1: unknown word 'port', expected set or delete"},
         {"set port \"p0 mtu 1", "c:1: a quote \" is not closed"},
         {"set port p5 mtu 9000",

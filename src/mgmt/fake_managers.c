@@ -59,7 +59,7 @@ void fake_reset(void)
     fake_journal_fails = false;
 }
 
-static int called(char *err, size_t n, const char *what, const char *name)
+int fake_called(char *err, size_t n, const char *what, const char *name)
 {
     text_printf(&fake_calls, "%s %s\n", what, name);
     if (!fake_fail_at || --fake_fail_at)
@@ -115,7 +115,7 @@ static void add_iface(const char *name, const char *port, struct vport_tags tags
 
 int port_manager_attach(const struct port_config *cfg, char *err, size_t err_size)
 {
-    int r = called(err, err_size, "attach", cfg->name);
+    int r = fake_called(err, err_size, "attach", cfg->name);
 
     bug_on(find_port(cfg->name) || find_iface(cfg->name) || device_taken(cfg));
     if (!r && n_ports == sizeof ports / sizeof *ports)
@@ -129,7 +129,7 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
 
 int port_manager_detach(const char *name, char *err, size_t err_size)
 {
-    int r = called(err, err_size, "detach", name);
+    int r = fake_called(err, err_size, "detach", name);
     struct port_config *p = find_port(name);
 
     bug_on(!p);
@@ -145,7 +145,7 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
 
 int port_manager_change(const struct port_config *cfg, char *err, size_t err_size)
 {
-    int r = called(err, err_size, "change", cfg->name);
+    int r = fake_called(err, err_size, "change", cfg->name);
     struct port_config *p = find_port(cfg->name);
 
     bug_on(!p || device_taken(cfg));
@@ -159,7 +159,7 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
 int iface_manager_add_vport(const char *name, const char *port, struct vport_tags tags, uint16_t mtu,
                             const char *vr, char *err, size_t err_size)
 {
-    int r = called(err, err_size, "add-vport", name);
+    int r = fake_called(err, err_size, "add-vport", name);
 
     bug_on(find_iface(name) || !find_port(port));
     if (!r && n_ifaces == sizeof ifaces / sizeof *ifaces)
@@ -171,7 +171,7 @@ int iface_manager_add_vport(const char *name, const char *port, struct vport_tag
 
 int iface_manager_del(const char *name, char *err, size_t err_size)
 {
-    int r = called(err, err_size, "del-vport", name);
+    int r = fake_called(err, err_size, "del-vport", name);
     struct fake_iface *i = find_iface(name);
 
     bug_on(!i);
@@ -184,7 +184,7 @@ void iface_manager_settle(void) {}
 
 int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err_size)
 {
-    int r = called(err, err_size, "set-vr", name);
+    int r = fake_called(err, err_size, "set-vr", name);
     bool known = !strcmp(vr, "default");
 
     for (unsigned i = 0; i < n_vrs; i++)
@@ -197,7 +197,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
 
 int iface_manager_set_policy(const char *name, const struct iface_policy *policy, char *err, size_t err_size)
 {
-    int r = called(err, err_size, "set-policy", name);
+    int r = fake_called(err, err_size, "set-policy", name);
 
     bug_on(!find_iface(name));
     if (!r)
@@ -207,7 +207,7 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
 
 int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)
 {
-    int r = called(err, err_size, "set-mtu", name);
+    int r = fake_called(err, err_size, "set-mtu", name);
     struct fake_iface *i = find_iface(name);
 
     bug_on(!i || mtu > find_port(i->port)->mtu);
@@ -219,7 +219,7 @@ int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_
 int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine,
                    char *err, size_t err_size)
 {
-    int r = called(err, err_size, "add-vr", name);
+    int r = fake_called(err, err_size, "add-vr", name);
 
     for (unsigned i = 0; i < n_vrs; i++)
         bug_on(!strcmp(vrs[i].name, name));
@@ -238,7 +238,7 @@ int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib
 
 int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, size_t err_size)
 {
-    int r = called(err, err_size, "set-engine", name);
+    int r = fake_called(err, err_size, "set-engine", name);
     enum fib_engine *at = strcmp(name, "default") ? NULL : &default_engine;
 
     for (unsigned i = 0; i < n_vrs; i++)
@@ -264,7 +264,7 @@ int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err,
 
 int vr_manager_del(const char *name, char *err, size_t err_size)
 {
-    int r = called(err, err_size, "del-vr", name);
+    int r = fake_called(err, err_size, "del-vr", name);
 
     for (unsigned i = 0; i < n_ifaces; i++)
         bug_on(!strcmp(ifaces[i].vr, name)); // nobody may live in it
@@ -296,7 +296,7 @@ static struct fake_multicast *find_multicast(const char *vr, const struct multic
 int rib_manager_multicast_set(const char *vr, const struct multicast_static *s)
 {
     char err[80];
-    int r = called(err, sizeof err, "set-multicast", vr);
+    int r = fake_called(err, sizeof err, "set-multicast", vr);
     struct fake_multicast *m = find_multicast(vr, &s->key);
 
     if (r)
@@ -311,7 +311,7 @@ int rib_manager_multicast_set(const char *vr, const struct multicast_static *s)
 int rib_manager_multicast_del(const char *vr, const struct multicast_key *k)
 {
     char err[80];
-    int r = called(err, sizeof err, "del-multicast", vr);
+    int r = fake_called(err, sizeof err, "del-multicast", vr);
     struct fake_multicast *m = find_multicast(vr, k);
 
     bug_on(!m);
@@ -322,7 +322,7 @@ int rib_manager_multicast_del(const char *vr, const struct multicast_key *k)
 
 int thread_manager_assign(const struct thread_assignment *a, unsigned n, char *err, size_t err_size)
 {
-    int r = called(err, err_size, "assign", n ? "queues" : "default");
+    int r = fake_called(err, err_size, "assign", n ? "queues" : "default");
 
     if (r)
         return r;
@@ -503,7 +503,7 @@ void watch_filter_free(struct watch_filter *f)
 
 int watch_manager_add(const struct watch_spec *spec, struct watch_filter *filter, char *err, size_t err_size)
 {
-    int r = called(err, err_size, "watch", spec->port);
+    int r = fake_called(err, err_size, "watch", spec->port);
 
     return r ? r : watch_new(&(struct watch){.to = spec->to, .snap = spec->snap, .port = PORT_NONE}, spec->n_slots);
 }
@@ -521,7 +521,7 @@ int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
     char what[64];
 
     snprintf(what, sizeof what, "%s %s", m->port, m->to_port[0] ? m->to_port : m->to_tap);
-    return called(err, err_size, "mirror", what);
+    return fake_called(err, err_size, "mirror", what);
 }
 
 void mirror_manager_del(const struct mirror *m)

@@ -8,6 +8,7 @@
 #define MGMT_FAKE_MANAGERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/text.h"
@@ -19,6 +20,8 @@ extern uint32_t fake_journal_mib, fake_audit_interval_s; // as set last
 extern bool fake_journal_fails;
 
 void fake_link(const char *port, bool up); // changes, as far as listeners are told
+// Notes the call; 0, or -EIO with a sentence when it is the one to fail.
+int fake_called(char *err, size_t n, const char *what, const char *name);
 void fake_reset(void);
 // Everything the managers hold, sorted, one thing a line.
 void fake_state(struct text *t);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "export/export.h"
 #include "manager/mirror_manager.h"
 #include "manager/iface_manager.h"
 #include "manager/port_manager.h"
@@ -93,6 +94,7 @@ struct model_settings {
 
 struct model {
     struct model_settings settings;
+    struct snmp_config snmp;
     VEC(struct model_vr) vr; // sorted by name, naturally, as all of these
     VEC(struct model_port) port;
     VEC(struct model_vport) vport;

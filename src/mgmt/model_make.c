@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "mgmt/config_tree.h"
+#include "mgmt/model_export.h"
 #include "mgmt/model_interface.h"
 #include "mgmt/model_leaf.h"
 #include "mgmt/model_listen.h"
@@ -36,6 +37,7 @@ struct model *model_make(const struct lyd_node *tree, struct errors *e)
 
     bug_on(!m);
     model_read_settings(m, tree);
+    model_read_export(m, tree);
     read_list(m, tree, NULL, "vr", model_read_vr);
     read_list(m, tree, NULL, "port", model_read_port);
     read_list(m, tree, NULL, "port", model_read_mirrors);

@@ -25,7 +25,7 @@ static const struct {
     {"thread", show_thread}, {"drop", show_drop},         {"punt", show_punt},
     {"icmp", show_icmp},     {"ledger", show_ledger},     {"vr", show_vr},
     {"neighbor", show_neighbor}, {"multicast", show_multicast}, {"capture", show_capture}, {"nexthop", show_nexthop}, {"mirror", show_mirror},
-    {"journal", show_journal}, {"audit", show_audit},
+    {"journal", show_journal}, {"audit", show_audit}, {"snmp", show_snmp},
 };
 #define N_NODES (sizeof nodes / sizeof *nodes)
 

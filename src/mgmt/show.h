@@ -46,6 +46,7 @@ int show_mirror(struct show *s);
 int show_journal(struct show *s);
 int show_audit(struct show *s);
 int show_multicast(struct show *s);
+int show_snmp(struct show *s);
 
 // For a list with an entry for each virtual router that rib_manager has to be asked about: `ask` asks about s->vr, and when the
 // answer has been written show_next_vr goes on. The key, if there is one, is the name.

@@ -56,6 +56,9 @@ def state():
         "mirror": [
             {"port": "p0", "direction": "both", "to-tap": "mon0", "sent": "123456789", "bytes": "98765432109", "missed": "12"},
             {"port": "p1", "direction": "rx", "to-port": "p3", "sent": "0", "bytes": "0", "missed": "0"}],
+        "snmp": {"status": "up", "master": "/var/agentx/master", "trees": 9, "sessions": "2", "get": "123456", "get-next": "7",
+                 "get-bulk": "98765432", "set-refused": "1", "variables": "1234567890", "errors": "0", "notifications": "12",
+                 "notifications-lost": "3"},
         "ledger": {"rx": "1000000", "inject": "4242", "tx": "990000", "punt": "9000", "held": "3", "drops": "5239",
                    "imbalance": "0"},
         "vr": [vr("default", 0, 254, 901899, 160147), vr("red", 1, 10, 12, 0)],

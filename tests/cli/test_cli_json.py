@@ -25,6 +25,7 @@ EXAMPLES = {
     "icmp": ("show icmp",),
     "capture": ("show capture",),
     "mirror": ("show mirror",),
+    "snmp": ("show snmp",),
     "ledger": ("show ledger",),
     "fib": ("show fib", "show fib vr red"),
     "vr": ("show vr", "show vr red"),
