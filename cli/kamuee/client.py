@@ -30,7 +30,7 @@ WIDE = frozenset("""
     cycles diverged drop-packets drops ended engine-faults engine-rebuilds errors fib-divergence
     forbidden get get-bulk get-next held held-packets idle-cycles imbalance inject inject-packets
     last-audit leaves limited lookups messages missed neighbors nexthops nodes notifications
-    notifications-lost overruns packets passed policed polls polls-idle prefixes punt punt-packets
+    notifications-lost overruns packets passed peak policed polls polls-idle prefixes punt punt-packets
     queue-full records resyncs rib-bytes rib-routes room routes rss rules-ignored rx rx-bytes rx-errors
     rx-missed rx-no-buffer rx-packets seconds sent sessions set-refused swept taken tx tx-bytes
     tx-errors tx-packets updates uptime urpf-packets used value variables ways ways-cut wrong-interface

@@ -15,6 +15,8 @@ _SYSTEM = "version, dpdk-version, pid, uptime, memory, pages, rss, lookup-kernel
 _WAY = "protocol, kind, nexthop, hop [{interface, gateway, weight}], more-hops"
 _AUDIT = "checked, prefixes, lookups, blocks, diverged, took, longest-pause, finding [{prefix, what}]"
 
+_ALARM = "name, subject, severity, since, value, peak, count, message"
+
 _FRAME = "port, interface, length, octets"
 _PASSAGE = (f"in {{{_FRAME}}}, polled, step [{{stage, of, interface, vr, family, length, ttl, kind, "
             "lookup {destination, prefix, type, protocol, metric, node [{kind, depth, bits}], group, hash, bucket, "
@@ -67,6 +69,8 @@ SHAPES = {
     "trace": f"[{{time, {_PASSAGE}}}]",
     "audit": "{" + _AUDIT + "}",
     "audit-report": "[{vr, audits, ended, " + _AUDIT + ", fib-divergence}]",
+    "alarm": "[{" + _ALARM + "}]",
+    "alarm-history": "[{" + _ALARM + ", until}]",
     "route-at": "{time, since, known, prefix, " + _WAY + "}",
     "route-changes": "{since, complete, cut, change [{time, vr, prefix, cause, from {" + _WAY + "}, to {" + _WAY + "}}]}",
     "journal": "{size, room, records, changes, since, ways, ways-cut}",
@@ -77,4 +81,5 @@ SHAPES = {
 FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route", "neighbor": "neighbor", "nexthop": "nexthop",
               "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr", "capture": "capture",
               "mirror": "mirror", "snmp": "snmp", "journal": "journal", "audit-report": "audit",
+              "alarm": "alarm", "alarm-history": "alarm-history",
               "mroute": "multicast/route"}

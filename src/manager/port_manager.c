@@ -28,6 +28,7 @@
 #include "manager/netns.h"
 #include "manager/port_device.h"
 #include "manager/port_pool.h"
+#include "manager/port_sensor.h"
 #include "manager/thread_manager.h"
 #include "manager/watch_manager.h"
 #include "table/iface.h"
@@ -41,6 +42,7 @@ struct managed_port {
     struct port_device device;
     bool open; // false only when a change failed and the device did not even come back as it was
     bool started, link_up;
+    uint64_t link_changes; // while started
     struct link_watch *watch; // of its kernel interface, if any
 };
 
@@ -100,6 +102,7 @@ static void link_look(struct managed_port *p)
     if (up == p->link_up)
         return;
     p->link_up = up;
+    p->link_changes += p->started;
     log_notice("port_manager: link: port=%s state=%s", p->wish.name, up ? "up" : "down");
     iface_manager_port_link(p->device.id, up);
     if (link_listener)
@@ -517,6 +520,21 @@ int port_manager_state(const char *name, struct port_state *s)
     }
     state_statistics(p, s);
     return 0;
+}
+
+uint64_t port_manager_link_changes(const char *name)
+{
+    const struct managed_port *p = find(name);
+
+    return p ? p->link_changes : 0;
+}
+
+int port_manager_temperature(const char *name, int *celsius)
+{
+    const struct managed_port *p = find(name);
+
+    thread_must_be(ROLE_CONTROL);
+    return p && p->open ? port_sensor_read(p->device.id, p->device.config.devargs, p->device.netdev.name, celsius) : -ENODATA;
 }
 
 unsigned port_manager_list(char (*name)[16], unsigned max)

@@ -56,6 +56,9 @@ int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat
 // Calls fn at each change of a port's link; NULL: nobody.
 void port_manager_on_link(void (*fn)(const char *port, bool up));
 
+uint64_t port_manager_link_changes(const char *name);          // times that the carrier came or went while the port was started
+int port_manager_temperature(const char *name, int *celsius); // of the device or its optical module; -ENODATA: it does not tell
+
 int port_manager_init(struct event_base *loop); // control's
 void port_manager_fini(void);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "mgmt/model_alarm.h"
 
 static int run_settings(const struct step *step, const void *from, const void *to, char *err, size_t n)
 {
@@ -24,6 +25,7 @@ static int run_settings(const struct step *step, const void *from, const void *t
     for (unsigned c = 0; c < PUNT_CLASS_N; c++)
         punt_policy_set(c, &s->punt[c]);
     icmp_limit_set(&s->icmp);
+    alarm_set_limits(s->alarm);
     return 0;
 }
 
@@ -35,7 +37,8 @@ static bool settings_same(const struct model_settings *a, const struct model_set
     return a->log_level == b->log_level && a->idle == b->idle &&
            a->receive_buffer == b->receive_buffer && a->journal_mib == b->journal_mib &&
            a->audit_interval_s == b->audit_interval_s && a->ip4_options == b->ip4_options &&
-           !memcmp(a->punt, b->punt, sizeof a->punt) && !memcmp(&a->icmp, &b->icmp, sizeof a->icmp);
+           !memcmp(a->punt, b->punt, sizeof a->punt) && !memcmp(&a->icmp, &b->icmp, sizeof a->icmp) &&
+           model_same_alarms(a, b);
 }
 
 void plan_settings(struct plan_steps *p)

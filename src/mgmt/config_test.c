@@ -15,6 +15,11 @@
 #include "mgmt/config_tree.h"
 #include "mgmt/yang.h"
 
+// What a line may begin with, in the order of the schema.
+#define TOP_WORDS \
+    "memory, huge-pages, log-level, fib-engine, port, vport, vr, interface, thread, forwarding, punt, multicast, icmp, journal, " \
+    "fib-audit, alarm, metrics, netlink, snmp"
+
 static struct lyd_node *read_lines(const char *text, struct errors *e)
 {
     struct lyd_node *tree = NULL;
@@ -142,16 +147,12 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, mtu, "
          "mac, promiscuous, enabled, mirror"},
         {"set prot p0",
-         "c:1: unknown word 'prot', did you mean 'port'? expected one of memory, huge-pages, "
-         "log-level, fib-engine, port, vport, vr, interface, thread, forwarding, punt, "
-         "multicast, icmp, journal, fib-audit, metrics, netlink, snmp"},
+         "c:1: unknown word 'prot', did you mean 'port'? expected one of " TOP_WORDS},
         {"set port p5 name x",
          "c:1: port p5: unknown word 'name', did you mean 'namespace'? expected one of devargs, "
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, mtu, mac, promiscuous, "
          "enabled, mirror"},
-        {"set state system", "c:1: unknown word 'state', expected one of memory, huge-pages, "
-                             "log-level, fib-engine, port, vport, vr, interface, thread, forwarding, punt, "
-                             "multicast, icmp, journal, fib-audit, metrics, netlink, snmp"},
+        {"set state system", "c:1: unknown word 'state', expected one of " TOP_WORDS},
         {"set port", "c:1: port: the line ends too early, expected a name of 1 to 15 letters, "
                      "digits, '_', '.' or '-'"},
         {"set port p/0 mtu 1500",
@@ -171,8 +172,7 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set vr default table 7",
          "c:1: vr: 'name' is 'default', expected a name of 1 to 15 letters, digits, '_', '.' or "
          "'-', but not 'default', which always exists"},
-        {"set", "c:1: the line ends too early, expected one of memory, huge-pages, log-level, fib-engine, "
-                "port, vport, vr, interface, thread, forwarding, punt, multicast, icmp, journal, fib-audit, metrics, netlink, snmp"},
+        {"set", "c:1: the line ends too early, expected one of " TOP_WORDS},
         {"port p0 mtu 1", "c:1: unknown word 'port', expected set or delete"},
         {"set port \"p0 mtu 1", "c:1: a quote \" is not closed"},
         {"set port p5 mtu 9000",
@@ -228,6 +228,8 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set port p0 devargs x rx-queues 2\nset thread 1 forwarder port p0 rx-queue 2",
          "c:2: thread 1: port 'p0' rx-queue '2' is not there, expected 0..1: the port has 2 "
          "receive queues"},
+        {"set alarm punt-drops raise 10 clear 10", "c:1: alarm punt-drops: 'clear' is 10, expected less than 'raise', which is 10"},
+        {"set metrics listen 10.0.0.1", "c:1: metrics listen: 'address' is '10.0.0.1', expected an address of the loopback interface: 127.0.0.1 or ::1"},
         {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p9",
          "c:2: multicast route default 239.1.1.1: 'input' refers to 'p9', which does not exist; expected the name of a port or "
          "vport"},

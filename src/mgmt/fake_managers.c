@@ -22,6 +22,8 @@ struct text fake_calls;
 int fake_fail_at;
 uint32_t fake_journal_mib, fake_audit_interval_s;
 bool fake_journal_fails;
+uint64_t fake_link_changes;
+int fake_celsius;
 
 static struct port_config ports[64];
 static unsigned n_ports;
@@ -394,6 +396,17 @@ int port_manager_state(const char *name, struct port_state *s)
                              .rx_packets = 1ull << 40};
     s->config.rx_queues = 2;
     return 0;
+}
+
+uint64_t port_manager_link_changes(const char *name)
+{
+    return fake_link_changes;
+}
+
+int port_manager_temperature(const char *name, int *celsius)
+{
+    *celsius = fake_celsius;
+    return fake_celsius ? 0 : -ENODATA;
 }
 
 int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value),

@@ -18,6 +18,8 @@ extern int fake_fail_at;       // the n-th call from now fails (1 = the next), 0
 
 extern uint32_t fake_journal_mib, fake_audit_interval_s; // as set last
 extern bool fake_journal_fails;
+extern uint64_t fake_link_changes; // of every port
+extern int fake_celsius;           // of every port; 0: it does not tell
 
 void fake_link(const char *port, bool up); // changes, as far as listeners are told
 // Notes the call; 0, or -EIO with a sentence when it is the one to fail.

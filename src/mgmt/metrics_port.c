@@ -37,6 +37,9 @@ static void write_port_state(struct metrics *m, const struct port_state *p, unsi
     metric_family(m, METRIC_GAUGE, "port_speed_bits_per_second", "", "Speed of the link; 0: not known.");
     for (unsigned i = 0; i < n; i++)
         metric_u64(m, p[i].speed_mbps * 1000000ull, "port", p[i].config.name, NULL);
+    metric_family(m, METRIC_COUNTER, "port_link_changes", "changes", "Times that the link came or went while the port was started.");
+    for (unsigned i = 0; i < n; i++)
+        metric_u64(m, port_manager_link_changes(p[i].config.name), "port", p[i].config.name, NULL);
     metric_family(m, METRIC_INFO, "port", "", "What the port is.");
     for (unsigned i = 0; i < n; i++)
         metric_u64(m, 1, "port", p[i].config.name, "driver", p[i].driver, "devargs", p[i].config.devargs, NULL);

@@ -16,6 +16,8 @@
 #include "core/thread.h"
 #include "manager/rib_manager.h"
 #include "manager/thread_manager.h"
+#include "mgmt/alarm.h"
+#include "mgmt/alarm_watch.h"
 #include "mgmt/config.h"
 #include "mgmt/config_tree.h"
 #include "mgmt/http.h"
@@ -101,6 +103,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     r = http_init(loop); // the configuration may name listeners
     if (r)
         return r;
+    alarm_init();
     apply_defaults();
     enum log_level level = log_get_level(); // main has set it, perhaps by its command line
     r = config_commit(candidate, false, config_file(), &result, &e);
@@ -113,6 +116,8 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     text_printf(&path, "%s/kamuee.sock", run_dir);
     r = restconf_start(text_str(&path), err, err_size);
     text_free(&path);
+    if (!r)
+        alarm_watch_start(loop);
     return r;
 }
 
@@ -142,6 +147,8 @@ void mgmt_stop(void)
     thread_must_be(ROLE_CONTROL);
     restconf_stop();
     listen_fini();
+    alarm_watch_stop();
+    alarm_fini();
     http_fini();
     lyd_free_all(loaded);
     loaded = NULL;

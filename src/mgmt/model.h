@@ -20,6 +20,7 @@
 #include "manager/port_manager.h"
 #include "manager/rib_manager.h"
 #include "manager/thread_manager.h"
+#include "mgmt/alarm.h"
 #include "mgmt/listen.h"
 #include "table/fib.h"
 #include "table/icmp.h"
@@ -90,6 +91,8 @@ struct model_settings {
     struct flow_hash flow_hash; // of "default"; seed 0 = random
     struct punt_limit punt[PUNT_CLASS_N];
     struct icmp_limit icmp;
+    struct alarm_limit alarm[ALARM_N];
+    unsigned alarm_line[ALARM_N];
 };
 
 struct model {

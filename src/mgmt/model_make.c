@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "mgmt/config_tree.h"
 #include "mgmt/model_export.h"
+#include "mgmt/model_alarm.h"
 #include "mgmt/model_interface.h"
 #include "mgmt/model_leaf.h"
 #include "mgmt/model_listen.h"
@@ -45,6 +46,7 @@ struct model *model_make(const struct lyd_node *tree, struct errors *e)
     read_list(m, tree, NULL, "interface", model_read_interface);
     read_list(m, tree, NULL, "thread", model_read_thread);
     read_list(m, tree, NULL, "punt", model_read_punt);
+    read_list(m, tree, NULL, "alarm", model_read_alarm);
     read_list(m, tree, "multicast", "route", model_read_multicast);
     read_list(m, tree, "metrics", "listen", model_read_metrics_listen);
     model_bind_interfaces(m);
@@ -54,5 +56,6 @@ struct model *model_make(const struct lyd_node *tree, struct errors *e)
     model_check_threads(m, e);
     model_check_mirrors(m, e);
     model_check_multicast(m, e);
+    model_check_alarms(m, e);
     return m;
 }

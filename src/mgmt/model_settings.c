@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "mgmt/config_tree.h"
+#include "mgmt/model_alarm.h"
 #include "mgmt/model_leaf.h"
 #include "mgmt/model_vr.h"
 
@@ -56,6 +57,7 @@ void model_read_settings(struct model *m, const struct lyd_node *tree)
     s->audit_interval_s = (uint32_t)leaf_number(leaf_inside(tree, NULL, "fib-audit"), "interval", 300);
     s->ip4_options = option < 0 ? IP4_OPTIONS_DROP : (uint8_t)option;
     s->flow_hash = model_read_flow_hash(how, flow_hash_default);
+    model_default_alarms(s);
     memcpy(s->punt, punt_limit_default, sizeof s->punt);
     read_icmp(&s->icmp, leaf_inside(tree, NULL, "icmp"));
 }

@@ -78,6 +78,8 @@ static void each_part_of_state_can_be_asked_for(void **state)
                                         "journal",
                                         "audit",
                                         "audit=default",
+                                        "alarm",
+                                        "alarm-history",
                                         "multicast"};
     char path[128];
 

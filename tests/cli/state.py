@@ -86,6 +86,14 @@ def state():
                          {"prefix": "2001:db8::/32", "what": "the kernel had it, the RIB not"}], "fib-divergence": "2"},
             {"vr": "red", "audits": "0", "checked": "0", "prefixes": "0", "lookups": "0", "blocks": "0", "diverged": "0",
              "took": 0, "longest-pause": 0, "finding": [], "fib-divergence": "0"}],
+        "alarm": [
+            {"name": "ledger", "subject": "", "severity": "critical", "since": "2026-11-21T21:05:10.123Z", "value": "3",
+             "peak": "3", "count": 1, "message": "3 packets: packets appeared"},
+            {"name": "link-flapping", "subject": "p1", "severity": "major", "since": "2026-11-21T21:05:12.123Z", "value": "5",
+             "peak": "9", "count": 4, "message": "p1: 5 changes in a minute: the port's link comes and goes"}],
+        "alarm-history": [
+            {"name": "buffers", "subject": "mbuf pool 0", "severity": "major", "since": "2026-11-21T20:00:00.000Z",
+             "until": "2026-11-21T20:01:00.000Z", "value": "90", "peak": "99", "count": 2, "message": "mbuf pool 0: 90 percent"}],
         "multicast": {
             "route": [
                 mroute("default", "239.1.1.1", "any", "ipv4", "static", "p0", [("v40", 16)], 1234567),

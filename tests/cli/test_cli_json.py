@@ -40,6 +40,8 @@ EXAMPLES = {
     "explain": ("explain in p0 src 10.0.0.1 dst 10.0.0.2", "explain in v40 hex 0102"),
     "audit": ("audit",),
     "audit-report": ("show audit", "show audit vr red"),
+    "alarm": ("show alarm",),
+    "alarm-history": ("show alarm history",),
     "journal": ("show journal",),
     "route-at": ("show ipv4 route 10.1.2.3 at 22:05:10", "show ipv6 route 2001:db8::/32 at 2026-11-21T20:00:00"),
     "route-changes": ("show route changes", "show route changes last 1h prefix 10.0.0.0/8 longer vr red"),

@@ -24,7 +24,7 @@ COMMANDS = (
     "show mirror", "show snmp",
     "show ledger", "show fib", "show fib vr red -w",
     "show vr", "show vr red", "show memory", "show version", "show system", "help",
-    "show audit", "show audit vr red", "show journal",
+    "show audit", "show audit vr red", "show journal", "show alarm history",
 )
 
 
@@ -39,6 +39,21 @@ def test_output_is_the_golden_one_and_fits_80_columns(kamuee, command):
     assert result.out == path.read_text(encoding="utf-8")
     if "-w" not in command:
         assert max(map(len, result.out.splitlines())) <= 80
+
+
+def test_alarms_are_shown_as_long_as_there_are_any(kamuee, daemon):
+    result = kamuee("show", "alarm")
+    assert result.out == """\
+Since                Severity  Alarm          Subject  Count  Message
+2026-11-21 21:05:10  critical  ledger         -            1  3 packets: packets
+                                                              appeared
+2026-11-21 21:05:12  major     link-flapping  p1           4  5 changes in a
+                                                              minute: the port's
+                                                              link comes and goes
+"""
+    daemon.state["alarm"] = []
+    result = kamuee("show", "alarm")
+    assert (result.code, result.out) == (0, "no alarm\n")
 
 
 def test_an_interface_with_two_tags_shows_both_vlans():

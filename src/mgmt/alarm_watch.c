@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// alarm_watch.c - looks once a second at what alarms are about
+//
+// Nothing here costs a forwarder anything: counters are read where they stand. rib_manager is asked for the numbers of one
+// virtual router at a time; how long it takes to answer tells whether it still comes round.
+#include "mgmt/alarm_watch.h"
+
+#include <event2/event.h>
+#include <rte_mempool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "core/thread.h"
+#include "manager/port_manager.h"
+#include "manager/rib_manager.h"
+#include "manager/thread_manager.h"
+#include "mgmt/alarm.h"
+#include "mgmt/alarm_window.h"
+#include "mgmt/process.h"
+#include "table/counter.h"
+#include "table/exchange.h"
+#include "table/iface.h"
+#include "table/limits.h"
+#include "table/nexthop.h"
+#include "table/vr.h"
+
+#define ASK_EVERY_NS (10 * NS_PER_SECOND) // all virtual routers, one after the other
+#define SLOW_EVERY_NS (60 * NS_PER_SECOND) // what takes milliseconds: memory, sensors
+#define LEDGER_LOOKS 10
+#define LEDGER_TRIES 20
+
+struct port_watch {
+    char name[16];
+    struct window flaps;
+    int celsius; // at the last slow look; INT32_MIN: the device does not tell
+};
+
+struct memory_watch {
+    char name[32];
+    unsigned percent;
+};
+
+static struct {
+    struct event *timer;
+    unsigned generation; // of starts: an answer may come after a stop
+    uint64_t imbalance[LEDGER_LOOKS];
+    unsigned n_looks;
+    struct window divergence, punt[PUNT_CLASS_N], overruns[VR_MAX];
+    uint64_t overruns_now[VR_MAX], polls[FORWARDER_MAX], came_round_ns[FORWARDER_MAX];
+    VEC(struct port_watch) port;
+    VEC(struct memory_watch) memory;
+    uint64_t slow_ns, asked_ns, round_ns; // asked_ns 0: no answer is to come
+    unsigned vr;                          // asked about, or next
+} watch;
+
+// Under traffic the two sides of the ledger differ by what is between two counters: what is missing is what they always differ by.
+static void look_ledger(void)
+{
+    struct ledger l;
+    uint64_t least = UINT64_MAX;
+
+    ledger_read(&l, LEDGER_TRIES);
+    watch.imbalance[watch.n_looks++ % LEDGER_LOOKS] = (uint64_t)(l.imbalance < 0 ? -l.imbalance : l.imbalance);
+    for (unsigned i = 0; i < LEDGER_LOOKS; i++)
+        least = watch.imbalance[i] < least ? watch.imbalance[i] : least;
+    alarm_observe(ALARM_LEDGER, "", least);
+}
+
+static void look_divergence(uint64_t now_ns)
+{
+    uint64_t found = __atomic_load_n(&rib_audit_totals.fib_divergence, __ATOMIC_RELAXED);
+
+    watch.divergence.span_s = 3600;
+    alarm_observe(ALARM_FIB_DIVERGENCE, "", window_grown(&watch.divergence, found, now_ns));
+}
+
+static void observe_share(enum alarm_name name, const char *subject, uint64_t part, uint64_t whole)
+{
+    alarm_observe(name, subject, whole ? 100 * part / whole : 0);
+}
+
+static void look_tables(void)
+{
+    unsigned n_ifaces = 0, n_vrs = 0;
+
+    for (unsigned i = 1; i < IFACE_MAX; i++)
+        n_ifaces += iface_get((uint16_t)i)->kind != IFACE_NONE;
+    for (unsigned i = 0; i < VR_MAX; i++)
+        n_vrs += vr_get((uint16_t)i)->used;
+    observe_share(ALARM_TABLE, "nexthop", nexthop_used(), NEXTHOP_MAX);
+    observe_share(ALARM_TABLE, "interface", n_ifaces, IFACE_MAX);
+    observe_share(ALARM_TABLE, "vr", n_vrs, VR_MAX);
+    vec_foreach (&watch.memory, m)
+        alarm_observe(ALARM_TABLE, m->name, m->percent);
+}
+
+static void look_pool(struct rte_mempool *pool, void *arg)
+{
+    observe_share(ALARM_BUFFERS, pool->name, rte_mempool_in_use_count(pool), pool->size);
+}
+
+static void look_punt(uint64_t now_ns)
+{
+    for (unsigned c = 0; c < PUNT_CLASS_N; c++) {
+        struct counter_punt sum = counter_sum_punt(c);
+
+        watch.punt[c].span_s = 60;
+        alarm_observe(ALARM_PUNT_DROPS, punt_class_name[c], window_grown(&watch.punt[c], sum.policed + sum.full, now_ns));
+    }
+}
+
+// --- ports --------------------------------------------------------------------------------------
+
+static struct port_watch *port_of(const char *name)
+{
+    vec_foreach (&watch.port, p)
+        if (!strcmp(p->name, name))
+            return p;
+    struct port_watch *p = vec_push(&watch.port);
+    *p = (struct port_watch){.flaps = {.span_s = 60, .begun = true}, .celsius = INT32_MIN}; // counts from 0 on: the port is new
+    memcpy(p->name, name, sizeof p->name);
+    return p;
+}
+
+static void look_ports(uint64_t now_ns, bool slow)
+{
+    char name[PORT_MAX][16];
+    unsigned n = port_manager_list(name, PORT_MAX);
+
+    for (unsigned i = 0; i < n; i++) {
+        struct port_watch *p = port_of(name[i]);
+
+        alarm_observe(ALARM_LINK_FLAPPING, name[i], window_grown(&p->flaps, port_manager_link_changes(name[i]), now_ns));
+        if (slow && port_manager_temperature(name[i], &p->celsius))
+            p->celsius = INT32_MIN;
+        if (p->celsius > 0)
+            alarm_observe(ALARM_TEMPERATURE, name[i], (uint64_t)p->celsius);
+    }
+}
+
+static void look_memory(void)
+{
+    struct process_regions all;
+
+    process_regions(&all);
+    vec_clear(&watch.memory);
+    vec_foreach (&all.item, r) {
+        if (strncmp(r->name, "fib ", 4) || !r->bytes)
+            continue;
+        struct memory_watch *m = vec_push(&watch.memory);
+        memcpy(m->name, r->name, sizeof m->name);
+        m->percent = (unsigned)(100 * r->used / r->bytes);
+    }
+    vec_free(&all.item);
+}
+
+// --- threads ------------------------------------------------------------------------------------
+
+// A forwarder that sleeps wakes ten times a second at least (forwarder/idle.c).
+static void look_forwarder(const struct thread_state *t, uint64_t now_ns)
+{
+    unsigned f = (unsigned)t->forwarder;
+    uint64_t polls = __atomic_load_n(&counter_of_slot(t->slot)->polls, __ATOMIC_RELAXED);
+
+    if (polls != watch.polls[f] || !watch.came_round_ns[f])
+        watch.came_round_ns[f] = now_ns;
+    watch.polls[f] = polls;
+    alarm_observe(ALARM_STALL, t->name, (now_ns - watch.came_round_ns[f]) / NS_PER_SECOND);
+}
+
+static void look_threads(uint64_t now_ns)
+{
+    struct thread_state t[THREAD_SLOT_MAX];
+    unsigned n = thread_manager_list(t, THREAD_SLOT_MAX);
+
+    for (unsigned i = 0; i < n; i++)
+        if (t[i].forwarder >= 0)
+            look_forwarder(&t[i], now_ns);
+    alarm_observe(ALARM_STALL, "rib_manager", watch.asked_ns ? (now_ns - watch.asked_ns) / NS_PER_SECOND : 0);
+}
+
+static void answered(void *ctx, const struct rib_stats *r)
+{
+    if ((unsigned)(uintptr_t)ctx != watch.generation)
+        return;
+    watch.asked_ns = 0;
+    if (r)
+        watch.overruns_now[watch.vr] = r->overruns;
+    watch.vr++;
+}
+
+static void look_routers(uint64_t now_ns)
+{
+    while (watch.vr < VR_MAX && !vr_get((uint16_t)watch.vr)->used)
+        watch.vr++;
+    if (watch.vr == VR_MAX && now_ns - watch.round_ns >= ASK_EVERY_NS) {
+        watch.vr = 0;
+        watch.round_ns = now_ns;
+    }
+    if (watch.vr < VR_MAX && !watch.asked_ns &&
+        !rib_manager_stats((uint16_t)watch.vr, answered, (void *)(uintptr_t)watch.generation))
+        watch.asked_ns = now_ns;
+    for (unsigned v = 0; v < VR_MAX; v++) {
+        if (!vr_get((uint16_t)v)->used)
+            continue;
+        watch.overruns[v].span_s = 600;
+        alarm_observe(ALARM_NETLINK_OVERRUN, vr_get((uint16_t)v)->name,
+                      window_grown(&watch.overruns[v], watch.overruns_now[v], now_ns));
+    }
+}
+
+// --- once a second ------------------------------------------------------------------------------
+
+void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
+{
+    bool slow = !watch.slow_ns || now_ns - watch.slow_ns >= SLOW_EVERY_NS;
+
+    thread_must_be(ROLE_CONTROL);
+    if (slow) {
+        watch.slow_ns = now_ns;
+        look_memory();
+    }
+    alarm_round_begin(wall_ns);
+    look_ledger();
+    look_divergence(now_ns);
+    look_tables();
+    if (exchange_pool)
+        rte_mempool_walk(look_pool, NULL);
+    look_punt(now_ns);
+    look_ports(now_ns, slow);
+    look_threads(now_ns);
+    look_routers(now_ns);
+    alarm_round_end();
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    struct timespec wall;
+
+    clock_gettime(CLOCK_REALTIME, &wall);
+    alarm_watch_look(clock_now_ns(), (uint64_t)wall.tv_sec * NS_PER_SECOND + (uint64_t)wall.tv_nsec);
+}
+
+void alarm_watch_start(struct event_base *loop)
+{
+    const struct timeval second = {.tv_sec = 1};
+    unsigned generation = watch.generation + 1;
+
+    thread_must_be(ROLE_CONTROL);
+    vec_free(&watch.port);
+    vec_free(&watch.memory);
+    memset(&watch, 0, sizeof watch);
+    watch.generation = generation;
+    watch.timer = event_new(loop, -1, EV_PERSIST, on_timer, NULL);
+    bug_on(!watch.timer || event_add(watch.timer, &second));
+}
+
+void alarm_watch_stop(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (watch.timer)
+        event_free(watch.timer);
+    watch.timer = NULL;
+    watch.generation++;
+    vec_free(&watch.port);
+    vec_free(&watch.memory);
+}

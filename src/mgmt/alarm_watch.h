@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// alarm_watch.h - looks once a second at what alarms are about; control role
+#ifndef MGMT_ALARM_WATCH_H
+#define MGMT_ALARM_WATCH_H
+
+#include <stdint.h>
+
+struct event_base;
+
+void alarm_watch_start(struct event_base *loop);
+void alarm_watch_stop(void);
+void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns); // what the timer does; for tests, with a clock of their own
+
+#endif

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Alarms of a living kamueed: a link that flaps, control packets that are dropped; raised, told, over."""
+import subprocess
+
+import pytest
+
+from daemon import Daemon
+from support import eventually
+
+FLOOD = """
+import socket
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind(('b1', 0))
+mac = bytes.fromhex(%r.replace(':', ''))
+for i in range(3000):  # echo requests to the router's address, far over the rate of their class
+    ip = bytes.fromhex('4500001c00004000400100000a01010901020304'.replace('01020304', '0a010101'))
+    total = sum(int.from_bytes(ip[k:k + 2], 'big') for k in range(0, 20, 2))
+    total = (total & 0xffff) + (total >> 16)
+    ip = ip[:10] + (~(total + (total >> 16)) & 0xffff).to_bytes(2, 'big') + ip[12:]
+    s.send(mac + bytes.fromhex('020000000009') + b'\\x08\\x00' + ip + bytes.fromhex('0800f7ff00000000') + bytes(18))
+"""
+
+
+@pytest.fixture(scope="module")
+def daemon(kamueed):
+    daemon = Daemon(kamueed, "al-e2e")
+    daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_af_packet1,iface=a1\n"
+                 "set alarm link-flapping raise 4\nset alarm punt-drops raise 10\nset punt icmp rate 1 burst 1\n")
+    daemon.run("ip address add 10.1.1.1/24 dev p1")
+    yield daemon
+    daemon.end()
+
+
+def alarms(daemon, path: str = "alarm") -> dict:
+    return {(alarm["name"], alarm["subject"]): alarm for alarm in reversed(daemon.client.entries(path))}
+
+
+def test_a_flapping_link_raises_and_ends(daemon):
+    eventually(lambda: daemon.client.state("port=p0")[0]["status"] == "up", 20)
+    for state in ("down", "up") * 3:
+        daemon.run(f"ip link set b0 {state}")
+        eventually(lambda s=state: daemon.client.state("port=p0")[0]["status"] == s, 20)
+    raised = eventually(lambda: alarms(daemon).get(("link-flapping", "p0")), 20, "the alarm is raised")
+    assert (raised["severity"], raised["count"]) == ("major", 1)
+    assert raised["value"] >= 4
+    assert "alarm: raised: name=link-flapping subject=\"p0\"" in daemon.log.read_text()
+    daemon.configure("set alarm link-flapping raise 1000 clear 999")      # a minute is long: what is over is over at once
+    eventually(lambda: not alarms(daemon).get(("link-flapping", "p0")), 20, "the alarm is over")
+    assert alarms(daemon, "alarm-history")[("link-flapping", "p0")]["peak"] >= 4
+
+
+def test_dropped_control_packets_raise_it_for_their_class(daemon):
+    eventually(lambda: daemon.client.state("port=p1")[0]["status"] == "up", 20)
+    mac = daemon.client.state("interface=p1")[0]["mac"]
+    subprocess.run(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", FLOOD % mac], check=True)
+    raised = eventually(lambda: alarms(daemon).get(("punt-drops", "icmp")), 20, lambda: str(daemon.client.entries("punt")))
+    assert "packets in a minute" in raised["message"]
+    daemon.configure("set alarm punt-drops enabled false")
+    eventually(lambda: not alarms(daemon).get(("punt-drops", "icmp")), 20, "the alarm is over")
+
+
+def test_nothing_else_was_wrong(daemon):
+    assert {name for name, _ in alarms(daemon)} | {name for name, _ in alarms(daemon, "alarm-history")} <= {
+        "link-flapping", "punt-drops", "stall"}  # a stall may be the machine's
