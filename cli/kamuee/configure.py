@@ -48,7 +48,7 @@ def send(context: Context, lines: Sequence[str]) -> None:
 
 def running(context: Context, match: Match) -> None:
     """show running-config"""
-    text = context.client.call("running-configuration").get("text", "")
+    text = context.client.call("configuration").get("text", "")
     if context.options.json:
         context.json({"line": text.splitlines()})
     else:

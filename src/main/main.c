@@ -9,9 +9,12 @@
 #include <event2/event.h>
 #include <event2/thread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "core/thread.h"
 #include "main/instance.h"
 #include "main/life.h"
@@ -58,6 +61,23 @@ static int run(const struct options *o, const struct mgmt_start *cfg, char *err,
     return r;
 }
 
+// A run directory of one's own is of another router than the machine's.
+static const char *state_dir(const struct options *o)
+{
+    static struct text own;
+    const char *given = getenv("STATE_DIRECTORY");
+
+    if (o->state_dir)
+        return o->state_dir;
+    if (given && *given)
+        return given;
+    if (!strcmp(o->run_dir, RUN_DIR))
+        return "/var/lib/kamuee";
+    text_clear(&own);
+    text_printf(&own, "%s/state", o->run_dir);
+    return own.s;
+}
+
 int main(int argc, char **argv)
 {
     struct options o;
@@ -70,7 +90,11 @@ int main(int argc, char **argv)
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     if (o.log_level >= 0)
         log_set_level((enum log_level)o.log_level);
-    if (mgmt_load(o.config_path, !o.config_given, &cfg, err, sizeof err))
+    struct mgmt_files files = {.config = o.config_path,
+                               .may_be_missing = !o.config_given,
+                               .state_dir = o.check ? NULL : state_dir(&o),
+                               .file_only = o.check || o.from_file};
+    if (mgmt_load(&files, &cfg, err, sizeof err))
         return fail(EXIT_CONFIG, err);
     if (o.check) {
         printf("%s: the configuration is valid\n", o.config_path);

@@ -15,6 +15,8 @@ static const char help[] =
     "usage: kamueed [options]\n"
     "  --config FILE      configuration, lines of 'set ...' (/etc/kamuee/kamuee.conf)\n"
     "  --run-dir DIR      lock file and API socket (/run/kamuee)\n"
+    "  --state-dir DIR    committed configurations ($STATE_DIRECTORY, RUN-DIR/state if one is given, /var/lib/kamuee)\n"
+    "  --from-file        start with the configuration file, whatever was committed after it\n"
     "  --memory MIB       DPDK memory, overrides 'set memory'\n"
     "  --no-huge          use no huge pages, overrides 'set huge-pages'\n"
     "  --log-level LEVEL  error, warning, notice, info or debug, overrides 'set log-level'\n"
@@ -56,13 +58,14 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
         {"config", required_argument, NULL, 'c'},    {"run-dir", required_argument, NULL, 'r'},
         {"memory", required_argument, NULL, 'm'},    {"no-huge", no_argument, NULL, 'n'},
         {"log-level", required_argument, NULL, 'l'}, {"check", no_argument, NULL, 'k'},
+        {"state-dir", required_argument, NULL, 's'}, {"from-file", no_argument, NULL, 'f'},
         {"version", no_argument, NULL, 'v'},         {"help", no_argument, NULL, 'h'},
         {0},
     };
     uint64_t mib;
 
     *o = (struct options){.config_path = "/etc/kamuee/kamuee.conf",
-                          .run_dir = "/run/kamuee",
+                          .run_dir = RUN_DIR,
                           .log_level = -1};
     *code = EXIT_OK;
     for (int c; (c = getopt_long(argc, argv, "", longopts, NULL)) != -1;)
@@ -73,6 +76,12 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
             break;
         case 'r':
             o->run_dir = optarg;
+            break;
+        case 's':
+            o->state_dir = optarg;
+            break;
+        case 'f':
+            o->from_file = true;
             break;
         case 'm':
             if (text_parse_u64(optarg, 64, 1048576, &mib))

@@ -15,10 +15,14 @@ enum exit_code {
     EXIT_MACHINE = 5,  // the machine lacks something: permission, /dev/net/tun
 };
 
+#define RUN_DIR "/run/kamuee"
+
 struct options {
     const char *config_path;
     bool config_given; // then the file must exist
     const char *run_dir;
+    const char *state_dir; // NULL = by default
+    bool from_file;        // whatever was committed
     bool no_huge;
     unsigned memory_mib; // 0 = as configured
     int log_level;       // enum log_level, -1 = as configured

@@ -68,16 +68,7 @@ static void undo(const struct plan_steps *p, size_t done)
     }
 }
 
-static void note_restarts(const struct model *from, const struct model *to, struct errors *notes)
-{
-    if (notes && from->settings.memory_mib != to->settings.memory_mib)
-        errors_add(notes, 0, "'memory' takes effect when kamueed starts again");
-    if (notes && from->settings.no_huge != to->settings.no_huge)
-        errors_add(notes, 0, "'huge-pages' takes effect when kamueed starts again");
-}
-
-int apply_change(const struct model *from, const struct model *to, struct errors *e,
-                 struct errors *notes)
+int apply_change(const struct model *from, const struct model *to, struct errors *e)
 {
     struct plan_steps p;
     int r = 0;
@@ -94,8 +85,6 @@ int apply_change(const struct model *from, const struct model *to, struct errors
         }
     }
     iface_manager_settle();
-    if (!r)
-        note_restarts(from, to, notes);
     vec_free(&p.step);
     plan_threads_end(&p);
     return r;

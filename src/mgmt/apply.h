@@ -8,10 +8,8 @@
 #include "mgmt/errors.h"
 #include "mgmt/model.h"
 
-// Carries out what differs. 0; or -errno with the manager's sentence and its line added to `e`, and
-// what had been done undone. Things whose change waits for the next start add a sentence to `notes`
-// (may be NULL) each.
-int apply_change(const struct model *from, const struct model *to, struct errors *e,
-                 struct errors *notes);
+// Carries out what differs. 0; or -errno with the manager's sentence and its line added to `e`, and what had been done
+// undone.
+int apply_change(const struct model *from, const struct model *to, struct errors *e);
 
 #endif

@@ -18,6 +18,7 @@
 #include "mgmt/apply.h"
 #include "mgmt/config.h"
 #include "mgmt/config_tree.h"
+#include "mgmt/fake_config.h"
 #include "mgmt/fake_managers.h"
 #include "mgmt/yang.h"
 
@@ -48,7 +49,7 @@ static void apply(const struct model *from, const struct model *to)
 {
     struct errors e = {0};
 
-    assert_int_equal(apply_change(from, to, &e, NULL), 0);
+    assert_int_equal(apply_change(from, to, &e), 0);
     assert_int_equal(e.n, 0);
 }
 
@@ -63,7 +64,7 @@ static bool fails_cleanly_at(int n, const struct model *empty, const struct mode
     apply(empty, a);
     char *before = state_of_managers();
     fake_fail_at = n;
-    int r = apply_change(a, b, &e, NULL);
+    int r = apply_change(a, b, &e);
     bool failed = !fake_fail_at;
     fake_fail_at = 0;
     char *after = state_of_managers();
@@ -283,7 +284,7 @@ static void settings_reach_their_owners_and_come_back(void **state)
 
     fake_reset();
     fake_fail_at = 1;
-    assert_int_not_equal(apply_change(a, b, &e, NULL), 0);
+    assert_int_not_equal(apply_change(a, b, &e), 0);
     assert_string_equal(
         text_str(&fake_calls),
         "idle 0\nreceive-buffer 5000\nattach p0\nidle 1\nreceive-buffer 268435456\n");
@@ -301,14 +302,14 @@ static void journal_and_audit_are_set_and_set_back_and_memory_may_be_short(void 
     struct errors e = {0};
 
     fake_reset();
-    assert_int_equal(apply_change(a, b, &e, NULL), 0);
+    assert_int_equal(apply_change(a, b, &e), 0);
     assert_int_equal(fake_journal_mib, 7);
     assert_int_equal(fake_audit_interval_s, 0);
-    assert_int_equal(apply_change(b, a, &e, NULL), 0);
+    assert_int_equal(apply_change(b, a, &e), 0);
     assert_int_equal(fake_journal_mib, 64);
     assert_int_equal(fake_audit_interval_s, 300);
     fake_journal_fails = true;
-    assert_int_equal(apply_change(a, b, &e, NULL), -ENOMEM);
+    assert_int_equal(apply_change(a, b, &e), -ENOMEM);
     assert_string_equal(e.item[0].sentence, "journal: no memory for a journal of 7 MiB: give it a smaller size");
     assert_int_equal(fake_audit_interval_s, 300);
     errors_free(&e);
@@ -324,7 +325,7 @@ static void limits_of_the_exception_path_are_set_and_set_back(void **state)
     struct errors e = {0};
 
     fake_reset();
-    assert_int_equal(apply_change(a, b, &e, NULL), 0);
+    assert_int_equal(apply_change(a, b, &e), 0);
     assert_int_equal(punt_policy[PUNT_ICMP].limit.per_s, 7);
     assert_int_equal(punt_policy[PUNT_ICMP].limit.burst, punt_limit_default[PUNT_ICMP].burst);
     assert_int_equal(punt_policy[PUNT_ICMP].limit.queue, 99);
@@ -333,26 +334,12 @@ static void limits_of_the_exception_path_are_set_and_set_back(void **state)
     assert_int_equal(icmp_limit_now().per_s, 0);
     assert_int_equal(icmp_limit_now().total_burst, 9);
     assert_int_equal(plan_ip4_options, IP4_OPTIONS_PROCESS);
-    assert_int_equal(apply_change(b, a, &e, NULL), 0);
+    assert_int_equal(apply_change(b, a, &e), 0);
     assert_memory_equal(&punt_policy[PUNT_ICMP].limit, &punt_limit_default[PUNT_ICMP],
                         sizeof(struct punt_limit));
     assert_int_equal(icmp_limit_now().per_s, icmp_limit_default.per_s);
     assert_int_equal(plan_ip4_options, IP4_OPTIONS_DROP);
     errors_free(&e);
-    model_free(a);
-    model_free(b);
-}
-
-static void memory_is_noted_for_the_next_start(void **state)
-{
-    struct model *a = model_of(""), *b = model_of("set memory 512\nset huge-pages never\n");
-    struct errors e = {0}, notes = {0};
-
-    fake_reset();
-    assert_int_equal(apply_change(a, b, &e, &notes), 0);
-    assert_int_equal(notes.n, 2);
-    assert_string_equal(text_str(&fake_calls), "");
-    errors_free(&notes);
     model_free(a);
     model_free(b);
 }
@@ -401,44 +388,15 @@ static void seeds_of_virtual_routers_differ_and_follow_from_the_configured_one(v
     model_free(other);
 }
 
-// A valid configuration of a few ports, vports, virtual routers and threads.
-static void random_config(struct text *t)
-{
-    int n_ports = rand() % 4, n_vrs = rand() % 3, shift = rand() % 5;
-    static const char *const vr[] = {"default", "red", "blue"};
-
-    text_clear(t);
-    for (int i = 0; i < n_vrs; i++)
-        text_printf(t, "set vr %s table %d%s%s\n", vr[i + 1], 10 + i + 10 * (rand() % 3),
-                    rand() % 2 ? " fib-engine lpm" : "", rand() % 2 ? " flow-hash l3" : "");
-    if (rand() % 2)
-        text_printf(t, "set forwarding flow-hash symmetric flow-hash-seed %d\n", 1 + rand() % 3);
-    for (int i = 0; i < n_ports; i++) {
-        text_printf(t, "set port p%d devargs net_null%d mtu %d rx-queues 4%s\n", i, (shift + i) % 5,
-                    2000 + rand() % 3 * 1000, rand() % 3 ? "" : " enabled false");
-        if (rand() % 2)
-            text_printf(t, "set interface p%d vr %s\n", i, vr[rand() % (n_vrs + 1)]);
-        for (int v = rand() % 3; v > 0; v--) {
-            static const char *const outer[] = {"", " outer-vlan 9", " outer-vlan 9 tpid 0x8100", " outer-vlan 8"};
-            text_printf(t, "set vport v%d%d port p%d vlan %d%s%s\n", i, v, i, v + 10 * (rand() % 2), outer[rand() % 4],
-                        rand() % 2 ? " mtu 1400" : "");
-            if (rand() % 2)
-                text_printf(t, "set interface v%d%d vr %s\n", i, v, vr[rand() % (n_vrs + 1)]);
-        }
-        for (int q = rand() % 3; q > 0; q--)
-            text_printf(t, "set thread %d forwarder port p%d rx-queue %d\n", 1 + rand() % 3, i, q);
-    }
-}
-
 static void random_changes_with_every_call_failing_once(void **state)
 {
     struct text a = {0}, b = {0};
     int calls = 0;
 
     srand(11);
-    random_config(&a);
+    fake_config(&a);
     for (int i = 0; i < 150; i++) {
-        random_config(&b);
+        fake_config(&b);
         calls += try_pair(text_str(&a), text_str(&b));
         struct text swap = a;
         a = b;
@@ -496,7 +454,6 @@ int main(void)
         cmocka_unit_test(settings_reach_their_owners_and_come_back),
         cmocka_unit_test(journal_and_audit_are_set_and_set_back_and_memory_may_be_short),
         cmocka_unit_test(limits_of_the_exception_path_are_set_and_set_back),
-        cmocka_unit_test(memory_is_noted_for_the_next_start),
         cmocka_unit_test(random_changes_with_every_call_failing_once),
         cmocka_unit_test(a_policy_comes_with_its_interface_and_goes_with_it),
     };

@@ -31,6 +31,7 @@ struct completion {
     const struct lysc_node *place; // whose children may follow
     const struct lysc_node *value; // the leaf whose value may follow, or NULL
     const struct lyd_node *first;  // instances there, NULL when there are none
+    const struct lyd_node *tree;   // the whole configuration
     VEC(struct candidate) found;
 };
 
@@ -180,7 +181,7 @@ static void offer_values(struct completion *c)
     }
     yang_each_word(yang_type(leaf), offer, c);
     if (list)
-        offer_entries(c, list, config_running());
+        offer_entries(c, list, c->tree);
     if (source)
         complete_source(source, offer, c);
 }
@@ -208,9 +209,9 @@ static void write_found(struct completion *c, struct jwrite *out)
     vec_free(&c->found);
 }
 
-void complete_line(const char *line, struct jwrite *out)
+void complete_line(const char *line, const struct lyd_node *tree, struct jwrite *out)
 {
-    struct completion c = {.part = "", .first = config_running()};
+    struct completion c = {.part = "", .first = tree, .tree = tree};
     struct words w;
     const char *why;
     unsigned n;

@@ -8,6 +8,8 @@
 
 // Writes the members of the output of the operation `complete`: "candidate": [{word, help}], and
 // "expect" where a value is due.
-void complete_line(const char *line, struct jwrite *out);
+struct lyd_node;
+// `tree`: the configuration that the line is to be added to.
+void complete_line(const char *line, const struct lyd_node *tree, struct jwrite *out);
 
 #endif

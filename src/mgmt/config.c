@@ -1,211 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config.c - the running configuration and its transactions
+// config.c - transactions: how the running configuration changes
 //
-//     lines, file or JSON --> candidate --check--> model --apply--> running
-//                                 |                    |
-//                              errors               errors, everything undone
+//     candidate --check--> model --> revision aside --> apply --> revision counts --> running
+//                   |                      |              |             |
+//                errors                nothing done    undone        undone
 //
-// The configuration file is read at the start and at SIGHUP and written only
-// when an operator asks (save-configuration): canonical text under a header,
-// by a temporary file that is synced and renamed, so that a crash leaves the
-// old file or the new one.
+// What may fail for lack of room or permission, writing the revision, happens before anything is touched; what makes it
+// count is one rename. A crash at any point leaves the revision before or the new one.
 #include "mgmt/config.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
 #include <libyang/libyang.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "core/thread.h"
-#include "mgmt/apply.h"
+#include "mgmt/config_confirm.h"
+#include "mgmt/config_effect.h"
 #include "mgmt/config_tree.h"
 #include "mgmt/event.h"
-#include "mgmt/model_make.h"
-#include "mgmt/yang.h"
+#include "mgmt/machine.h"
+#include "mgmt/revision.h"
 
-#define CONFIG_FILE_MAX (64u << 20) // bytes
-
-static struct {
-    char *path;
-    struct lyd_node *tree;
-    struct model *model;
-} running;
-
-const struct lyd_node *config_running(void)
+void config_init(const char *file, const char *state_dir)
 {
-    return running.tree;
-}
-
-const struct model *config_model(void)
-{
-    return running.model;
-}
-
-const char *config_file(void)
-{
-    return running.path;
-}
-
-void config_init(const char *path)
-{
-    struct errors none = {0};
-
     thread_must_be(ROLE_CONTROL);
-    config_fini();
-    running.path = strdup(path);
-    bug_on(!running.path);
-    running.model = config_model_of(&running.tree, &none);
-    bug_on(none.n); // the empty configuration is valid
+    config_file_init(file);
+    config_running_init();
+    revision_open(state_dir);
 }
 
 void config_fini(void)
 {
-    lyd_free_all(running.tree);
-    model_free(running.model);
-    free(running.path);
-    memset(&running, 0, sizeof running);
+    confirm_fini();
+    config_running_fini();
+    revision_close();
+    config_file_fini();
 }
-
-struct model *config_model_of(struct lyd_node **candidate, struct errors *e)
-{
-    struct model *m;
-
-    config_check(candidate, e);
-    m = model_make(*candidate, e);
-    if (!e->n)
-        config_validate(candidate, e);
-    return m;
-}
-
-// --- the file -----------------------------------------------------------------------------------
-
-static int read_whole(const char *path, struct text *t)
-{
-    char buf[65536];
-    FILE *f = fopen(path, "re");
-    size_t n;
-    int r = 0;
-
-    if (!f)
-        return -errno;
-    while ((n = fread(buf, 1, sizeof buf, f)) && t->n <= CONFIG_FILE_MAX)
-        text_append(t, buf, n);
-    if (ferror(f))
-        r = -errno;
-    else if (t->n > CONFIG_FILE_MAX)
-        r = -EFBIG;
-    fclose(f);
-    return r;
-}
-
-int config_read_file(bool may_be_missing, struct lyd_node **candidate, struct errors *e)
-{
-    struct text t = {0};
-    int r = read_whole(running.path, &t);
-
-    *candidate = NULL;
-    if (r == -ENOENT && may_be_missing)
-        r = 0;
-    else if (r)
-        errors_add(e, 0, "cannot be read: %s; expected a file of 'set' lines", strerror(-r));
-    else if (memchr(text_str(&t), 0, t.n))
-        errors_add(e, 0, "holds a NUL byte; expected a text file of 'set' lines");
-    else
-        config_read_text(candidate, text_str(&t), e);
-    text_free(&t);
-    return r ? r : e->n ? -EINVAL : 0;
-}
-
-static int write_all(int fd, const char *p, size_t n)
-{
-    while (n) {
-        ssize_t w = write(fd, p, n);
-
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w < 0)
-            return -errno;
-        p += w;
-        n -= (size_t)w;
-    }
-    return 0;
-}
-
-static void sync_directory(const char *path)
-{
-    char *dir = strdup(path), *slash = dir ? strrchr(dir, '/') : NULL;
-
-    if (slash)
-        slash[slash == dir] = 0;
-    int fd = dir ? open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (fd >= 0) {
-        fsync(fd); // the rename reaches the disk; a failure costs only durability
-        close(fd);
-    }
-    free(dir);
-}
-
-// Mode and owner of the old file, or 0640: the file may name devices, not secrets, but its
-// neighbours in /etc are not public either.
-static void keep_mode(int fd, const char *path)
-{
-    struct stat s;
-
-    if (stat(path, &s))
-        return;
-    if (fchmod(fd, s.st_mode & 07777) || fchown(fd, s.st_uid, s.st_gid))
-        log_warning("config: mode or owner of the file not kept: file=%s error=\"%s\"", path,
-                    strerror(errno));
-}
-
-static int write_file(const char *path, const struct text *t)
-{
-    struct text tmp = {0};
-    int r, fd;
-
-    text_printf(&tmp, "%s.new", path);
-    fd = open(tmp.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-    r = fd < 0 ? -errno : 0;
-    if (!r) {
-        keep_mode(fd, path);
-        r = write_all(fd, t->s, t->n);
-        if (!r && fsync(fd))
-            r = -errno;
-        close(fd);
-        if (!r && rename(tmp.s, path))
-            r = -errno;
-        if (r)
-            unlink(tmp.s);
-    }
-    if (!r)
-        sync_directory(path);
-    text_free(&tmp);
-    return r;
-}
-
-int config_save(char *err, size_t err_size)
-{
-    struct text t = {0};
-
-    thread_must_be(ROLE_CONTROL);
-    text_printf(&t, "# Kamuee configuration, written by save-configuration. One value a line; "
-                    "order does not matter.\n");
-    config_print(running.tree, &t);
-    int r = write_file(running.path, &t);
-    if (r)
-        snprintf(err, err_size,
-                 "%s: cannot be written: %s; check the directory and its permissions", running.path,
-                 strerror(-r));
-    text_free(&t);
-    return r;
-}
-
-// --- transactions -------------------------------------------------------------------------------
 
 void config_result_free(struct config_result *r)
 {
@@ -214,66 +48,189 @@ void config_result_free(struct config_result *r)
     memset(r, 0, sizeof *r);
 }
 
-static void take_over(struct lyd_node *tree, struct model *m)
+// --- start --------------------------------------------------------------------------------------
+
+// The newest revision that counts, unless the file was changed since it was committed.
+static const struct revision *last_word(void)
 {
-    lyd_free_all(running.tree);
-    model_free(running.model);
-    running.tree = tree;
-    running.model = m;
+    const struct revision *r = revision_confirmed();
+    uint64_t digest = config_file_digest();
+
+    return r && (r->file_digest == digest || !digest) ? r : NULL;
+}
+
+int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **candidate, struct errors *e, struct text *source)
+{
+    const struct revision *r = file_only ? NULL : last_word(), *any = revision_confirmed();
+    struct text t = {0};
+    char path[512], err[600];
+
+    *candidate = NULL;
+    if (r && !revision_read(r, &t, err, sizeof err)) {
+        text_printf(source, "%s", revision_path(r, path, sizeof path));
+        config_read_text(candidate, t.s, e);
+        text_free(&t);
+        return e->n ? -EINVAL : 0;
+    }
+    text_free(&t);
+    text_printf(source, "%s", config_file());
+    if (any)
+        log_notice("config: the file is newer than the last commit: file=%s revision=%" PRIu64, config_file(), any->id);
+    return config_read_file(may_be_missing, candidate, e);
+}
+
+// Whether the tree is what the newest revision that counts says already.
+static bool is_known(const struct text *config)
+{
+    const struct revision *r = revision_confirmed();
+    struct text t = {0};
+    char err[600];
+    bool same = false;
+
+    if (r && r->file_digest == config_file_digest() && !revision_read(r, &t, err, sizeof err)) {
+        const char *first = strstr(t.s, "\n# comment"), *config_at = first ? strchr(first + 1, '\n') : NULL;
+
+        same = config_at && !strncmp(config_at + 1, text_str(config), config->n) && !strncmp(config_at + 1 + config->n, "# end ", 6);
+    }
+    text_free(&t);
+    return same;
+}
+
+int config_start(struct lyd_node *candidate, struct errors *e)
+{
+    struct model *m = config_model_of(&candidate, e);
+    const struct revision *last = revision_confirmed();
+    struct snapshot *s = snapshot_new(candidate, m, last ? last->id : 0);
+    struct revision new = {.confirmed = true, .comment = "at the start", .file_digest = config_file_digest()};
+    struct text t = {0};
+    char err[600] = "";
+    int r = e->n ? -EINVAL : config_running_apply(s, e);
+
+    if (r) {
+        snapshot_unref(s);
+        return r;
+    }
+    config_print(candidate, &t);
+    snprintf(new.by, sizeof new.by, "%s", config_file());
+    if (!is_known(&t)) {
+        r = revision_prepare(&new, &t, err, sizeof err);
+        if (r || revision_keep(&new, err, sizeof err))
+            log_error("config: %s", err);
+        else
+            s->revision = new.id;
+    }
+    text_free(&t);
+    config_running_take(s);
+    return 0;
+}
+
+// --- transactions -------------------------------------------------------------------------------
+
+// A commit that waits stands in the way of others than a `commit` of the same person.
+static int look_at_waiting(const struct commit *how, struct errors *e)
+{
+    const struct confirm *w = confirm_waiting();
+
+    if (!w || how->check_only || (how->confirms && !strcmp(w->by, how->by)))
+        return 0;
+    errors_add(e, 0, "a commit by %s waits to be confirmed and goes back in %u s: 'confirm' keeps it, then commit again", w->by,
+               w->seconds);
+    return -EBUSY;
+}
+
+static void note_file_changed(struct errors *notes)
+{
+    const struct revision *last = revision_confirmed();
+    uint64_t digest = config_file_digest();
+
+    if (last && digest && digest != last->file_digest)
+        errors_add(notes, 0, "%s was changed since it was read last; this commit is newer and is what kamueed will start with ('compare "
+                             "file' shows the difference)", config_file());
+}
+
+// The running configuration becomes `s`, as a revision, or nothing happens.
+static int make_it_run(struct snapshot *s, const struct commit *how, unsigned n_changes, struct errors *e)
+{
+    struct revision new = {.n_changes = n_changes, .confirmed = !how->confirm_s, .file_digest = config_file_digest()};
+    struct text t = {0};
+    char err[600] = "";
+
+    snprintf(new.by, sizeof new.by, "%s", how->by);
+    snprintf(new.comment, sizeof new.comment, "%s", how->comment ? how->comment : "");
+    config_print(s->tree, &t);
+    int r = revision_prepare(&new, &t, err, sizeof err);
+    text_free(&t);
+    if (r) {
+        errors_add(e, 0, "%s", err);
+        return r;
+    }
+    r = config_running_apply(s, e);
+    if (r) {
+        revision_drop(&new);
+        return r;
+    }
+    r = revision_keep(&new, err, sizeof err);
+    if (r) {
+        errors_add(e, 0, "%s", err);
+        config_running_return(s);
+        return r;
+    }
+    s->revision = new.id;
+    struct snapshot *old = snapshot_ref(config_snapshot());
+    config_running_take(snapshot_ref(s));
+    if (how->confirm_s)
+        confirm_wait(old, how->by, how->confirm_s);
+    else
+        confirm_superseded(how->by);
+    snapshot_unref(old);
+    return 0;
 }
 
 #define CHANGE_LINES 100 // told in an event
 
-static void tell_change(const struct config_result *result, const char *by)
+static void tell_change(const struct config_result *result, const struct commit *how, const struct snapshot *s)
 {
+    const char *line = text_str(&result->change), *comment = how->comment ? how->comment : "";
     json_t *lines = json_array();
-    const char *line = text_str(&result->change);
 
-    log_notice("config: changed: by=%s lines=%u", by, result->n_changes);
+    log_notice("config: changed: by=%s lines=%u revision=%" PRIu64 " confirm=%u comment=\"%s\"", how->by, result->n_changes,
+               s->revision, how->confirm_s, comment);
     for (unsigned i = 0; *line && i < CHANGE_LINES; i++) {
         size_t n = strcspn(line, "\n");
 
         json_array_append_new(lines, json_stringn(line, n));
         line += n + (line[n] == '\n');
     }
-    event_publish("configuration-change", json_pack("{s:s, s:i, s:o}", "by", by, "lines", result->n_changes, "change", lines));
+    event_publish("configuration-change",
+                  json_pack("{s:s, s:i, s:s, s:o}", "by", how->by, "lines", result->n_changes, "comment", comment, "change", lines));
 }
 
-int config_commit(struct lyd_node *candidate, bool check_only, const char *by,
-                  struct config_result *result, struct errors *e)
+int config_commit(struct lyd_node *candidate, const struct commit *how, struct config_result *result, struct errors *e)
 {
     struct model *m;
-    int r = 0;
+    char err[600] = "";
+    int r;
 
     thread_must_be(ROLE_CONTROL);
     m = config_model_of(&candidate, e);
-    if (e->n)
-        r = -EINVAL;
-    if (!r)
-        result->n_changes = config_diff(running.tree, candidate, &result->change);
-    if (!r && !check_only)
-        r = apply_change(running.model, m, e, &result->notes);
-    if (r || check_only) {
-        lyd_free_all(candidate);
-        model_free(m);
-        return r;
+    if (!e->n)
+        machine_check(config_model(), m, e);
+    r = e->n ? -EINVAL : look_at_waiting(how, e);
+    struct snapshot *s = snapshot_new(candidate, m, 0);
+    if (!r) {
+        result->n_changes = config_diff(config_running(), candidate, &result->change);
+        config_effects(config_running(), candidate, &result->notes);
     }
-    take_over(candidate, m);
-    if (result->n_changes)
-        tell_change(result, by);
-    return 0;
-}
-
-int config_commit_lines(const char *const *line, unsigned n, bool check_only, const char *by,
-                        struct config_result *result, struct errors *e)
-{
-    struct lyd_node *candidate = config_dup(running.tree);
-
-    for (unsigned i = 0; i < n; i++)
-        config_read_line(&candidate, line[i], i + 1, e);
-    if (e->n) {
-        lyd_free_all(candidate);
-        return -EINVAL;
+    if (!r && !how->check_only && !result->n_changes && confirm_now(how->by, err, sizeof err)) {
+        errors_add(e, 0, "%s", err);
+        r = -EIO;
     }
-    return config_commit(candidate, check_only, by, result, e);
+    if (!r && !how->check_only && result->n_changes) {
+        note_file_changed(&result->notes);
+        r = make_it_run(s, how, result->n_changes, e);
+        if (!r)
+            tell_change(result, how, s);
+    }
+    snapshot_unref(s);
+    return r;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config.h - the running configuration and its transactions
+// config.h - transactions: how the running configuration changes
 //
-// There is one running configuration: a checked tree and the model made of it.
-// It changes only by config_commit(): a candidate is checked, compared, applied
-// through the managers, and only then takes its place. Control role.
+// It changes only by config_commit() (and when a commit that was to be confirmed goes back): a candidate is checked,
+// compared, kept on disk, applied through the managers, and only then takes its place. Control role.
 #ifndef MGMT_CONFIG_H
 #define MGMT_CONFIG_H
 
@@ -11,24 +10,30 @@
 #include <stddef.h>
 
 #include "base/text.h"
+#include "mgmt/config_file.h"
+#include "mgmt/config_running.h"
 #include "mgmt/errors.h"
-#include "mgmt/model.h"
 
+struct event_base;
 struct lyd_node;
 
-const struct lyd_node *config_running(void); // NULL when empty
-const struct model *config_model(void);
-const char *config_file(void); // path of the configuration file
-
-void config_init(const char *path); // empty configuration, nothing applied
+// Empty configuration, nothing applied. Revisions are kept in the directory; NULL: nowhere.
+void config_init(const char *file, const char *state_dir);
 void config_fini(void);
 
-// Reads and checks the file as a candidate. A missing file is empty when `may_be_missing`. 0,
-// -errno with errors.
-int config_read_file(bool may_be_missing, struct lyd_node **candidate, struct errors *e);
-// Everything that may be wrong with a candidate, and its model (also when there are errors); the
-// caller frees it.
-struct model *config_model_of(struct lyd_node **candidate, struct errors *e);
+// What the router starts with: whoever spoke last. That is the newest confirmed revision, unless the file has been
+// changed since, or `file_only`. `source`: whose lines the errors count. 0, or -errno with errors.
+int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **candidate, struct errors *e, struct text *source);
+// Applies it: the first commit of this process. A disk that is full is no reason not to start.
+int config_start(struct lyd_node *candidate, struct errors *e);
+
+struct commit {
+    const char *by;
+    const char *comment;  // or NULL
+    unsigned confirm_s;   // goes back unless it is confirmed within so many seconds; 0 = counts at once
+    bool confirms;        // what waits to be confirmed is, if it is by the same person
+    bool check_only;
+};
 
 struct config_result {
     struct text change; // set/delete lines
@@ -38,16 +43,8 @@ struct config_result {
 void config_result_free(struct config_result *r);
 
 // Checks the candidate and, unless `check_only`, applies it and makes it the running one. Takes
-// over the candidate in any case. 0; -EINVAL: not valid; other -errno: a manager refused. Then
-// nothing has changed, and `e` says why.
-int config_commit(struct lyd_node *candidate, bool check_only, const char *by,
-                  struct config_result *result, struct errors *e);
-
-// Makes a candidate of the running configuration plus n lines and commits it.
-int config_commit_lines(const char *const *line, unsigned n, bool check_only, const char *by,
-                        struct config_result *result, struct errors *e);
-
-// Writes the running configuration to the file: whole or not at all. 0 or -errno with a sentence.
-int config_save(char *err, size_t err_size);
+// over the candidate in any case. 0; -EINVAL: not valid; -EBUSY: another commit waits to be confirmed; other -errno: a
+// manager or the disk refused. Then nothing has changed, and `e` says why.
+int config_commit(struct lyd_node *candidate, const struct commit *how, struct config_result *result, struct errors *e);
 
 #endif

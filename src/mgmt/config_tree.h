@@ -62,6 +62,9 @@ void config_validate(struct lyd_node **tree,
 unsigned config_line_of(const struct lyd_node *node); // 0 = no line made it
 
 // --- config_diff.c ---
+// Calls fn for each difference: the topmost node that is new or has another value (set), or is gone.
+void config_diff_each(const struct lyd_node *old, const struct lyd_node *new,
+                      void (*fn)(void *ctx, const struct lyd_node *node, bool set), void *ctx);
 // Appends one line for each difference; returns their number.
 unsigned config_diff(const struct lyd_node *old, const struct lyd_node *new, struct text *t);
 

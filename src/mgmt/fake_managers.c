@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fake_managers.c - managers that record calls and fail on demand, for unit tests of mgmt
 #include "mgmt/fake_managers.h"
+#include "mgmt/machine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ uint32_t fake_journal_mib, fake_audit_interval_s;
 bool fake_journal_fails;
 uint64_t fake_link_changes;
 int fake_celsius;
+void (*fake_step)(void);
 
 static struct port_config ports[64];
 static unsigned n_ports;
@@ -52,6 +54,7 @@ static struct text assignments;
 
 void fake_reset(void)
 {
+    machine_set_root(NULL); // what configurations of tests name is there
     text_clear(&fake_calls);
     text_clear(&assignments);
     n_ports = n_ifaces = n_vrs = n_multicast = 0;
@@ -64,6 +67,8 @@ void fake_reset(void)
 int fake_called(char *err, size_t n, const char *what, const char *name)
 {
     text_printf(&fake_calls, "%s %s\n", what, name);
+    if (fake_step)
+        fake_step();
     if (!fake_fail_at || --fake_fail_at)
         return 0;
     snprintf(err, n, "the device %s refuses to %s", name, what);

@@ -15,6 +15,7 @@
 
 extern struct text fake_calls; // "attach p0\n" …
 extern int fake_fail_at;       // the n-th call from now fails (1 = the next), 0 = none
+extern void (*fake_step)(void); // called at each call, or NULL
 
 extern uint32_t fake_journal_mib, fake_audit_interval_s; // as set last
 extern bool fake_journal_fails;

@@ -18,7 +18,9 @@
 #include "manager/thread_manager.h"
 #include "mgmt/alarm.h"
 #include "mgmt/alarm_watch.h"
+#include "mgmt/candidate.h"
 #include "mgmt/config.h"
+#include "mgmt/config_confirm.h"
 #include "mgmt/config_tree.h"
 #include "mgmt/http.h"
 #include "mgmt/listen.h"
@@ -26,13 +28,14 @@
 #include "mgmt/yang.h"
 
 static struct lyd_node *loaded; // between mgmt_load and mgmt_start
+static struct text source;      // the file it came from
 
 // As many errors as fit, whole lines.
-static void tell(struct errors *e, char *err, size_t err_size)
+static void tell(struct errors *e, const char *file, char *err, size_t err_size)
 {
     struct text t = {0};
 
-    errors_text(e, config_file(), &t);
+    errors_text(e, file, &t);
     if (t.n >= err_size && err_size > 8) {
         size_t n = err_size - 8;
 
@@ -53,8 +56,7 @@ static void note_start(const struct model *m, struct mgmt_start *start)
     start->log_level = m->settings.log_level;
 }
 
-int mgmt_load(const char *config_path, bool may_be_missing, struct mgmt_start *start, char *err,
-              size_t err_size)
+int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *err, size_t err_size)
 {
     struct errors e = {0};
     int r;
@@ -63,8 +65,9 @@ int mgmt_load(const char *config_path, bool may_be_missing, struct mgmt_start *s
     r = yang_load(err, err_size);
     if (r)
         return r;
-    config_init(config_path);
-    r = config_read_file(may_be_missing, &loaded, &e);
+    config_init(files->config, files->state_dir);
+    text_clear(&source);
+    r = config_read_start(files->may_be_missing, files->file_only, &loaded, &e, &source);
     if (!r) {
         struct model *m = config_model_of(&loaded, &e);
 
@@ -73,7 +76,7 @@ int mgmt_load(const char *config_path, bool may_be_missing, struct mgmt_start *s
         r = e.n ? -EINVAL : 0;
     }
     if (r)
-        tell(&e, err, err_size);
+        tell(&e, text_str(&source), err, err_size);
     return r;
 }
 
@@ -92,7 +95,6 @@ static void apply_defaults(void)
 
 int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t err_size)
 {
-    struct config_result result = {0};
     struct errors e = {0};
     struct text path = {0};
     struct lyd_node *candidate = loaded;
@@ -106,11 +108,11 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     alarm_init();
     apply_defaults();
     enum log_level level = log_get_level(); // main has set it, perhaps by its command line
-    r = config_commit(candidate, false, config_file(), &result, &e);
+    confirm_init(loop);
+    r = config_start(candidate, &e);
     log_set_level(level);
-    config_result_free(&result);
     if (r) {
-        tell(&e, err, err_size);
+        tell(&e, text_str(&source), err, err_size);
         return r;
     }
     text_printf(&path, "%s/kamuee.sock", run_dir);
@@ -133,12 +135,12 @@ int mgmt_reload(char *err, size_t err_size)
     if (r)
         lyd_free_all(candidate);
     else
-        r = config_commit(candidate, false, config_file(), &result, &e);
+        r = config_commit(candidate, &(struct commit){.by = config_file(), .comment = "reload"}, &result, &e);
     for (unsigned i = 0; i < result.notes.n; i++)
         log_notice("config: %s", result.notes.item[i].sentence);
     config_result_free(&result);
     if (r)
-        tell(&e, err, err_size);
+        tell(&e, config_file(), err, err_size);
     return r;
 }
 
@@ -152,6 +154,8 @@ void mgmt_stop(void)
     http_fini();
     lyd_free_all(loaded);
     loaded = NULL;
+    text_free(&source);
+    candidates_end();
     config_fini();
     yang_unload();
 }

@@ -17,10 +17,18 @@ struct mgmt_start {
     int log_level; // enum log_level
 };
 
+// Where the configuration is, and where committed ones are kept.
+struct mgmt_files {
+    const char *config;
+    bool may_be_missing;   // the file; then it is an empty configuration
+    const char *state_dir; // NULL: nothing is kept
+    bool file_only;        // start with the file, whatever was committed
+};
+
 // Where kamuee.yang lies: $KAMUEE_YANG_DIR, the source tree when run from a build directory, or the installed share directory.
-// Loads the schema and validates the file (a missing file is an empty configuration when `may_be_missing`).
-// 0, or -errno with "file:line: what is wrong, expected …" in err. Nothing is applied.
-int mgmt_load(const char *config_path, bool may_be_missing, struct mgmt_start *start, char *err, size_t err_size);
+// Loads the schema and validates what kamueed is to start with (config.h: config_read_start). 0, or -errno with "file:line: what
+// is wrong, expected …" in err. Nothing is applied.
+int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *err, size_t err_size);
 // The dry run of a packet through the forwarder's stages, which mgmt does not know: before mgmt_start.
 void mgmt_set_explain(int (*fn)(uint16_t port, const void *frame, uint32_t n, struct passage *p)); // a passage_explain
 // Applies the loaded configuration through the managers and opens RUN_DIR/kamuee.sock. 0 or -errno with a sentence.

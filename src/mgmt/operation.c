@@ -59,7 +59,12 @@ static const struct {
 } operations[] = {
     {"configure", operation_configure},
     {"complete", operation_complete},
-    {"running-configuration", operation_running_configuration},
+    {"edit", operation_edit},
+    {"confirm", operation_confirm},
+    {"session-open", operation_session_open},
+    {"session-close", operation_session_close},
+    {"configuration", operation_configuration},
+    {"compare", operation_compare},
     {"save-configuration", operation_save_configuration},
     {"port-attach", operation_port_attach},
     {"port-detach", operation_port_detach},

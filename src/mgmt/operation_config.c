@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // operation_config.c - operations that read or change the configuration
 //
-// Those on ports edit the configuration, as `configure` does with lines: so the
-// running configuration is always what runs.
+// `configure` commits: lines, a text, a revision or the file on top of what runs, or what a session has edited. `edit`
+// changes a session's candidate.
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
@@ -10,19 +10,20 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "mgmt/candidate.h"
 #include "mgmt/complete.h"
-#include "mgmt/config.h"
+#include "mgmt/config_confirm.h"
 #include "mgmt/config_tree.h"
 #include "mgmt/operation_priv.h"
 #include "mgmt/restconf_priv.h"
 
-static void refuse(struct http *h, int r, struct errors *e)
+void operation_refuse(struct http *h, int r, struct errors *e)
 {
-    restconf_errors(h, r == -EINVAL ? 400 : 409, r == -EINVAL ? "invalid-value" : "resource-denied",
-                    e);
+    if (r == -EINVAL || r == -ENOENT)
+        restconf_errors(h, r == -EINVAL ? 400 : 404, "invalid-value", e);
+    else
+        restconf_errors(h, 409, r == -EBUSY || r == -EAGAIN ? "in-use" : "resource-denied", e);
 }
-
-// --- configure and its relatives ----------------------------------------------------------------
 
 static void write_lines(struct jwrite *j, const char *key, const struct text *t)
 {
@@ -47,46 +48,234 @@ static void write_notes(struct jwrite *j, const struct errors *notes)
     jwrite_end(j, ']');
 }
 
+static bool is_true(const struct lyd_node *op, const char *leaf)
+{
+    return !strcmp(operation_input(op, leaf), "true");
+}
+
+// --- input --------------------------------------------------------------------------------------
+
+struct input {
+    struct config_edit edit;
+    VEC(const char *) lines;
+    bool any; // there is something to edit
+};
+
+static const char *given(const struct lyd_node *op, const char *leaf)
+{
+    const char *v = operation_input(op, leaf);
+
+    return *v ? v : NULL;
+}
+
+static void read_edit(const struct lyd_node *op, struct input *in)
+{
+    *in = (struct input){.edit = {.revision = given(op, "revision"), .file = is_true(op, "file"), .replace = is_true(op, "replace"),
+                                  .text = given(op, "text"), .json = !strcmp(operation_input(op, "format"), "json")}};
+    for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
+        if (!strcmp(n->schema->name, "line"))
+            *vec_push(&in->lines) = lyd_get_value(n);
+    in->edit.line = in->lines.item;
+    in->edit.n_lines = (unsigned)in->lines.n;
+    in->any = in->edit.revision || in->edit.file || in->edit.replace || in->edit.text || in->lines.n;
+}
+
+// The candidate of the session that the input names. False: an answer has been given. NULL: it names none.
+static bool find_session(struct http *h, const struct lyd_node *op, struct candidate **c)
+{
+    const char *id = given(op, "session");
+
+    *c = id ? candidate_find(strtoull(id, NULL, 10)) : NULL;
+    if (*c || !id)
+        return true;
+    restconf_error(h, 404, "invalid-value", "there is no session %s: it has ended, or kamueed was started again", id);
+    return false;
+}
+
+// --- configure and edit -------------------------------------------------------------------------
+
+static struct commit read_commit(struct http *h, const struct lyd_node *op)
+{
+    return (struct commit){.by = operation_by(h), .comment = given(op, "comment"), .check_only = is_true(op, "check"),
+                           .confirms = is_true(op, "confirm"),
+                           .confirm_s = (unsigned)strtoul(operation_input(op, "confirm-within"), NULL, 10)};
+}
+
+static int commit(struct candidate *c, const struct input *in, const struct commit *how, struct config_result *result, struct errors *e)
+{
+    struct lyd_node *tree;
+    int r = c && in->any ? candidate_edit(c, &in->edit, e) : 0;
+
+    if (!r && c)
+        return candidate_commit(c, how, result, e);
+    r = r ? r : config_edited(config_running(), &in->edit, &tree, e);
+    return r ? r : config_commit(tree, how, result, e);
+}
+
 void operation_configure(struct http *h, const struct lyd_node *op)
 {
-    VEC(const char *) lines = {0};
     struct config_result result = {0};
     struct errors e = {0};
     struct text t = {0};
+    struct candidate *c;
     struct jwrite j;
+    struct input in;
 
-    for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
-        if (!strcmp(n->schema->name, "line"))
-            *vec_push(&lines) = lyd_get_value(n);
-    int r = config_commit_lines(lines.item, (unsigned)lines.n,
-                                !strcmp(operation_input(op, "check"), "true"), http_peer(h),
-                                &result, &e);
-    if (lines.n == 1) // "line 1: " tells nothing then
+    if (!find_session(h, op, &c))
+        return;
+    struct commit how = read_commit(h, op);
+    read_edit(op, &in);
+    int r = commit(c, &in, &how, &result, &e);
+    if (in.lines.n == 1) // "line 1: " tells nothing then
         for (unsigned i = 0; i < e.n; i++)
             e.item[i].line = 0;
     if (r) {
-        refuse(h, r, &e);
+        operation_refuse(h, r, &e);
     } else {
         output_begin(&j, &t);
         write_lines(&j, "change", &result.change);
         write_notes(&j, &result.notes);
         output_send(h, &j);
     }
-    vec_free(&lines);
+    vec_free(&in.lines);
     errors_free(&e);
     config_result_free(&result);
 }
 
-void operation_running_configuration(struct http *h, const struct lyd_node *op)
+void operation_edit(struct http *h, const struct lyd_node *op)
 {
-    struct text t = {0}, config = {0};
+    struct errors e = {0}, notes = {0};
+    struct text t = {0};
+    struct candidate *c;
+    struct jwrite j;
+    struct input in;
+    int r = 0;
+
+    if (!find_session(h, op, &c))
+        return;
+    read_edit(op, &in);
+    if (is_true(op, "update"))
+        candidate_update(c, &notes);
+    if (in.any)
+        r = candidate_edit(c, &in.edit, &e);
+    if (in.lines.n == 1)
+        for (unsigned i = 0; i < e.n; i++)
+            e.item[i].line = 0;
+    if (r) {
+        operation_refuse(h, r, &e);
+    } else {
+        output_begin(&j, &t);
+        write_notes(&j, &notes);
+        output_send(h, &j);
+    }
+    vec_free(&in.lines);
+    errors_free(&e);
+    errors_free(&notes);
+}
+
+void operation_confirm(struct http *h, const struct lyd_node *op)
+{
+    char err[600] = "";
+
+    if (!confirm_waiting())
+        restconf_error(h, 409, "invalid-value", "no commit waits to be confirmed");
+    else if (confirm_now(operation_by(h), err, sizeof err))
+        restconf_error(h, 409, "resource-denied", "%s", err);
+    else
+        http_reply(h, 204, NULL, NULL);
+}
+
+// --- sessions -----------------------------------------------------------------------------------
+
+void operation_session_open(struct http *h, const struct lyd_node *op)
+{
+    char err[256] = "";
+    struct candidate *c = candidate_open(operation_by(h), err, sizeof err);
+    struct candidate_state s;
+    struct text t = {0};
     struct jwrite j;
 
-    config_print(config_running(), &config);
+    if (!c) {
+        restconf_error(h, 409, "resource-denied", "%s", err);
+        return;
+    }
     output_begin(&j, &t);
-    jwrite_string(&j, "text", text_str(&config));
+    jwrite_int(&j, "session", (int64_t)candidate_id(c));
+    jwrite_begin(&j, "other", '[');
+    for (unsigned i = 0; candidate_at(i, &s); i++)
+        if (s.id != candidate_id(c))
+            candidate_write(&s, &j);
+    jwrite_end(&j, ']');
     output_send(h, &j);
+}
+
+void operation_session_close(struct http *h, const struct lyd_node *op)
+{
+    struct candidate *c;
+
+    if (!find_session(h, op, &c))
+        return;
+    candidate_close(c);
+    http_reply(h, 204, NULL, NULL);
+}
+
+// --- reading ------------------------------------------------------------------------------------
+
+// The tree that the input names: a revision, the file, a session's candidate, or what runs; a copy. False: an answer has
+// been given.
+static bool read_tree(struct http *h, const struct lyd_node *op, struct candidate *c, struct lyd_node **tree)
+{
+    struct config_edit from = {.revision = given(op, "revision"), .file = is_true(op, "file")};
+    struct errors e = {0};
+    int r = config_edited(c ? candidate_tree(c) : config_running(), &from, tree, &e);
+
+    if (r)
+        operation_refuse(h, r, &e);
+    errors_free(&e);
+    return !r;
+}
+
+void operation_configuration(struct http *h, const struct lyd_node *op)
+{
+    struct text t = {0}, config = {0};
+    struct lyd_node *tree;
+    struct candidate *c;
+    struct jwrite j;
+
+    if (!find_session(h, op, &c) || !read_tree(h, op, c, &tree))
+        return;
+    output_begin(&j, &t);
+    if (!strcmp(operation_input(op, "format"), "json")) {
+        json_t *body = config_json(tree, "explicit", true);
+        char *s = json_dumps(body, JSON_INDENT(2));
+
+        jwrite_string(&j, "text", s);
+        free(s);
+        json_decref(body);
+    } else {
+        config_print(tree, &config);
+        jwrite_string(&j, "text", text_str(&config));
+    }
+    output_send(h, &j);
+    lyd_free_all(tree);
     text_free(&config);
+}
+
+void operation_compare(struct http *h, const struct lyd_node *op)
+{
+    struct text t = {0}, change = {0};
+    struct lyd_node *with;
+    struct candidate *c;
+    struct jwrite j;
+
+    if (!find_session(h, op, &c) || !read_tree(h, op, NULL, &with))
+        return;
+    config_diff(with, c ? candidate_tree(c) : config_running(), &change);
+    output_begin(&j, &t);
+    write_lines(&j, "change", &change);
+    output_send(h, &j);
+    lyd_free_all(with);
+    text_free(&change);
 }
 
 void operation_save_configuration(struct http *h, const struct lyd_node *op)
@@ -95,11 +284,11 @@ void operation_save_configuration(struct http *h, const struct lyd_node *op)
     struct jwrite j;
     char err[512] = "";
 
-    if (config_save(err, sizeof err)) {
+    if (config_save(config_running(), err, sizeof err)) {
         restconf_error(h, 409, "resource-denied", "%s", err);
         return;
     }
-    log_notice("config: saved: by=%s file=%s", http_peer(h), config_file());
+    log_notice("config: saved: by=%s file=%s", operation_by(h), config_file());
     output_begin(&j, &t);
     jwrite_string(&j, "file", config_file());
     output_send(h, &j);
@@ -108,129 +297,12 @@ void operation_save_configuration(struct http *h, const struct lyd_node *op)
 void operation_complete(struct http *h, const struct lyd_node *op)
 {
     struct text t = {0};
+    struct candidate *c;
     struct jwrite j;
 
+    if (!find_session(h, op, &c))
+        return;
     output_begin(&j, &t);
-    complete_line(operation_input(op, "line"), &j);
+    complete_line(operation_input(op, "line"), c ? candidate_tree(c) : config_running(), &j);
     output_send(h, &j);
-}
-
-// --- ports --------------------------------------------------------------------------------------
-
-// Commits the lines of `t`; 204 or the errors without line numbers, which the client has not
-// written.
-static void commit_text(struct http *h, struct text *t)
-{
-    struct lyd_node *candidate = config_dup(config_running());
-    struct config_result result = {0};
-    struct errors e = {0};
-    int r = -EINVAL;
-
-    config_read_text(&candidate, text_str(t), &e);
-    if (e.n)
-        lyd_free_all(candidate);
-    else
-        r = config_commit(candidate, false, http_peer(h), &result, &e);
-    for (unsigned i = 0; i < e.n; i++)
-        e.item[i].line = 0;
-    if (r)
-        refuse(h, r, &e);
-    else
-        http_reply(h, 204, NULL, NULL);
-    text_free(t);
-    errors_free(&e);
-    config_result_free(&result);
-}
-
-static bool port_known(struct http *h, const char *name)
-{
-    if (model_find_port(config_model(), name))
-        return true;
-    restconf_error(h, 404, "invalid-value", "there is no port '%s'", name);
-    return false;
-}
-
-void operation_port_attach(struct http *h, const struct lyd_node *op)
-{
-    const char *name = operation_input(op, "name"), *netns = operation_input(op, "namespace");
-    struct text t = {0};
-
-    if (model_find_port(config_model(), name)) {
-        restconf_error(h, 409, "data-exists",
-                       "port %s is attached already; detach it first, or choose another name",
-                       name);
-        return;
-    }
-    text_printf(&t, "set port %s devargs ", name);
-    words_quote(operation_input(op, "devargs"), &t);
-    if (*netns) {
-        text_printf(&t, " namespace ");
-        words_quote(netns, &t);
-    }
-    commit_text(h, &t);
-}
-
-static void delete_threads(const struct model *m, const char *port, struct text *t)
-{
-    for (size_t i = 0; i < m->thread.n; i++) {
-        int core = m->thread.item[i].core;
-        bool mine = false, others = false, first = !i || m->thread.item[i - 1].core != core;
-
-        for (size_t k = 0; first && k < m->thread.n; k++) {
-            if (m->thread.item[k].core != core)
-                continue;
-            mine = mine || !strcmp(m->thread.item[k].port, port);
-            others = others || strcmp(m->thread.item[k].port, port);
-        }
-        if (mine && others)
-            text_printf(t, "delete thread %d forwarder port %s\n", core, port);
-        else if (mine)
-            text_printf(t, "delete thread %d\n", core);
-    }
-}
-
-static bool on_port(const struct model *m, const char *interface, const char *port)
-{
-    const struct model_vport *v = model_find_vport(m, interface);
-
-    return v ? !strcmp(v->port, port) : !strcmp(interface, port);
-}
-
-void operation_port_detach(struct http *h, const struct lyd_node *op)
-{
-    const struct model *m = config_model();
-    const char *name = operation_input(op, "name");
-    struct text t = {0};
-
-    if (!port_known(h, name))
-        return;
-    delete_threads(m, name, &t);
-    vec_foreach (&m->interface, i)
-        if (on_port(m, i->name, name))
-            text_printf(&t, "delete interface %s\n", i->name);
-    vec_foreach (&m->vport, v)
-        if (!strcmp(v->port, name))
-            text_printf(&t, "delete vport %s\n", v->name);
-    text_printf(&t, "delete port %s\n", name);
-    commit_text(h, &t);
-}
-
-static void set_enabled(struct http *h, const char *name, const char *enabled)
-{
-    struct text t = {0};
-
-    if (!port_known(h, name))
-        return;
-    text_printf(&t, "set port %s enabled %s\n", name, enabled);
-    commit_text(h, &t);
-}
-
-void operation_port_start(struct http *h, const struct lyd_node *op)
-{
-    set_enabled(h, operation_input(op, "name"), "true");
-}
-
-void operation_port_stop(struct http *h, const struct lyd_node *op)
-{
-    set_enabled(h, operation_input(op, "name"), "false");
 }

@@ -16,11 +16,22 @@ void output_send(struct http *h, struct jwrite *j);
 struct lyd_node;
 const char *operation_input(const struct lyd_node *op, const char *leaf);
 
+struct errors;
+void operation_refuse(struct http *h, int r, struct errors *e); // what config_commit and config_edited() say
+const char *operation_by(struct http *h);                       // who asks: the name of a user
+
 // operation_config.c; each answers.
 void operation_configure(struct http *h, const struct lyd_node *op);
+void operation_edit(struct http *h, const struct lyd_node *op);
+void operation_confirm(struct http *h, const struct lyd_node *op);
+void operation_session_open(struct http *h, const struct lyd_node *op);
+void operation_session_close(struct http *h, const struct lyd_node *op);
+void operation_configuration(struct http *h, const struct lyd_node *op);
+void operation_compare(struct http *h, const struct lyd_node *op);
 void operation_complete(struct http *h, const struct lyd_node *op);
-void operation_running_configuration(struct http *h, const struct lyd_node *op);
 void operation_save_configuration(struct http *h, const struct lyd_node *op);
+
+// operation_port.c
 void operation_port_attach(struct http *h, const struct lyd_node *op);
 void operation_port_detach(struct http *h, const struct lyd_node *op);
 void operation_port_start(struct http *h, const struct lyd_node *op);

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "mgmt/config.h"
 #include "mgmt/config_tree.h"
+#include "mgmt/operation_priv.h"
 #include "mgmt/restconf_priv.h"
 #include "mgmt/yang.h"
 
@@ -162,11 +163,10 @@ static void finish(struct http *h, struct lyd_node *candidate, int code, const s
 {
     struct config_result result = {0};
     struct errors e = {0};
-    int r = config_commit(candidate, false, http_peer(h), &result, &e);
+    int r = config_commit(candidate, &(struct commit){.by = operation_by(h)}, &result, &e);
 
     if (r)
-        restconf_errors(h, r == -EINVAL ? 400 : 409,
-                        r == -EINVAL ? "invalid-value" : "resource-denied", &e);
+        operation_refuse(h, r, &e);
     else {
         if (created)
             set_location(h, created);

@@ -75,7 +75,7 @@ static const char *const pieces[80] = {"GET ",
                                        "audit",
                                        "port-attach",
                                        "port-detach",
-                                       "running-configuration",
+                                       "configuration",
                                        " HTTP/1.1\r\n",
                                        " HTTP/1.0\r\n",
                                        "Content-Length: 40\r\n",
@@ -146,7 +146,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     bug_on(!f);
     fputs(base_config, f);
     fclose(f);
-    bug_on(mgmt_load(file, false, &s, err, sizeof err) || mgmt_start(loop, dir, err, sizeof err));
+    bug_on(mgmt_load(&(struct mgmt_files){.config = file}, &s, err, sizeof err) || mgmt_start(loop, dir, err, sizeof err));
     unlink(file);
     return 0;
 }
@@ -161,7 +161,7 @@ static void check_managers(void)
     fake_state(&now);
     struct model *empty = config_model_of(&nothing, &e);
     fake_reset();
-    bug_on(apply_change(empty, config_model(), &e, NULL));
+    bug_on(apply_change(empty, config_model(), &e));
     fake_state(&fresh);
     bug_on(strcmp(text_str(&now), text_str(&fresh)));
     model_free(empty);
@@ -178,7 +178,7 @@ static void put_back(void)
     struct errors e = {0};
 
     config_read_text(&candidate, base_config, &e);
-    bug_on(config_commit(candidate, false, "fuzz", &result, &e));
+    bug_on(config_commit(candidate, &(struct commit){.by = "fuzz"}, &result, &e));
     if (result.n_changes)
         check_managers();
     config_result_free(&result);

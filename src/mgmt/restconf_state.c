@@ -27,6 +27,7 @@ static const struct {
     {"neighbor", show_neighbor}, {"multicast", show_multicast}, {"capture", show_capture}, {"nexthop", show_nexthop}, {"mirror", show_mirror},
     {"journal", show_journal}, {"audit", show_audit}, {"snmp", show_snmp},
     {"alarm", show_alarm}, {"alarm-history", show_alarm_history},
+    {"configuration", show_configuration},
 };
 #define N_NODES (sizeof nodes / sizeof *nodes)
 

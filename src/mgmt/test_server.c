@@ -62,7 +62,7 @@ int server_start(void **state)
     fake_reset();
     fake_rib_start(loop);
     write_config(base_config);
-    assert_int_equal(mgmt_load(file, false, &s, err, sizeof err), 0);
+    assert_int_equal(mgmt_load(&(struct mgmt_files){.config = file}, &s, err, sizeof err), 0);
     assert_int_equal(mgmt_start(loop, dir, err, sizeof err), 0);
     return 0;
 }
@@ -80,7 +80,7 @@ char *running_text(void)
     static struct text t;
 
     text_clear(&t);
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:running-configuration", NULL), 200);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configuration", NULL), 200);
     text_append(&t, a.body.s, a.body.n);
     return t.s;
 }

@@ -18,7 +18,7 @@ int ask(const char *method, const char *target, const char *body); // status; th
 void assert_has(const char *text, const char *word);
 #define assert_said(word) assert_has(text_str(&a.body), word)
 void write_config(const char *text); // into `file`
-char *running_text(void);            // answer of running-configuration
+char *running_text(void);            // answer of configuration
 
 #define ROUTES "/restconf/data/kamuee:state/routes=default,ipv4"
 #define served(test) cmocka_unit_test_setup_teardown(test, server_start, server_stop)

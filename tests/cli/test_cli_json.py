@@ -52,7 +52,7 @@ EXAMPLES = {
 @pytest.fixture
 def operations(daemon):
     daemon.operations = {
-        "running-configuration": lambda given: {"text": "set port p0 devargs net_null0\nset port p0 mtu 9000\n"},
+        "configuration": lambda given: {"text": "set port p0 devargs net_null0\nset port p0 mtu 9000\n"},
         "configure": lambda given: {"change": given["line"]},
         "lookup": lambda given: {"result": [{"address": given["address"][0], "prefix": "192.0.2.0/24", "nexthop": 3,
                                              "kind": "glean", "interface": "p0", "gateway": "192.0.2.9"}]},

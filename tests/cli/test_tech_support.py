@@ -7,7 +7,7 @@ from kamuee import commands, tech_support
 
 
 def test_the_archive_has_each_show_and_linux(daemon, kamuee, tmp_path, monkeypatch):
-    daemon.operations["running-configuration"] = lambda given: {"text": "set port p0 mtu 9000\n"}
+    daemon.operations["configuration"] = lambda given: {"text": "set port p0 mtu 9000\n"}
     monkeypatch.setattr(tech_support, "LINUX", {"uname": "uname -a", "missing": "no-such-command", "fails": "false"})
     file = tmp_path / "bundle.tar.gz"
     result = kamuee("show", "tech-support", str(file))

@@ -82,7 +82,7 @@ class Daemon:
         return self.client.call("configure", line=list(lines)).get("change", [])
 
     def running(self) -> str:
-        return self.client.call("running-configuration")["text"]
+        return self.client.call("configuration")["text"]
 
     def links(self, namespace: str | None = None) -> set[str]:
         said = subprocess.run(["ip", "-n", namespace or self.name, "-br", "link"], check=True, capture_output=True, text=True)

@@ -77,7 +77,7 @@ def test_the_whole_datastore_is_as_the_schema_says(daemon):
     assert {"kamuee:port", "kamuee:vport", "kamuee:vr", "kamuee:interface", "kamuee:state"} <= set(data)
     state = data["kamuee:state"]
     assert set(state) == {"system", "port", "interface", "thread", "drop", "punt", "icmp", "ledger", "vr", "neighbor", "journal", "capture", "nexthop",
-                          "mirror", "multicast", "audit", "snmp", "alarm", "alarm-history"}
+                          "mirror", "multicast", "audit", "snmp", "alarm", "alarm-history", "configuration"}
     assert_in_schema(daemon, data)
 
 
@@ -90,7 +90,7 @@ def test_routes_are_as_the_schema_says(daemon, family):
 
 def test_output_of_operations_is_as_the_schema_says(daemon):
     for name, given in {"lookup": {"address": ["192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8:1::1"]}, "audit": {},
-                        "running-configuration": {}, "complete": {"line": "set port "}}.items():
+                        "configuration": {}, "complete": {"line": "set port "}}.items():
         answer = daemon.ask("POST", f"/restconf/operations/kamuee:{name}", json.dumps({"kamuee:input": given}).encode())
         output = json.loads(body_of(answer))["kamuee:output"]
         file = daemon.dir / "reply.json"

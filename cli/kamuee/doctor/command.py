@@ -51,7 +51,7 @@ def gather(options: argparse.Namespace, client: Client) -> Facts:
     if host.live:
         try:
             state = {name: client.state(name) for name in ("system", "port", "thread")}
-            lines = client.call("running-configuration").get("text", "").splitlines()
+            lines = client.call("configuration").get("text", "").splitlines()
         except KamueeError:
             state = None
     if options.config:
