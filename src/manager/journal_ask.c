@@ -298,20 +298,15 @@ static void again(void *arg)
 static int ask(const struct journal_query *query, int kind, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
 {
     struct question *q = calloc(1, sizeof *q);
-    int err;
 
-    thread_must_be(ROLE_CONTROL);
-    if (!q)
-        return -ENOMEM;
-    q->q = *query;
-    prefix_canon(&q->q.prefix);
-    q->kind = kind;
-    q->done = done;
-    q->ctx = ctx;
-    err = mailbox_post(ROLE_RIB_MANAGER, step, q);
-    if (err)
-        free(q);
-    return err;
+    if (q) {
+        q->q = *query;
+        prefix_canon(&q->q.prefix);
+        q->kind = kind;
+        q->done = done;
+        q->ctx = ctx;
+    }
+    return rib_ask(step, q);
 }
 
 int journal_changes(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
@@ -356,15 +351,8 @@ static void stats_collect(void *arg)
 int journal_ask_stats(void (*done)(void *ctx, const struct journal_stats *s), void *ctx)
 {
     struct stats_question *q = calloc(1, sizeof *q);
-    int err;
 
-    thread_must_be(ROLE_CONTROL);
-    if (!q)
-        return -ENOMEM;
-    q->done = done;
-    q->ctx = ctx;
-    err = mailbox_post(ROLE_RIB_MANAGER, stats_collect, q);
-    if (err)
-        free(q);
-    return err;
+    if (q)
+        *q = (struct stats_question){.done = done, .ctx = ctx};
+    return rib_ask(stats_collect, q);
 }

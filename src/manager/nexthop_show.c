@@ -136,13 +136,7 @@ int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, 
 {
     struct question *q = calloc(1, sizeof *q);
 
-    thread_must_be(ROLE_CONTROL);
-    if (!q)
-        return -ENOMEM;
-    q->done = done;
-    q->ctx = ctx;
-    int r = mailbox_post(ROLE_RIB_MANAGER, collect, q);
-    if (r)
-        free(q);
-    return r;
+    if (q)
+        *q = (struct question){.done = done, .ctx = ctx};
+    return rib_ask(collect, q);
 }

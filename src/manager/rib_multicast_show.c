@@ -143,15 +143,8 @@ int rib_manager_multicast(void (*done)(void *ctx, const struct multicast_row *ro
                           void *ctx)
 {
     struct question *q = calloc(1, sizeof *q);
-    int err;
 
-    thread_must_be(ROLE_CONTROL);
-    if (!q)
-        return -ENOMEM;
-    q->done = done;
-    q->ctx = ctx;
-    err = mailbox_post(ROLE_RIB_MANAGER, collect, q);
-    if (err)
-        free(q);
-    return err;
+    if (q)
+        *q = (struct question){.done = done, .ctx = ctx};
+    return rib_ask(collect, q);
 }

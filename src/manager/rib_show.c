@@ -18,7 +18,7 @@
 #include "table/counter.h"
 #include "table/iface.h"
 
-static int ask(void (*fn)(void *arg), void *arg)
+int rib_ask(void (*fn)(void *arg), void *arg)
 {
     int err;
 
@@ -99,7 +99,7 @@ int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *ro
 
     if (q)
         *q = (struct neigh_question){.vr = vr, .done = done, .ctx = ctx};
-    return ask(neigh_collect, q);
+    return rib_ask(neigh_collect, q);
 }
 
 // --- statistics ---
@@ -183,7 +183,7 @@ int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stat
 
     if (q)
         *q = (struct stats_question){.vr = vr, .done = done, .ctx = ctx};
-    return ask(stats_collect, q);
+    return rib_ask(stats_collect, q);
 }
 
 // --- audit ---
@@ -236,7 +236,7 @@ static int ask_audit(uint16_t vr, void (*fn)(void *arg), void (*done)(void *ctx,
 
     if (q)
         *q = (struct audit_question){.vr = vr, .done = done, .ctx = ctx};
-    return ask(fn, q);
+    return rib_ask(fn, q);
 }
 
 int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx)
