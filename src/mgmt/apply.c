@@ -16,6 +16,7 @@
 #include "core/thread.h"
 #include "manager/iface_manager.h"
 #include "mgmt/apply_export.h"
+#include "mgmt/apply_api.h"
 #include "mgmt/apply_interface.h"
 #include "mgmt/apply_listen.h"
 #include "mgmt/apply_mirror.h"
@@ -44,6 +45,7 @@ static void plan_all(struct plan_steps *p, const struct model *from, const struc
     plan_multicast_coming(p);
     plan_listens(p);
     plan_export(p);
+    plan_api(p); // last: who closes his own listener still gets an answer
 }
 
 static void blame(const struct step *s, const char *sentence, struct errors *e)

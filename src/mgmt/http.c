@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http.c - HTTP/1.1 on a UNIX socket and on loopback, by libevent's evhttp
+// http.c - HTTP/1.1 by libevent's evhttp: requests and their answers
 //
 // evhttp parses, keeps connections alive and limits sizes; this file adds what
 // RESTCONF needs: an answer that may come later, long answers with flow control
 // (at most STREAM_ROOM bytes wait in memory for a slow reader, the producer
-// pauses), and the peer's user id.
+// pauses), and who the peer is. Connections are http_listen.c's.
 //
 // Lifetime. evhttp frees a request when its answer has been sent. If the
 // client leaves before, evhttp takes the request out of its connection and
@@ -15,13 +15,8 @@
 
 #include <errno.h>
 #include <event2/buffer.h>
-#include <event2/bufferevent.h>
-#include <event2/event.h>
-#include <event2/http.h>
+#include <event2/bufferevent_ssl.h>
 #include <event2/keyvalq_struct.h>
-#include <event2/listener.h>
-#include <grp.h>
-#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,64 +24,65 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "core/thread.h"
+#include "mgmt/http_listen.h"
 #include "mgmt/http_page.h"
+#include "mgmt/http_priv.h"
 
 #define STREAM_ROOM (64u << 10)
-#define IDLE_S 120         // a connection without a request
 #define STREAM_IDLE_S 3600 // a reader that does not read, e.g. a pager
 #define QUIET_WRITE_S 60   // the same, of a stream that may be silent
 
-struct http_door { // a listener, and who answers its requests
-    struct evhttp *evhttp;
-    struct evconnlistener *listener;
-    void (*handler)(struct http *h);
-};
-
 struct http {
     struct evhttp_request *req; // NULL: the server stopped
-    struct http_door *door;     // that it came by
     struct evkeyvalq query;
+    const struct http_door *door; // that it came by
     char *path;
-    char peer[64];
+    struct who who;
     struct http *next, **link; // open requests
     void (*room)(void *ctx);
     void (*gone)(void *ctx);
     void *ctx;
 };
 
-static struct {
-    struct event_base *loop;
-    struct http_door *door; // of the UNIX socket
-    char *path;
-    struct http *open;
-} server;
+struct event_base *http_base;
+static struct http *open_requests;
 
 // --- the request --------------------------------------------------------------------------------
 
-// "uid 0" of a UNIX socket, "127.0.0.1:4242" of a loopback one.
-static void peer_of(int fd, char *buf, size_t size)
+// The token of "Authorization: Bearer TOKEN", or NULL.
+static const char *bearer(struct evhttp_request *req)
 {
-    struct ucred who;
-    struct sockaddr_storage from;
-    socklen_t n = sizeof who, n_from = sizeof from;
-    char host[48], port[8];
+    const char *a = evhttp_find_header(evhttp_request_get_input_headers(req), "Authorization");
 
-    snprintf(buf, size, "unknown");
-    if (getpeername(fd, (struct sockaddr *)&from, &n_from))
-        return;
-    if (from.ss_family == AF_UNIX && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n))
-        snprintf(buf, size, "uid %u", (unsigned)who.uid);
-    else if (!getnameinfo((struct sockaddr *)&from, n_from, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
-        snprintf(buf, size, from.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+    if (!a || strncasecmp(a, "Bearer ", 7))
+        return NULL;
+    a += 7;
+    return a + strspn(a, " ");
 }
 
-static struct http *http_new(struct evhttp_request *req, struct http_door *door)
+// A token before a certificate: who sends one means it.
+static void find_out_who(struct http *h)
+{
+    struct bufferevent *bev = evhttp_connection_get_bufferevent(evhttp_request_get_connection(h->req));
+    SSL *ssl = h->door->tls ? bufferevent_openssl_get_ssl(bev) : NULL;
+    X509 *certificate = ssl ? SSL_get_peer_certificate(ssl) : NULL;
+    const char *token = h->door->local ? NULL : bearer(h->req);
+
+    if (h->door->local)
+        access_by_socket(bufferevent_getfd(bev), &h->who);
+    else if (token)
+        access_by_token(token, &h->who);
+    else if (certificate)
+        access_by_certificate(certificate, &h->who);
+    else
+        h->who = (struct who){.access = h->door->anonymous ? ACCESS_READ : ACCESS_NONE, .name = "anonymous"};
+    X509_free(certificate);
+}
+
+static struct http *http_new(struct evhttp_request *req, const struct http_door *door)
 {
     struct http *h = calloc(1, sizeof *h);
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
@@ -101,12 +97,12 @@ static struct http *http_new(struct evhttp_request *req, struct http_door *door)
     TAILQ_INIT(&h->query);
     if (query)
         evhttp_parse_query_str(query, &h->query);
-    peer_of(bufferevent_getfd(evhttp_connection_get_bufferevent(evhttp_request_get_connection(req))), h->peer, sizeof h->peer);
-    h->next = server.open;
-    h->link = &server.open;
+    find_out_who(h);
+    h->next = open_requests;
+    h->link = &open_requests;
     if (h->next)
         h->next->link = &h->next;
-    server.open = h;
+    open_requests = h;
     return h;
 }
 
@@ -182,7 +178,17 @@ const char *http_body(struct http *h, size_t *n)
 
 const char *http_peer(const struct http *h)
 {
-    return h->peer;
+    return h->who.name;
+}
+
+enum access http_access(const struct http *h)
+{
+    return h->who.access;
+}
+
+bool http_peer_known(const struct http *h)
+{
+    return h->who.known;
 }
 
 bool http_gone(const struct http *h)
@@ -294,7 +300,7 @@ void http_stream_end(struct http *h)
     struct evhttp_connection *c = evhttp_request_get_connection(h->req);
 
     evhttp_connection_set_closecb(c, NULL, NULL);
-    evhttp_connection_set_timeout(c, IDLE_S);
+    evhttp_connection_set_timeout(c, HTTP_IDLE_S);
     evhttp_send_reply_end(h->req);
     http_free(h);
 }
@@ -308,7 +314,7 @@ void http_stream_quiet(struct http *h)
 
 struct event_base *http_loop(void)
 {
-    return server.loop;
+    return http_base;
 }
 
 bool http_left(const struct http *h)
@@ -342,7 +348,7 @@ void http_after(unsigned ms, void (*fn)(void))
 
     bug_on(!copy);
     *copy = fn;
-    if (event_base_once(server.loop, -1, EV_TIMEOUT, call_after, copy, &t))
+    if (event_base_once(http_base, -1, EV_TIMEOUT, call_after, copy, &t))
         call_after(-1, 0, copy);
 }
 
@@ -355,122 +361,34 @@ static void on_request(struct evhttp_request *req, void *arg)
     door->handler(http_new(req, door));
 }
 
-// The socket file is a door: it belongs to root and the group kamuee, nobody else may knock.
-static void guard_socket(const char *path)
+struct evhttp *http_new_server(struct http_door *door, size_t body_max, int idle_s)
 {
-    const struct group *g = getgrnam("kamuee");
+    struct evhttp *e = evhttp_new(http_base);
 
-    if (g && chown(path, (uid_t)-1, g->gr_gid))
-        log_warning("restconf: socket: group kamuee not set: path=%s error=\"%s\"", path,
-                    strerror(errno));
-    if (chmod(path, 0660))
-        log_warning("restconf: socket: mode not set: path=%s error=\"%s\"", path, strerror(errno));
-}
-
-// A listener that exists becomes a door. NULL when there is no memory; then the listener is freed.
-static struct http_door *door_new(struct evconnlistener *listener, void (*handler)(struct http *h))
-{
-    struct http_door *d = calloc(1, sizeof *d);
-
-    bug_on(!d);
-    d->handler = handler;
-    d->evhttp = evhttp_new(server.loop);
-    if (!d->evhttp || !evhttp_bind_listener(d->evhttp, listener)) {
-        if (d->evhttp)
-            evhttp_free(d->evhttp);
-        evconnlistener_free(listener);
-        free(d);
+    if (!e)
         return NULL;
-    }
-    d->listener = listener;
-    http_page_of(d->evhttp);
-    evhttp_set_allowed_methods(d->evhttp, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
-                                              EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS);
-    evhttp_set_max_body_size(d->evhttp, HTTP_BODY_MAX);
-    evhttp_set_max_headers_size(d->evhttp, HTTP_HEADER_MAX);
-    evhttp_set_timeout(d->evhttp, IDLE_S);
-    evhttp_set_gencb(d->evhttp, on_request, d);
-    return d;
-}
-
-static struct evconnlistener *listen_unix(const char *path, char *err, size_t err_size)
-{
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-
-    if (strlen(path) >= sizeof a.sun_path) {
-        snprintf(err, err_size, "%s: longer than the %zu bytes a socket path may have; choose a shorter run directory", path,
-                 sizeof a.sun_path - 1);
-        errno = ENAMETOOLONG;
-        return NULL;
-    }
-    strcpy(a.sun_path, path);
-    unlink(path); // of a kamueed that was killed: the run directory's lock says that none lives
-    mode_t was = umask(0177); // until guard_socket() only root may connect
-    struct evconnlistener *l = evconnlistener_new_bind(server.loop, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 128,
-                                                       (struct sockaddr *)&a, sizeof a);
-    int e = errno;
-    umask(was);
-    if (l)
-        guard_socket(path);
-    else
-        snprintf(err, err_size, "%s: cannot listen: %s; does the directory exist, and may kamueed write there?", path, strerror(e));
-    errno = e;
-    return l;
+    evhttp_set_allowed_methods(e, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
+                                      EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS);
+    evhttp_set_max_body_size(e, (ev_ssize_t)body_max);
+    evhttp_set_max_headers_size(e, HTTP_HEADER_MAX);
+    evhttp_set_timeout(e, idle_s);
+    evhttp_set_gencb(e, on_request, door);
+    return e;
 }
 
 int http_init(struct event_base *loop)
 {
     thread_must_be(ROLE_CONTROL);
     signal(SIGPIPE, SIG_IGN); // a client that leaves ends its connection, not the router
-    server.loop = loop;
+    http_base = loop;
+    http_listen_start();
     return http_page_start(loop);
 }
 
-int http_start(const char *path, void (*handler)(struct http *h), char *err, size_t err_size)
-{
-    struct evconnlistener *l;
-
-    thread_must_be(ROLE_CONTROL);
-    l = listen_unix(path, err, err_size);
-    if (!l)
-        return -errno;
-    server.path = strdup(path);
-    server.door = door_new(l, handler);
-    if (server.door && server.path)
-        return 0;
-    snprintf(err, err_size, "no memory for the RESTCONF server");
-    http_stop();
-    return -ENOMEM;
-}
-
-struct http_door *http_door_open(const char *address, uint16_t port, void (*handler)(struct http *h), char *err, size_t err_size)
-{
-    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *a = NULL;
-    struct http_door *d = NULL;
-    char service[8];
-
-    thread_must_be(ROLE_CONTROL);
-    snprintf(service, sizeof service, "%u", port);
-    if (getaddrinfo(address, service, &hints, &a)) {
-        snprintf(err, err_size, "'%s' is no address", address);
-        return NULL;
-    }
-    struct evconnlistener *l =
-        evconnlistener_new_bind(server.loop, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 16,
-                                a->ai_addr, (int)a->ai_addrlen);
-    freeaddrinfo(a);
-    if (!l)
-        snprintf(err, err_size, "cannot listen on %s port %u: %s; give it another port", address, port, strerror(errno));
-    else if (!(d = door_new(l, handler)))
-        snprintf(err, err_size, "no memory for another listener");
-    return d;
-}
-
 // Streams are told; who waits for a manager's answer finds its request gone.
-static void forget_open(const struct http_door *door)
+void http_forget(const struct http_door *door)
 {
-    for (struct http *h = server.open, *next; h; h = next) {
+    for (struct http *h = open_requests, *next; h; h = next) {
         next = h->next;
         if (h->door != door || !h->req)
             continue;
@@ -484,29 +402,9 @@ static void forget_open(const struct http_door *door)
     }
 }
 
-void http_door_close(struct http_door *d)
-{
-    thread_must_be(ROLE_CONTROL);
-    if (!d)
-        return;
-    forget_open(d);
-    evhttp_free(d->evhttp); // frees its listener, connections and requests
-    free(d);
-}
-
-void http_stop(void)
-{
-    thread_must_be(ROLE_CONTROL);
-    http_door_close(server.door);
-    if (server.path)
-        unlink(server.path);
-    free(server.path);
-    server.path = NULL;
-    server.door = NULL;
-}
-
 void http_fini(void)
 {
     thread_must_be(ROLE_CONTROL);
+    http_listen_stop();
     http_page_stop();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// http.h - HTTP/1.1 on a UNIX socket and on loopback, by libevent's evhttp
+// http.h - HTTP/1.1 by libevent's evhttp: requests and their answers
 //
 // A struct http is one request and its answer. A handler answers at once, or
 // keeps the pointer and answers later on the same loop; exactly one of the
@@ -10,9 +10,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/text.h"
+#include "mgmt/access.h"
 #include "mgmt/http_page.h"
 
 struct event_base;
@@ -22,18 +22,10 @@ struct http;
 #define HTTP_HEADER_MAX (64u << 10) // request line and headers
 #define HTTP_PATH_MAX 4096
 
+// Before and after the listeners (http_listen.h). A listener that stops forgets requests without an answer: http_gone() says so
+// to whoever still holds one.
 int http_init(struct event_base *loop); // 0 or -ENOMEM
-void http_fini(void);                   // all doors are closed
-
-// Listens on `path` (0660, group kamuee where it exists). 0 or -errno with a sentence.
-int http_start(const char *path, void (*handler)(struct http *h), char *err, size_t err_size);
-void http_stop(void); // requests without an answer are forgotten: http_gone() says so to whoever
-                      // still holds one
-
-// Another door: TCP, for who may read without being asked who they are. NULL with a sentence. Closing it forgets its requests.
-struct http_door;
-struct http_door *http_door_open(const char *address, uint16_t port, void (*handler)(struct http *h), char *err, size_t err_size);
-void http_door_close(struct http_door *d); // NULL does nothing
+void http_fini(void);
 
 void http_after(
     unsigned ms,
@@ -49,7 +41,9 @@ void http_each_query(const struct http *h,
                      bool (*fn)(void *ctx, const char *name, const char *value), void *ctx);
 const char *http_header(const struct http *h, const char *name); // or NULL
 const char *http_body(struct http *h, size_t *n);                // NUL-terminated
-const char *http_peer(const struct http *h);                     // "uid 0", or address and port
+const char *http_peer(const struct http *h);                     // "alice", "token ansible", "anonymous"
+bool http_peer_known(const struct http *h); // it has said who it is
+enum access http_access(const struct http *h);
 bool http_gone(const struct http *h); // the server stopped: http_reply only frees
 
 // --- the answer ---

@@ -13,13 +13,10 @@
 
 #include <errno.h>
 #include <event2/buffer.h>
-#include <event2/bufferevent.h>
-#include <event2/event.h>
-#include <event2/http.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
+#include "mgmt/http_priv.h"
 #include "mgmt/restconf_body.h"
 
 static struct event *look;              // looks at the answers begun in this turn of the loop
@@ -82,24 +79,15 @@ static void look_at_answers(evutil_socket_t fd, short what, void *arg)
     vec_clear(&begun);
 }
 
-static struct bufferevent *new_connection(struct event_base *loop, void *arg)
+void http_page_watch(struct bufferevent *bev)
 {
-    struct bufferevent *bev = bufferevent_socket_new(loop, -1, 0);
-
-    if (bev)
-        evbuffer_add_cb(bufferevent_get_output(bev), output_changed, bev);
-    return bev;
+    evbuffer_add_cb(bufferevent_get_output(bev), output_changed, bev);
 }
 
 int http_page_start(struct event_base *loop)
 {
     look = event_new(loop, -1, 0, look_at_answers, NULL);
     return look ? 0 : -ENOMEM;
-}
-
-void http_page_of(struct evhttp *http)
-{
-    evhttp_set_bevcb(http, new_connection, NULL);
 }
 
 void http_page_stop(void)

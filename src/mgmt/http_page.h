@@ -6,10 +6,8 @@
 #define HTTP_JSON "application/yang-data+json"
 
 struct event_base;
-struct evhttp;
 
 int http_page_start(struct event_base *loop); // 0 or -ENOMEM
-void http_page_of(struct evhttp *http);       // its error answers
-void http_page_stop(void);                    // after evhttp_free of all of them
+void http_page_stop(void);                    // after evhttp_free
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "mgmt/http.h"
+#include "mgmt/http_listen.h"
 #include "mgmt/metrics.h"
 #include "mgmt/restconf_priv.h"
 

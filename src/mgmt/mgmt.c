@@ -19,6 +19,7 @@
 #include "mgmt/alarm.h"
 #include "mgmt/alarm_watch.h"
 #include "mgmt/candidate.h"
+#include "mgmt/api.h"
 #include "mgmt/config.h"
 #include "mgmt/config_confirm.h"
 #include "mgmt/config_tree.h"
@@ -103,8 +104,11 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     thread_must_be(ROLE_CONTROL);
     loaded = NULL;
     r = http_init(loop); // the configuration may name listeners
-    if (r)
+    if (r) {
+        snprintf(err, err_size, "no memory for the RESTCONF server");
+        lyd_free_all(candidate);
         return r;
+    }
     alarm_init();
     apply_defaults();
     enum log_level level = log_get_level(); // main has set it, perhaps by its command line
@@ -141,6 +145,8 @@ int mgmt_reload(char *err, size_t err_size)
     config_result_free(&result);
     if (r)
         tell(&e, config_file(), err, err_size);
+    else
+        r = api_renew(err, err_size);
     return r;
 }
 
@@ -151,6 +157,7 @@ void mgmt_stop(void)
     listen_fini();
     alarm_watch_stop();
     alarm_fini();
+    api_fini();
     http_fini();
     lyd_free_all(loaded);
     loaded = NULL;

@@ -22,6 +22,7 @@
 #include "manager/thread_manager.h"
 #include "mgmt/alarm.h"
 #include "mgmt/listen.h"
+#include "mgmt/api.h"
 #include "table/fib.h"
 #include "table/icmp.h"
 #include "table/iface.h"
@@ -95,7 +96,13 @@ struct model_settings {
     unsigned alarm_line[ALARM_N];
 };
 
+struct model_api {
+    struct api_config config;
+    unsigned line[HTTP_LISTEN_MAX]; // of listeners
+};
+
 struct model {
+    struct model_api api;
     struct model_settings settings;
     struct snmp_config snmp;
     VEC(struct model_vr) vr; // sorted by name, naturally, as all of these

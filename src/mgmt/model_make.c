@@ -9,6 +9,7 @@
 #include "mgmt/config_tree.h"
 #include "mgmt/model_export.h"
 #include "mgmt/model_alarm.h"
+#include "mgmt/model_api.h"
 #include "mgmt/model_interface.h"
 #include "mgmt/model_leaf.h"
 #include "mgmt/model_listen.h"
@@ -39,6 +40,7 @@ struct model *model_make(const struct lyd_node *tree, struct errors *e)
     bug_on(!m);
     model_read_settings(m, tree);
     model_read_export(m, tree);
+    model_read_api(m, tree);
     read_list(m, tree, NULL, "vr", model_read_vr);
     read_list(m, tree, NULL, "port", model_read_port);
     read_list(m, tree, NULL, "port", model_read_mirrors);
@@ -57,5 +59,6 @@ struct model *model_make(const struct lyd_node *tree, struct errors *e)
     model_check_mirrors(m, e);
     model_check_multicast(m, e);
     model_check_alarms(m, e);
+    model_check_api(m, e);
     return m;
 }

@@ -121,6 +121,16 @@ static struct lyd_node *parse_input(struct http *h, const char *name)
     return tree;
 }
 
+// Who may run it: the schema says so, and what it does not say is for admins.
+static enum access access_of(const char *name)
+{
+    const struct lysc_node *rpc = yang_rpc(name);
+    const char *role = rpc ? yang_extension(rpc, "access") : NULL;
+    int access = role ? access_of_name(role) : -1;
+
+    return access < ACCESS_READ ? ACCESS_ADMIN : (enum access)access;
+}
+
 static const char *nearest_operation(const char *name)
 {
     const char *best = NULL;
@@ -144,6 +154,8 @@ void operation_post(struct http *h, const char *path)
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         if (name == path || strcmp(name, operations[i].name))
             continue;
+        if (!restconf_may(h, access_of(name)))
+            return;
         struct lyd_node *op = parse_input(h, name);
         if (op)
             operations[i].run(h, op);

@@ -96,7 +96,7 @@ static bool find_session(struct http *h, const struct lyd_node *op, struct candi
 
 static struct commit read_commit(struct http *h, const struct lyd_node *op)
 {
-    return (struct commit){.by = operation_by(h), .comment = given(op, "comment"), .check_only = is_true(op, "check"),
+    return (struct commit){.by = http_peer(h), .comment = given(op, "comment"), .check_only = is_true(op, "check"),
                            .confirms = is_true(op, "confirm"),
                            .confirm_s = (unsigned)strtoul(operation_input(op, "confirm-within"), NULL, 10)};
 }
@@ -179,7 +179,7 @@ void operation_confirm(struct http *h, const struct lyd_node *op)
 
     if (!confirm_waiting())
         restconf_error(h, 409, "invalid-value", "no commit waits to be confirmed");
-    else if (confirm_now(operation_by(h), err, sizeof err))
+    else if (confirm_now(http_peer(h), err, sizeof err))
         restconf_error(h, 409, "resource-denied", "%s", err);
     else
         http_reply(h, 204, NULL, NULL);
@@ -190,7 +190,7 @@ void operation_confirm(struct http *h, const struct lyd_node *op)
 void operation_session_open(struct http *h, const struct lyd_node *op)
 {
     char err[256] = "";
-    struct candidate *c = candidate_open(operation_by(h), err, sizeof err);
+    struct candidate *c = candidate_open(http_peer(h), err, sizeof err);
     struct candidate_state s;
     struct text t = {0};
     struct jwrite j;
@@ -288,7 +288,7 @@ void operation_save_configuration(struct http *h, const struct lyd_node *op)
         restconf_error(h, 409, "resource-denied", "%s", err);
         return;
     }
-    log_notice("config: saved: by=%s file=%s", operation_by(h), config_file());
+    log_notice("config: saved: by=%s file=%s", http_peer(h), config_file());
     output_begin(&j, &t);
     jwrite_string(&j, "file", config_file());
     output_send(h, &j);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // operation_output.c - what an operation was given, and how it answers
 #include <libyang/libyang.h>
-#include <pwd.h>
-#include <stdio.h>
 
 #include "mgmt/config_tree.h"
 #include "mgmt/operation_priv.h"
@@ -12,14 +10,6 @@ const char *operation_input(const struct lyd_node *op, const char *leaf)
     const char *v = config_value(lyd_child(op), leaf);
 
     return v ? v : "";
-}
-
-const char *operation_by(struct http *h)
-{
-    unsigned uid;
-    const struct passwd *user = sscanf(http_peer(h), "uid %u", &uid) == 1 ? getpwuid(uid) : NULL;
-
-    return user ? user->pw_name : http_peer(h);
 }
 
 void output_begin(struct jwrite *j, struct text *t)

@@ -14,7 +14,7 @@
 // written.
 static void commit_text(struct http *h, struct text *t)
 {
-    struct commit how = {.by = operation_by(h)};
+    struct commit how = {.by = http_peer(h)};
     struct config_result result = {0};
     struct lyd_node *candidate;
     struct errors e = {0};

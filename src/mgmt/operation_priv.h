@@ -18,7 +18,6 @@ const char *operation_input(const struct lyd_node *op, const char *leaf);
 
 struct errors;
 void operation_refuse(struct http *h, int r, struct errors *e); // what config_commit and config_edited() say
-const char *operation_by(struct http *h);                       // who asks: the name of a user
 
 // operation_config.c; each answers.
 void operation_configure(struct http *h, const struct lyd_node *op);

@@ -9,7 +9,7 @@
 //     /metrics                           for Prometheus (metrics.c)
 //
 // Everything is JSON as of RFC 7951, errors too (7.1), those that evhttp makes
-// itself included (http_page.c). Who may connect to the socket may do everything.
+// itself included (http_page.c). Who may do what is access.c's.
 #include "mgmt/restconf.h"
 
 #include <errno.h>
@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "mgmt/metrics.h"
+#include "mgmt/http_listen.h"
 #include "mgmt/restconf_priv.h"
 #include "mgmt/yang.h"
 
@@ -111,9 +112,9 @@ static void data_resource(struct http *h, const char *text)
         options(h, allow);
     else if (is_read(method))
         get_data(h, &p);
-    else if (config)
+    else if (config && restconf_may(h, ACCESS_ADMIN))
         config_edit(h, &p, method);
-    else
+    else if (!config)
         restconf_not_allowed(h, allow);
     path_free(&p);
     text_free(&why);
@@ -179,13 +180,27 @@ static void metrics_resource(struct http *h)
         restconf_not_allowed(h, "GET, HEAD");
 }
 
+// Whether the client may do anything at all; what exactly is asked where it is done. False: an answer has been given.
+static bool may_enter(struct http *h)
+{
+    if (http_access(h) >= ACCESS_READ)
+        return true;
+    if (http_peer_known(h)) {
+        restconf_error(h, 403, "access-denied", "%s has no role here", http_peer(h));
+        return false;
+    }
+    http_set_header(h, "WWW-Authenticate", "Bearer realm=\"kamuee\"");
+    restconf_error(h, 401, "access-denied", "expected a token (Authorization: Bearer …) or a client certificate");
+    return false;
+}
+
 void restconf_answer(struct http *h)
 {
     const char *path = http_path(h), *rest;
 
     if (strlen(path) > HTTP_PATH_MAX)
         restconf_error(h, 414, "too-big", "the path is longer than %d bytes", HTTP_PATH_MAX);
-    else if (meta_get(h, path) || stream_resource(h, path))
+    else if (!may_enter(h) || meta_get(h, path) || stream_resource(h, path))
         return;
     else if (!strcmp(path, "/metrics"))
         metrics_resource(h);

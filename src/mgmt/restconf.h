@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restconf.h - the router's management interface: RFC 8040 over a UNIX socket; control role
+// restconf.h - the router's management interface: RFC 8040; control role
 #ifndef MGMT_RESTCONF_H
 #define MGMT_RESTCONF_H
 
 #include <stddef.h>
 
-int restconf_start(const char *socket_path, char *err, size_t err_size);
+struct http;
+
+int restconf_start(const char *socket_path, char *err, size_t err_size); // on the UNIX socket
 void restconf_stop(void);
+void restconf_answer(struct http *h); // a request, by whatever listener
 
 #endif

@@ -13,7 +13,7 @@
 json_t *restconf_error_item(const char *tag, const char *message)
 {
     bool protocol = !strcmp(tag, "malformed-message") || !strcmp(tag, "too-big") ||
-                    !strcmp(tag, "operation-not-supported");
+                    !strcmp(tag, "operation-not-supported") || !strcmp(tag, "access-denied");
     json_t *m = json_string(message);
 
     return json_pack("{s:s, s:s, s:o}", "error-type", protocol ? "protocol" : "application",

@@ -163,7 +163,7 @@ static void finish(struct http *h, struct lyd_node *candidate, int code, const s
 {
     struct config_result result = {0};
     struct errors e = {0};
-    int r = config_commit(candidate, &(struct commit){.by = operation_by(h)}, &result, &e);
+    int r = config_commit(candidate, &(struct commit){.by = http_peer(h)}, &result, &e);
 
     if (r)
         operation_refuse(h, r, &e);

@@ -56,6 +56,7 @@ void restconf_error(struct http *h, int code, const char *tag, const char *fmt, 
 void restconf_errors(struct http *h, int code, const char *tag, const struct errors *e);
 void restconf_json(struct http *h, int code, json_t *body); // takes over the body; obeys ?depth=
 void restconf_not_allowed(struct http *h, const char *allow);
+bool restconf_may(struct http *h, enum access needed); // false: an answer has been given
 // A whole positive number, or 0 for "unbounded", absent or wrong (*ok tells).
 unsigned restconf_depth(const struct http *h, bool *ok);
 

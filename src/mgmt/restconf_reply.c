@@ -38,6 +38,15 @@ void restconf_errors(struct http *h, int code, const char *tag, const struct err
     http_reply(h, code, HTTP_JSON, &t);
 }
 
+bool restconf_may(struct http *h, enum access needed)
+{
+    if (http_access(h) >= needed)
+        return true;
+    restconf_error(h, 403, "access-denied", "%s is %s, and this is for role %s", http_peer(h), access_name[http_access(h)],
+                   access_name[needed]);
+    return false;
+}
+
 void restconf_not_allowed(struct http *h, const char *allow)
 {
     http_set_header(h, "Allow", allow);

@@ -85,6 +85,11 @@ const struct lysc_node *yang_child(const struct lysc_node *parent, const char *n
     return NULL;
 }
 
+const struct lysc_node *yang_rpc(const char *name)
+{
+    return lys_find_child(NULL, yang_module, name, 0, LYS_RPC, 0);
+}
+
 bool yang_is_config(const struct lysc_node *s)
 {
     return s->flags & LYS_CONFIG_W;

@@ -26,6 +26,7 @@ void yang_unload(void);
 const struct lysc_node *yang_next(const struct lysc_node *last, const struct lysc_node *parent);
 // Child by name; NULL when absent. Configuration only when `config`.
 const struct lysc_node *yang_child(const struct lysc_node *parent, const char *name, bool config);
+const struct lysc_node *yang_rpc(const char *name); // or NULL
 bool yang_is_config(const struct lysc_node *s);
 bool yang_is_presence(const struct lysc_node *s); // container that means something by being there
 
