@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "cli"), str(Path(__file__).parent)]
+sys.path[:0] = [str(ROOT / "cli"), str(Path(__file__).parent), str(ROOT / "tools")]
 
 from kamuee import cli  # noqa: E402
 from server import Daemon  # noqa: E402

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads yang/kamuee.yang: enough of YANG's grammar (RFC 7950, 6.3) for tests to compare with it."""
+"""Reads yang/kamuee.yang: enough of YANG's grammar (RFC 7950, 6.3) to compare with it and to print it."""
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 TOKEN = re.compile(r'''//[^\n]*|/\*.*?\*/|\s+|[{};]|"(?:\\.|[^"\\])*"|'[^']*'|(?:(?!//)[^\s;{}"'])+''', re.S)
 NODES = ("container", "list", "leaf", "leaf-list", "rpc", "input", "output")
-FILE = Path(__file__).resolve().parents[2] / "yang" / "kamuee.yang"
+FILE = Path(__file__).resolve().parents[1] / "yang" / "kamuee.yang"
 
 
 class Statement(NamedTuple):
