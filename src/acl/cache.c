@@ -9,9 +9,10 @@
 // misses for a while, so the first window is a long one.
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "acl/cache_priv.h"
+#include "acl/pages.h"
+#include "base/hash.h"
 
 #define BURST 64u
 #define LISTS (1u << 16)
@@ -41,23 +42,6 @@ struct acl_cache {
 
 // --- life ---
 
-static void *map(struct acl_cache *c, size_t bytes)
-{
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (p == MAP_FAILED)
-        return NULL;
-    madvise(p, bytes, MADV_HUGEPAGE); // a wish
-    c->bytes += bytes;
-    return p;
-}
-
-static void unmap(void *p, size_t bytes)
-{
-    if (p)
-        munmap(p, bytes);
-}
-
 static size_t bucket_bytes(unsigned words)
 {
     return sizeof(struct cache_bucket) + CACHE_WAYS * (words * sizeof(uint64_t) + 1);
@@ -65,40 +49,63 @@ static size_t bucket_bytes(unsigned words)
 
 static bool table_init(struct acl_cache *c, struct cache_table *t, size_t buckets, unsigned words)
 {
-    t->bucket = map(c, buckets * bucket_bytes(words));
+    size_t bytes = (buckets + 1) * bucket_bytes(words);
+
+    t->bucket = pages_map(bytes, true);
     if (!t->bucket)
         return false;
-    t->key = (uint64_t *)(t->bucket + buckets);
-    t->door = (uint8_t *)(t->key + buckets * CACHE_WAYS * words);
+    c->bytes += bytes;
+    t->key = (uint64_t *)(t->bucket + buckets + 1);
+    t->door = (uint8_t *)(t->key + (buckets + 1) * CACHE_WAYS * words);
     t->mask = buckets - 1;
     t->words = words;
     c->entries += buckets * CACHE_WAYS;
     return true;
 }
 
-// The hash wants four words; what is not secret about the others is how they come from the first two.
+// As many words as the hashes want, of the sixteen bytes that nobody knows.
 static void secrets_make(uint64_t secret[CACHE_SECRETS], const uint8_t given[16])
 {
-    memcpy(secret, given, 16);
-    secret[2] = cache_fold(secret[0] ^ 0x9e3779b97f4a7c15u, secret[1] ^ 0xd6e8feb86659fd93u) | 1;
-    secret[3] = cache_fold(secret[1] ^ 0xa0761d6478bd642fu, secret[0] ^ 0xe7037ed1a0b428dbu);
+    uint64_t g[2];
+
+    memcpy(g, given, 16);
+    for (unsigned i = 0; i < CACHE_SECRETS; i++)
+        secret[i] = hash_mix64(cache_fold(g[0] ^ hash_mix64(2 * i + 1), g[1] ^ hash_mix64(2 * i + 2)) ^ g[i % 2]);
 }
 
-void acl_cache_use_plain(struct acl_cache *c)
+static bool kernel_runs(enum cache_kernel k)
 {
+#ifdef ACL_X86
+    bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("aes");
+
+    if (k == CACHE_AVX512)
+        return avx512;
+    if (k == CACHE_VAES)
+        return avx512 && __builtin_cpu_supports("vaes");
+#endif
+    return k == CACHE_PLAIN;
+}
+
+bool acl_cache_use(struct acl_cache *c, enum cache_kernel k)
+{
+    if (!kernel_runs(k))
+        return false;
     c->look4 = cache_look4_plain;
     c->look6 = cache_look6_plain;
-}
-
-static void kernels_choose(struct acl_cache *c)
-{
-    acl_cache_use_plain(c);
 #ifdef ACL_X86
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
-        c->look4 = cache_look4_avx2;
-        c->look6 = cache_look6_avx2;
+    if (k != CACHE_PLAIN) {
+        c->look4 = k == CACHE_VAES ? cache_look4_vaes : cache_look4_avx512;
+        c->look6 = k == CACHE_VAES ? cache_look6_vaes : cache_look6_avx512;
     }
 #endif
+    return true;
+}
+
+static void kernel_choose(struct acl_cache *c)
+{
+    for (int k = CACHE_VAES; !acl_cache_use(c, (enum cache_kernel)k);)
+        k--;
 }
 
 struct acl_cache *acl_cache_new(size_t bytes, const uint8_t secret[16])
@@ -114,7 +121,7 @@ struct acl_cache *acl_cache_new(size_t bytes, const uint8_t secret[16])
     while (buckets * 2 * each <= bytes)
         buckets *= 2;
     secrets_make(c->secret, secret);
-    kernels_choose(c);
+    kernel_choose(c);
     c->list = calloc(LISTS, sizeof *c->list);
     c->list_of_generation = calloc(GENERATIONS, sizeof *c->list_of_generation);
     if (!c->list || !c->list_of_generation || !table_init(c, &c->table4, buckets, CACHE_WORDS4) ||
@@ -128,7 +135,7 @@ struct acl_cache *acl_cache_new(size_t bytes, const uint8_t secret[16])
 
 static void table_fini(struct cache_table *t)
 {
-    unmap(t->bucket, (t->mask + 1) * bucket_bytes(t->words));
+    pages_unmap(t->bucket, (t->mask + 2) * bucket_bytes(t->words));
 }
 
 void acl_cache_free(struct acl_cache *c)
@@ -211,7 +218,7 @@ static void admit(struct acl_cache *c, struct cache_table *t, uint32_t generatio
     for (unsigned w = 0; w < CACHE_WAYS; w++) {
         if (b->tag[w] == tag) // let in by an earlier packet of the burst
             return;
-        if (!b->tag[w] || tag_is_stale(c, b->tag[w]))
+        if (way == CACHE_WAYS && (!b->tag[w] || tag_is_stale(c, b->tag[w]))) // the first one: the fewer lines of keys are in use
             way = w;
     }
     if (way == CACHE_WAYS)
@@ -299,11 +306,13 @@ static void ask(const struct acl_asked *asked, const struct cache_table *t, cons
 static void burst(struct acl_cache *c, struct cache_table *t, cache_look *look, struct list_state *l, const struct acl_asked *asked,
                   const void *key, uint32_t *slot, unsigned n)
 {
-    uint64_t hash[BURST], miss = all_of(n) & ~look(t, c->secret, l->generation, key, n, slot, hash);
+    uint32_t known[BURST];
+    uint64_t hash[BURST], miss = all_of(n) & ~look(t, c->secret, l->generation, key, n, known, hash);
     struct acl_key6 rest[BURST];
     uint32_t found[BURST];
     unsigned m = 0;
 
+    memcpy(slot, known, n * sizeof *slot);
     if (miss) {
         m = gather(rest, key, t->words * 8, miss);
         ask(asked, t, rest, found, m);

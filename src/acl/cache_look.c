@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cache_look.c - a burst of keys in the verdict cache; compiled twice, with and without AVX2
+// cache_look.c - a burst of keys in the verdict cache, on any CPU
 //
 // First all hashes, and the buckets are on their way; then one bucket after the other.
 #include "acl/cache_priv.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-#ifdef __AVX2__
-#define NAME(name) name##_avx2
-#else
-#define NAME(name) name##_plain
+#ifdef __SSE2__
+#include <emmintrin.h>
 #endif
 
 static inline unsigned ways_with(const uint32_t *tag, uint32_t want)
 {
-#if defined(__AVX2__)
-    __m256i eq = _mm256_cmpeq_epi32(_mm256_load_si256((const __m256i *)tag), _mm256_set1_epi32((int)want));
-    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(eq));
-#elif defined(__SSE2__)
+#ifdef __SSE2__
     __m128i w = _mm_set1_epi32((int)want);
     __m128i lo = _mm_cmpeq_epi32(_mm_load_si128((const __m128i *)tag), w), hi = _mm_cmpeq_epi32(_mm_load_si128((const __m128i *)tag + 1), w);
     return (unsigned)(_mm_movemask_ps(_mm_castsi128_ps(lo)) | _mm_movemask_ps(_mm_castsi128_ps(hi)) << 4);
@@ -54,26 +45,23 @@ static inline __attribute__((always_inline)) uint64_t look(const struct cache_ta
     for (unsigned i = 0; i < n; i++) {
         uint64_t at = cache_bucket_of(t, hash[i]);
         const struct cache_bucket *b = &t->bucket[at];
-        for (unsigned ways = ways_with(b->tag, cache_tag(generation, hash[i])); ways; ways &= ways - 1) {
-            unsigned way = (unsigned)__builtin_ctz(ways);
-            if (!key_equals(t->key + (at * CACHE_WAYS + way) * words, key + i * bytes, words))
-                continue;
-            slot[i] = b->slot[way];
-            found |= 1ull << i;
-            break;
-        }
+        unsigned ways = ways_with(b->tag, cache_tag(generation, hash[i])), way = (unsigned)__builtin_ctz(ways | 1u << CACHE_WAYS);
+        if (!ways || !key_equals(t->key + (at * CACHE_WAYS + way) * words, key + i * bytes, words))
+            continue;
+        slot[i] = b->slot[way];
+        found |= 1ull << i;
     }
     return found;
 }
 
-uint64_t NAME(cache_look4)(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS], uint32_t generation, const void *key, unsigned n,
-                           uint32_t *slot, uint64_t *hash)
+uint64_t cache_look4_plain(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS], uint32_t generation, const void *key, unsigned n,
+                           uint32_t slot[64], uint64_t hash[64])
 {
     return look(t, secret, generation, key, n, slot, hash, CACHE_WORDS4);
 }
 
-uint64_t NAME(cache_look6)(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS], uint32_t generation, const void *key, unsigned n,
-                           uint32_t *slot, uint64_t *hash)
+uint64_t cache_look6_plain(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS], uint32_t generation, const void *key, unsigned n,
+                           uint32_t slot[64], uint64_t hash[64])
 {
     return look(t, secret, generation, key, n, slot, hash, CACHE_WORDS6);
 }

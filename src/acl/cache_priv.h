@@ -15,14 +15,14 @@
 #define CACHE_WAYS 8u
 #define CACHE_WORDS4 2u // of a key, 8 bytes each
 #define CACHE_WORDS6 5u
-#define CACHE_SECRETS 4u
+#define CACHE_SECRETS 18u // nine vectors of 16 bytes
 
 struct cache_bucket {
     uint32_t tag[CACHE_WAYS]; // generation << 16 | 16 bits of the hash; 0: empty
     uint32_t slot[CACHE_WAYS];
 } __attribute__((aligned(64)));
 
-struct cache_table { // of one family
+struct cache_table { // of one family; one bucket more than are used, to which `way 8` of the last one leads
     struct cache_bucket *bucket;
     uint64_t *key;  // [bucket][way][words]
     uint8_t *door;  // [bucket][way]: 8 bits of the hash of what was here last without being let in
@@ -37,7 +37,7 @@ static inline uint64_t cache_fold(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-// Which keys collide depends on the secret alone: who does not know it cannot choose them.
+// The hash where there is no AES. Which keys collide depends on the secret: who does not know it cannot choose them.
 static inline uint64_t cache_hash(const uint64_t secret[CACHE_SECRETS], const void *key, unsigned words)
 {
     uint64_t k[CACHE_WORDS6], h;
@@ -59,11 +59,15 @@ static inline uint32_t cache_tag(uint32_t generation, uint64_t hash)
     return generation << 16 | (uint32_t)(hash >> 48);
 }
 
-// Bit i: key i was found, slot[i] is its verdict. hash[0..n) of all of them. n <= 64.
+// Bit i: key i was found, slot[i] is its verdict. hash[0..64), of all of them, and slot[0..64) may be written. n <= 64.
+// Each kernel has its own hash; the parts of it that say where and which are the same (cache_bucket_of, cache_tag).
 typedef uint64_t cache_look(const struct cache_table *t, const uint64_t secret[CACHE_SECRETS], uint32_t generation, const void *key, unsigned n,
-                            uint32_t *slot, uint64_t *hash);
-cache_look cache_look4_plain, cache_look6_plain, cache_look4_avx2, cache_look6_avx2;
+                            uint32_t slot[64], uint64_t hash[64]);
+cache_look cache_look4_plain, cache_look6_plain;
+cache_look cache_look4_avx512, cache_look6_avx512; // and AES
+cache_look cache_look4_vaes, cache_look6_vaes;     // and VAES
 
-void acl_cache_use_plain(struct acl_cache *c); // for tests
+enum cache_kernel { CACHE_PLAIN, CACHE_AVX512, CACHE_VAES };
+bool acl_cache_use(struct acl_cache *c, enum cache_kernel k); // false: not on this CPU. For tests: before the first burst
 
 #endif

@@ -8,7 +8,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+
+#include "acl/pages.h"
 
 #define RESERVED ((size_t)1 << 30) // of address space: what SET4_REF can name
 #define HUGE ((size_t)2 << 20)
@@ -16,21 +17,6 @@
 #define DIR_BYTES (SET4_DIR * sizeof(uint32_t))
 
 // --- life ---
-
-static void *map(size_t bytes, bool huge)
-{
-    uint8_t *p = mmap(NULL, bytes + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    size_t head;
-
-    if (p == MAP_FAILED)
-        return NULL;
-    head = -(uintptr_t)p & (HUGE - 1);
-    if (head)
-        munmap(p, head);
-    munmap(p + head + bytes, HUGE - head);
-    madvise(p + head, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE); // a wish
-    return p + head;
-}
 
 struct set4 *set4_new(size_t max_bytes, size_t expected)
 {
@@ -43,7 +29,7 @@ struct set4 *set4_new(size_t max_bytes, size_t expected)
         arena = (max_bytes + HUGE - 1) & ~(HUGE - 1);
     s->max_bytes = max_bytes;
     s->mapped_bytes = DIR_BYTES + arena;
-    s->dir = map(s->mapped_bytes, expected >= MANY);
+    s->dir = pages_map(s->mapped_bytes, expected >= MANY);
     s->arena = (uint8_t *)s->dir + DIR_BYTES;
     s->members = expected; // for the first filter
     if (!s->dir || pool_init(&s->pool, s->arena, arena) || !set4_filter_fit(s, 0)) {
@@ -60,8 +46,7 @@ void set4_free(struct set4 *s)
     if (!s)
         return;
     pool_fini(&s->pool);
-    if (s->dir)
-        munmap(s->dir, s->mapped_bytes);
+    pages_unmap(s->dir, s->mapped_bytes);
     set4_filter_free((struct set4_filter *)s->filter);
     set4_filter_free(s->old_filter);
     vec_free(&s->garbage);

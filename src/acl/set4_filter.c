@@ -5,14 +5,14 @@
 #include "acl/set4.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
+
+#include "acl/pages.h"
 
 #define SHIFT_NODE 15u // a bit for each directory word
 #define SHIFT_MIDDLE 12u
 #define SHIFT_FINE 8u
 #define MANY_FOR_NODE 2000u
 #define MANY_FOR_MIDDLE 30000u
-#define HUGE ((size_t)2 << 20)
 
 static size_t bits_bytes(unsigned shift)
 {
@@ -27,25 +27,21 @@ size_t set4_filter_bytes(const struct set4_filter *f)
 void set4_filter_free(struct set4_filter *f)
 {
     if (f)
-        free(f->word);
+        pages_unmap(f->word, bits_bytes(f->shift));
     free(f);
 }
 
 static struct set4_filter *filter_new(unsigned shift)
 {
-    size_t bytes = bits_bytes(shift);
     struct set4_filter *f = malloc(sizeof *f);
 
     if (!f)
         return NULL;
-    *f = (struct set4_filter){aligned_alloc(bytes, bytes), shift};
+    *f = (struct set4_filter){pages_map(bits_bytes(shift), shift == SHIFT_FINE), shift};
     if (!f->word) {
         free(f);
         return NULL;
     }
-    if (bytes >= HUGE)
-        madvise(f->word, bytes, MADV_HUGEPAGE);
-    memset(f->word, 0, bytes);
     return f;
 }
 

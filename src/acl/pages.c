@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// pages.c - see pages.h
+#include "acl/pages.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+
+#define HUGE ((size_t)2 << 20)
+
+static size_t whole(size_t bytes) // what is not touched costs nothing
+{
+    return (bytes + HUGE - 1) & ~(HUGE - 1);
+}
+
+void *pages_map(size_t bytes, bool huge)
+{
+    size_t all = whole(bytes), head;
+    uint8_t *p = mmap(NULL, all + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (p == MAP_FAILED)
+        return NULL;
+    head = -(uintptr_t)p & (HUGE - 1);
+    if (head)
+        munmap(p, head);
+    munmap(p + head + all, HUGE - head);
+    madvise(p + head, all, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE); // a wish
+    return p + head;
+}
+
+void pages_unmap(void *p, size_t bytes)
+{
+    if (p)
+        munmap(p, whole(bytes));
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// pages.h - zeroed memory that begins where a huge page does
+#ifndef ACL_PAGES_H
+#define ACL_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Committed as it is touched; huge: transparent huge pages where the kernel has them, else none. NULL: no address space.
+void *pages_map(size_t bytes, bool huge);
+void pages_unmap(void *p, size_t bytes); // as mapped; NULL is fine
+
+#endif
