@@ -69,6 +69,7 @@ SHAPES = {
     "trace": f"[{{time, {_PASSAGE}}}]",
     "audit": "{" + _AUDIT + "}",
     "audit-report": "[{vr, audits, ended, " + _AUDIT + ", fib-divergence}]",
+    "latency": "[{input, output, packets, mean, median, p90, p99, p999, max, bucket [{below, packets}]}]",
     "alarm": "[{" + _ALARM + "}]",
     "alarm-history": "[{" + _ALARM + ", until}]",
     "route-at": "{time, since, known, prefix, " + _WAY + "}",
@@ -81,5 +82,5 @@ SHAPES = {
 FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route", "neighbor": "neighbor", "nexthop": "nexthop",
               "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr", "capture": "capture",
               "mirror": "mirror", "snmp": "snmp", "journal": "journal", "audit-report": "audit",
-              "alarm": "alarm", "alarm-history": "alarm-history",
+              "alarm": "alarm", "latency": "latency", "alarm-history": "alarm-history",
               "mroute": "multicast/route"}

@@ -23,7 +23,8 @@
 // one before are added to its counter (`show thread stages`). That is up to ten times 30 cycles for the TSC
 // and a counter, of one burst in 61: 5 cycles a burst. All others pay for looking whether it is their turn: the
 // stages' order stands here once, and the compiler makes of it one path with the laps and one without. 61 is a
-// prime, so that a pattern in the traffic or the order of the queues is not always met at the same place.
+// prime, so that a pattern in the traffic or the order of the queues is not always met at the same place. Of timed bursts, again
+// one in so many is measured from its receive queue to the transmit queues (table/latency.h), when that is configured.
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
@@ -35,11 +36,12 @@
 #include "forwarder/tx.h"
 #include "forwarder/watch.h"
 #include "core/rcu.h"
+#include "table/latency.h"
 #include "table/port.h"
 #include "table/trace.h"
 #include "forwarder/forbidden.h"
 
-#define TIMED_EVERY 61u
+#define TIMED_EVERY LATENCY_TIMED
 #define PATH_INLINE static inline __attribute__((always_inline))
 
 // `n` packets have passed a stage of a timed burst.
@@ -212,14 +214,29 @@ PATH_INLINE void path_apart(struct forwarder *f, enum how how)
     lap(f, how, STAGE_OTHER, n);
 }
 
+// A timed burst goes out: for each port, how long its packets were here.
+static __attribute__((noinline, cold)) void tx_flush_timed(struct forwarder *f, unsigned n)
+{
+    uint64_t ports = f->tx_ports;
+    uint16_t sent[PORT_MAX];
+
+    for (uint64_t p = ports; p; p &= p - 1)
+        sent[__builtin_ctzll(p)] = (uint16_t)tx_word_n(f->tx_word[__builtin_ctzll(p)]);
+    tx_flush(f);
+    lap_count(f, STAGE_TX, n);
+    for (uint64_t p = f->taken ? ports : 0; p; p &= p - 1)
+        latency_add(f->index, f->taken_from, (uint16_t)__builtin_ctzll(p), f->lap - f->taken, sent[__builtin_ctzll(p)]);
+}
+
 // What the burst left in our arrays goes out.
 PATH_INLINE void path_flush(struct forwarder *f, enum how how)
 {
     unsigned n = f->tx_queued;
 
-    if (n) {
+    if (n && how == TIMED) {
+        tx_flush_timed(f, n);
+    } else if (n) {
         tx_flush(f);
-        lap(f, how, STAGE_TX, n);
     }
     n = f->punt_n + f->hold.n + f->dead.n;
     if (likely(!n))
@@ -323,8 +340,25 @@ static void depth_sample(struct forwarder *f, const struct plan_rx *q, unsigned 
     stats->depth_samples++;
 }
 
+// Is it the turn of this timed burst, which was taken from f->lap on?
+static void latency_begin(struct forwarder *f, uint16_t port)
+{
+    uint32_t every = __atomic_load_n(&latency_every, __ATOMIC_ACQUIRE); // partner: latency_start
+
+    f->taken = 0;
+    if (!every)
+        return;
+    f->until_latency = f->until_latency < every ? f->until_latency : every - 1; // it may have been more
+    if (f->until_latency--)
+        return;
+    f->until_latency = every - 1;
+    f->taken = f->lap;
+    f->taken_from = port;
+}
+
 static __attribute__((noinline, cold)) void path_burst_timed(struct forwarder *f, const struct plan_rx *q, unsigned n)
 {
+    latency_begin(f, q->port);
     lap_count(f, STAGE_RX, n);
     depth_sample(f, q, n);
     f->lap = rte_rdtsc();

@@ -57,6 +57,9 @@ struct forwarder {
     uint32_t tx_queued;              // packets in all of tx_pkt[][]
     uint64_t lap;                    // of a timed burst: TSC when the stage before this one was done
     uint32_t until_timed;            // bursts before the next timed one
+    uint32_t until_latency;          // timed bursts before the next whose latency is measured
+    uint64_t taken;                  // of such a burst: TSC before it was taken; 0 = it is none
+    uint16_t taken_from;             // its port
     uint32_t handed;                 // bit g: forwarder g was handed packets in this poll, and may sleep
     bool punted, holds;              // this poll has put packets into the punt rings, the hold ring
     uint16_t icmp_id;                // IPv4 identification of the next error

@@ -33,6 +33,7 @@
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
+#include "table/latency.h"
 #include "table/multicast.h"
 #include "table/nexthop.h"
 #include "table/plan.h"
@@ -92,6 +93,7 @@ static void stop_tables(void)
     acl_table_fini();
     plan_fini();
     vr_table_fini();
+    latency_fini();
     multicast_fini();
     nexthop_table_fini();
     iface_table_fini();

@@ -8,13 +8,18 @@
 
 #include "base/log.h"
 #include "mgmt/model_alarm.h"
+#include "table/latency.h"
 
 static int run_settings(const struct step *step, const void *from, const void *to, char *err, size_t n)
 {
     const struct model_settings *s = to;
 
     if (rib_manager_set_journal(s->journal_mib)) {
-        snprintf(err, n, "no memory for a journal of %u MiB: give it a smaller size", s->journal_mib);
+        snprintf(err, n, "journal: no memory for a journal of %u MiB: give it a smaller size", s->journal_mib);
+        return -ENOMEM;
+    }
+    if (latency_start(s->latency_sample)) {
+        snprintf(err, n, "forwarding latency-sample: no memory for histograms of latency");
         return -ENOMEM;
     }
     rib_manager_set_audit_interval(s->audit_interval_s);
@@ -29,14 +34,14 @@ static int run_settings(const struct step *step, const void *from, const void *t
     return 0;
 }
 
-// Only the journal can be refused.
-static const struct step_kind settings_kind = {"journal", run_settings};
+static const struct step_kind settings_kind = {"", run_settings}; // what is refused names itself
 
 static bool settings_same(const struct model_settings *a, const struct model_settings *b)
 {
     return a->log_level == b->log_level && a->idle == b->idle &&
            a->receive_buffer == b->receive_buffer && a->journal_mib == b->journal_mib &&
            a->audit_interval_s == b->audit_interval_s && a->ip4_options == b->ip4_options &&
+           a->latency_sample == b->latency_sample &&
            !memcmp(a->punt, b->punt, sizeof a->punt) && !memcmp(&a->icmp, &b->icmp, sizeof a->icmp) &&
            model_same_alarms(a, b);
 }

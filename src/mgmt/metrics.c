@@ -90,6 +90,7 @@ static void answer(struct scrape *s)
     metrics_interface(&m);
     metrics_thread(&m);
     metrics_packet(&m);
+    metrics_latency(&m);
     metrics_alarm(&m);
     metrics_rib(&m, s->row.item, (unsigned)s->row.n);
     metric_end(&m);

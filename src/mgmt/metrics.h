@@ -25,6 +25,7 @@ void metrics_interface(struct metrics *m);
 void metrics_thread(struct metrics *m);
 void metrics_packet(struct metrics *m); // drops, punt classes, ICMP, the ledger
 void metrics_alarm(struct metrics *m);
+void metrics_latency(struct metrics *m);
 void metrics_rib(struct metrics *m, const struct metrics_vr *vr, unsigned n);
 
 #endif

@@ -21,13 +21,27 @@ static const struct {
     const char *name;
     int (*show)(struct show *s);
 } nodes[] = {
-    {"system", show_system}, {"port", show_port},         {"interface", show_interface},
-    {"thread", show_thread}, {"drop", show_drop},         {"punt", show_punt},
-    {"icmp", show_icmp},     {"ledger", show_ledger},     {"vr", show_vr},
-    {"neighbor", show_neighbor}, {"multicast", show_multicast}, {"capture", show_capture}, {"nexthop", show_nexthop}, {"mirror", show_mirror},
-    {"journal", show_journal}, {"audit", show_audit}, {"snmp", show_snmp},
-    {"alarm", show_alarm}, {"alarm-history", show_alarm_history},
+    {"system", show_system},
+    {"port", show_port},
+    {"interface", show_interface},
+    {"thread", show_thread},
+    {"drop", show_drop},
+    {"punt", show_punt},
+    {"icmp", show_icmp},
+    {"ledger", show_ledger},
+    {"vr", show_vr},
+    {"neighbor", show_neighbor},
+    {"multicast", show_multicast},
+    {"capture", show_capture},
+    {"nexthop", show_nexthop},
+    {"mirror", show_mirror},
+    {"journal", show_journal},
+    {"audit", show_audit},
+    {"snmp", show_snmp},
+    {"alarm", show_alarm},
+    {"alarm-history", show_alarm_history},
     {"configuration", show_configuration},
+    {"latency", show_latency},
 };
 #define N_NODES (sizeof nodes / sizeof *nodes)
 

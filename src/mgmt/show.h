@@ -46,6 +46,7 @@ int show_mirror(struct show *s);
 int show_journal(struct show *s);
 int show_audit(struct show *s);
 int show_alarm(struct show *s);
+int show_latency(struct show *s);
 int show_alarm_history(struct show *s);
 int show_multicast(struct show *s);
 int show_snmp(struct show *s);

@@ -78,7 +78,7 @@ static void each_part_of_state_can_be_asked_for(void **state)
                                         "journal",
                                         "audit",
                                         "audit=default",
-                                        "alarm",
+                                        "latency", "alarm",
                                         "alarm-history",
                                         "multicast"};
     char path[128];

@@ -86,6 +86,9 @@ def state():
                          {"prefix": "2001:db8::/32", "what": "the kernel had it, the RIB not"}], "fib-divergence": "2"},
             {"vr": "red", "audits": "0", "checked": "0", "prefixes": "0", "lookups": "0", "blocks": "0", "diverged": "0",
              "took": 0, "longest-pause": 0, "finding": [], "fib-divergence": "0"}],
+        "latency": [
+            {"input": "p0", "output": "p1", "packets": "1048576", "mean": "1450", "median": "1200", "p90": "2100", "p99": "12300",
+             "p999": "85000", "max": "1234567", "bucket": [{"below": "1300", "packets": "1000000"}, {"below": "90000", "packets": "48576"}]}],
         "alarm": [
             {"name": "ledger", "subject": "", "severity": "critical", "since": "2026-11-21T21:05:10.123Z", "value": "3",
              "peak": "3", "count": 1, "message": "3 packets: packets appeared"},

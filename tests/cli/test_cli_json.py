@@ -40,6 +40,7 @@ EXAMPLES = {
     "explain": ("explain in p0 src 10.0.0.1 dst 10.0.0.2", "explain in v40 hex 0102"),
     "audit": ("audit",),
     "audit-report": ("show audit", "show audit vr red"),
+    "latency": ("show latency",),
     "alarm": ("show alarm",),
     "alarm-history": ("show alarm history",),
     "journal": ("show journal",),

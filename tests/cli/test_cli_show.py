@@ -24,7 +24,7 @@ COMMANDS = (
     "show mirror", "show snmp",
     "show ledger", "show fib", "show fib vr red -w",
     "show vr", "show vr red", "show memory", "show version", "show system", "help",
-    "show audit", "show audit vr red", "show journal", "show alarm history",
+    "show audit", "show audit vr red", "show journal", "show alarm history", "show latency",
 )
 
 
