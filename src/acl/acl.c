@@ -290,7 +290,7 @@ static int rebuild(struct acl *a, unsigned f)
     r.slot = slot;
     if (!slot || !tuple) {
         rc = -ENOMEM;
-    } else if (family_rules(a, f) && !(new = core_new(&a->cfg, family_of(f), &r, (struct core_shape){f ? 16 : 4, 4}, left, tuple))) {
+    } else if (family_rules(a, f) && !(new = core_new(&a->cfg, family_of(f), &r, (struct core_shape){f ? 16 : 8, 4}, left, tuple))) {
         rc = -errno;
     } else {
         core_swap(a, f, new);

@@ -75,12 +75,17 @@ static bool filter_has(const struct core *c, uint32_t key)
 static void candidates_of(struct burst *b, const struct core *c, unsigned i, uint32_t digest[2][CORE_LEVELS], uint32_t port, unsigned n_tuples)
 {
     uint32_t guarded = 0; // tuples that are out: bit = guard
+    uint32_t open = (uint32_t)((UINT64_C(1) << n_tuples) - 1);
 
     for (unsigned g = 0; g < c->n_guards; g++)
         if (!filter_has(c, digest[c->guard[g].side][c->guard[g].level] ^ c->guard[g].salt))
             guarded |= 1u << g;
-    for (unsigned t = 0; t < n_tuples; t++) {
-        const struct tuple *p = &c->tuple[t];
+    for (unsigned s = 0; s < 2; s++)
+        if (c->gate[s].level != CORE_NONE)
+            open &= __atomic_load_n(gate_word(&c->gate[s], digest[s][c->gate[s].level]), __ATOMIC_RELAXED) |
+                    __atomic_load_n(&c->gate[s].always, __ATOMIC_RELAXED);
+    for (; open; open &= open - 1) {
+        const struct tuple *p = &c->tuple[__builtin_ctz(open)];
         uint32_t key = digest[0][p->level[0]] ^ digest[1][p->level[1]] ^ p->salt ^ (p->port ? port : 0);
         bool out = !__atomic_load_n(&p->rules, __ATOMIC_RELAXED);
 

@@ -37,34 +37,36 @@ struct burst {
 
 // --- one packet and one entry ---
 
+// As bits, not as conditions: nearly every branch here would be taken at random.
+static inline uint32_t l4_differs(const struct entry_l4 *e, const struct acl_key_l4 *k)
+{
+    static const uint32_t compared[4] = {0, 0x0000ff, 0xff0000, 0xff00ff}; // by ENTRY_PROTO, ENTRY_DSCP
+    uint32_t have, want;
+
+    memcpy(&have, &k->proto, sizeof have);
+    memcpy(&want, &e->proto, sizeof want);
+    return ((have ^ want) & (compared[e->is >> 1 & 3] | (uint32_t)e->tcp_mask << 8)) | (have & want & 0xff000000) |
+           ((uint16_t)(k->sport - e->sport) > e->sport_span) | ((uint16_t)(k->dport - e->dport) > e->dport_span) |
+           ((e->tcp_any != 0) & !(k->tcp_flags & e->tcp_any));
+}
+
 static inline bool is_member(const struct burst *b, unsigned side, uint64_t set, unsigned i)
 {
     return b->sets[side] >> set & b->member[side][set] >> i & 1;
 }
 
-static inline bool set_matches(const struct burst *b, const struct entry_l4 *e, uint64_t src, uint64_t dst, unsigned i)
+static inline bool sets_match(const struct burst *b, const struct entry_l4 *e, uint64_t src, uint64_t dst, unsigned i)
 {
     return (!(e->is & ENTRY_SRC_SET) || is_member(b, CORE_SRC, src, i)) && (!(e->is & ENTRY_DST_SET) || is_member(b, CORE_DST, dst, i));
-}
-
-static inline bool l4_matches(const struct entry_l4 *e, const struct acl_key_l4 *k)
-{
-    static const uint32_t compared[4] = {0, 0x0000ff, 0xff0000, 0xff00ff}; // by ENTRY_PROTO, ENTRY_DSCP
-    uint32_t have, want, ports;
-
-    memcpy(&have, &k->proto, sizeof have);
-    memcpy(&want, &e->proto, sizeof want);
-    ports = ((uint16_t)(k->sport - e->sport) > e->sport_span) | ((uint16_t)(k->dport - e->dport) > e->dport_span);
-    return !(((have ^ want) & (compared[e->is >> 1 & 3] | (uint32_t)e->tcp_mask << 8)) | (have & want & 0xff000000) | ports) &&
-           (!e->tcp_any || (k->tcp_flags & e->tcp_any));
 }
 
 static inline bool entry4_matches(const struct burst *b, const struct entry4 *e, unsigned i)
 {
     const struct acl_key4 *k = &b->key4[i];
-    uint32_t differ = ((__builtin_bswap32(k->src_be) ^ e->addr[0]) & mask4(e->l4.len[0])) | ((__builtin_bswap32(k->dst_be) ^ e->addr[1]) & mask4(e->l4.len[1]));
+    uint32_t differ = ((__builtin_bswap32(k->src_be) ^ e->addr[0]) & mask4(e->l4.len[0])) |
+                      ((__builtin_bswap32(k->dst_be) ^ e->addr[1]) & mask4(e->l4.len[1])) | l4_differs(&e->l4, &k->l4);
 
-    return !differ && l4_matches(&e->l4, &k->l4) && set_matches(b, &e->l4, e->addr[0], e->addr[1], i);
+    return !differ && (!(e->l4.is & (ENTRY_SRC_SET | ENTRY_DST_SET)) || sets_match(b, &e->l4, e->addr[0], e->addr[1], i));
 }
 
 static inline uint64_t differ6(const uint8_t addr[16], const uint64_t want[2], unsigned len)
@@ -78,47 +80,62 @@ static inline uint64_t differ6(const uint8_t addr[16], const uint64_t want[2], u
 static inline bool entry6_matches(const struct burst *b, const struct entry6 *e, unsigned i)
 {
     const struct acl_key6 *k = &b->key6[i];
+    uint64_t differ = differ6(k->src, e->addr[0], e->l4.len[0]) | differ6(k->dst, e->addr[1], e->l4.len[1]) | l4_differs(&e->l4, &k->l4);
 
-    return !(differ6(k->src, e->addr[0], e->l4.len[0]) | differ6(k->dst, e->addr[1], e->l4.len[1])) && l4_matches(&e->l4, &k->l4) &&
-           set_matches(b, &e->l4, e->addr[0][0], e->addr[1][0], i);
+    return !differ && (!(e->l4.is & (ENTRY_SRC_SET | ENTRY_DST_SET)) || sets_match(b, &e->l4, e->addr[0][0], e->addr[1][0], i));
 }
 
 // --- candidates ---
 
-static inline void keep_if_better(struct burst *b, const struct entry_l4 *e, unsigned i)
+// Is there more to look at behind this entry?
+static inline bool entry_take(struct burst *b, const struct entry_l4 *e, bool match, unsigned i)
 {
-    b->best[i] = e->number;
-    b->slot[i] = e->slot;
+    uint32_t best = b->best[i], slot = b->slot[i];
+    bool before = e->number < best;
+
+    match &= before;
+    b->best[i] = match ? e->number : best;
+    b->slot[i] = match ? e->slot : slot;
+    return !match & before & !(e->is & ENTRY_LAST);
 }
 
-static inline void search4(struct burst *b, const struct core *c, uint32_t ref, unsigned i)
+// One entry of each block that is still of interest; those that go on are packed to the front.
+static inline unsigned search4(struct burst *b, const struct core *c, unsigned n)
 {
-    for (const struct entry4 *e = (const struct entry4 *)c->block + ref; e->l4.number < b->best[i]; e++) {
-        if (entry4_matches(b, e, i)) {
-            keep_if_better(b, &e->l4, i);
-            return;
-        }
-        if (e->l4.is & ENTRY_LAST)
-            return;
+    const struct entry4 *block = (const struct entry4 *)c->block;
+    unsigned left = 0;
+
+    for (unsigned j = 0; j < n; j++) {
+        uint32_t ref = b->key[j], i = b->packet[j];
+        bool more = entry_take(b, &block[ref].l4, entry4_matches(b, &block[ref], i), i);
+
+        b->key[left] = ref + 1;
+        b->packet[left] = i;
+        left += more;
     }
+    return left;
 }
 
-static inline void search6(struct burst *b, const struct core *c, uint32_t ref, unsigned i)
+static inline unsigned search6(struct burst *b, const struct core *c, unsigned n)
 {
-    for (const struct entry6 *e = (const struct entry6 *)c->block + ref; e->l4.number < b->best[i]; e++) {
-        if (entry6_matches(b, e, i)) {
-            keep_if_better(b, &e->l4, i);
-            return;
-        }
-        if (e->l4.is & ENTRY_LAST)
-            return;
+    const struct entry6 *block = (const struct entry6 *)c->block;
+    unsigned left = 0;
+
+    for (unsigned j = 0; j < n; j++) {
+        uint32_t ref = b->key[j], i = b->packet[j];
+        bool more = entry_take(b, &block[ref].l4, entry6_matches(b, &block[ref], i), i);
+
+        b->key[left] = ref + 1;
+        b->packet[left] = i;
+        left += more;
     }
+    return left;
 }
 
 // Looks at the candidates found so far: all heads, then all blocks, so that no load waits for another packet's.
 static inline void candidates_search(struct burst *b, const struct core *c)
 {
-    uint32_t n = 0;
+    unsigned n = 0;
 
     for (unsigned i = 0; i < b->n_found; i++) {
         uint32_t ref = __atomic_load_n(head_of(c, b->key[i]), __ATOMIC_ACQUIRE); // partner: core.c publish
@@ -128,12 +145,8 @@ static inline void candidates_search(struct burst *b, const struct core *c)
         b->packet[n] = b->packet[i];
         n += ref != 0;
     }
-    if (c->family == ACL_IP4)
-        for (uint32_t i = 0; i < n; i++)
-            search4(b, c, b->key[i], b->packet[i]);
-    else
-        for (uint32_t i = 0; i < n; i++)
-            search6(b, c, b->key[i], b->packet[i]);
+    while (n)
+        n = c->family == ACL_IP4 ? search4(b, c, n) : search6(b, c, n);
     b->n_found = 0;
 }
 

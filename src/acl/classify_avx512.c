@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // classify_avx512.c - bursts with AVX-512: 16 packets a vector (core.h says what is done)
 //
-// Guards first, for all packets; those that some tuple is left for are packed together, and only they are cut to all
-// lengths. Then tuple by tuple the filter is asked for 16 packets at a time; who passes is packed into one list for the whole
-// burst, so that loads of heads and blocks do not wait for each other.
+// Gates and guards first, for all packets; those that some tuple is left for are packed together, and only they are cut to
+// all lengths. Then each tuple's packets are written into one list of the whole burst, so that the filter, heads and blocks
+// are asked for 16 at a time, whatever packets they belong to, and no load waits for another one.
 #include "acl/classify.h"
 
 #include <immintrin.h>
@@ -13,6 +13,7 @@
 
 struct lanes { // packets that are still looked at
     _Alignas(64) uint32_t digest[2][CORE_LEVELS][BURST];
+    uint32_t open[BURST + LANES]; // tuples
     uint32_t port[BURST];
     uint32_t packet[BURST];
     uint64_t all; // bit = lane
@@ -63,55 +64,100 @@ static void guards_ask(const struct core *c, const struct lanes *l, uint64_t *pa
     }
 }
 
-// For which packets is a tuple left?
-INLINE uint64_t tuple_packets(const struct burst *b, const struct tuple *t, const uint64_t *passed)
+static void gates_ask(const struct core *c, struct lanes *l, unsigned n_tuples)
 {
-    uint64_t m = __atomic_load_n(&t->rules, __ATOMIC_RELAXED) ? first(b->n) : 0;
+    for (unsigned i = 0; i < l->n; i += LANES) {
+        __m512i open = _mm512_set1_epi32((int)((UINT64_C(1) << n_tuples) - 1));
 
-    for (unsigned s = 0; s < 2; s++) {
-        if (t->guard[s] != CORE_NONE)
-            m &= passed[t->guard[s]];
-        if (t->set[s] != CORE_NONE)
-            m &= b->member[s][t->set[s]];
+        for (unsigned s = 0; s < 2; s++) {
+            const struct gate *g = &c->gate[s];
+
+            if (g->level == CORE_NONE)
+                continue;
+            __m512i at = _mm512_mullo_epi32(_mm512_load_si512(l->digest[s][g->level] + i), _mm512_set1_epi32((int)CORE_MIX_WORD));
+            __m512i word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), group_of(l->all, i), _mm512_srli_epi32(at, g->shift), g->tuples, 4);
+            open = _mm512_and_si512(open, _mm512_or_si512(word, _mm512_set1_epi32((int)__atomic_load_n(&g->always, __ATOMIC_RELAXED))));
+        }
+        _mm512_store_si512(l->open + i, open);
     }
-    return m;
 }
 
-static uint64_t packets_left(const struct burst *b, const struct core *c, unsigned n_tuples, const uint64_t *passed, uint64_t *of_tuple)
+// Shuts tuples for packets that a guard or a set keeps out.
+static void sides_ask(const struct burst *b, const struct core *c, struct lanes *l, unsigned n_tuples, const uint64_t *passed)
+{
+    for (unsigned t = 0; t < n_tuples; t++) {
+        const struct tuple *p = &c->tuple[t];
+        uint64_t m = __atomic_load_n(&p->rules, __ATOMIC_RELAXED) ? UINT64_MAX : 0;
+
+        for (unsigned s = 0; s < 2; s++) {
+            if (p->guard[s] != CORE_NONE)
+                m &= passed[p->guard[s]];
+            if (p->set[s] != CORE_NONE)
+                m &= b->member[s][p->set[s]];
+        }
+        if (!(l->all & ~m))
+            continue;
+        for (unsigned i = 0; i < l->n; i += LANES) {
+            __m512i open = _mm512_load_si512(l->open + i);
+            _mm512_store_si512(l->open + i, _mm512_mask_and_epi32(open, (__mmask16)~group_of(m, i), open, _mm512_set1_epi32((int)~(1u << t))));
+        }
+    }
+}
+
+static uint64_t packets_left(const struct lanes *l)
 {
     uint64_t any = 0;
 
-    for (unsigned t = 0; t < n_tuples; t++)
-        any |= of_tuple[t] = tuple_packets(b, &c->tuple[t], passed);
+    for (unsigned i = 0; i < l->n; i += LANES) {
+        __m512i open = _mm512_load_si512(l->open + i);
+        any |= (uint64_t)_mm512_mask_test_epi32_mask(group_of(l->all, i), open, open) << i;
+    }
     return any;
 }
 
-static void tuple_ask(struct burst *b, const struct core *c, const struct lanes *l, const struct tuple *t, uint64_t left)
+// Of the pairs of key and packet that were listed, those whose key the filter has.
+static void filter_ask(struct burst *b, const struct core *c)
 {
-    const uint32_t *src = l->digest[CORE_SRC][t->level[CORE_SRC]], *dst = l->digest[CORE_DST][t->level[CORE_DST]];
-    __m512i salt = _mm512_set1_epi32((int)t->salt);
+    unsigned n = 0;
 
-    for (unsigned i = 0; i < l->n; i += LANES) {
-        __mmask16 m = group_of(left, i);
-        __m512i key = _mm512_ternarylogic_epi32(_mm512_load_si512(src + i), _mm512_load_si512(dst + i), salt, 0x96);
+    for (unsigned i = 0; i < b->n_found; i += LANES) {
+        __m512i key = _mm512_loadu_si512(b->key + i), packet = _mm512_loadu_si512(b->packet + i);
+        __mmask16 m = filter_has(c, key, group_of(first(b->n_found - i), 0));
 
-        if (t->port)
-            key = _mm512_xor_si512(key, _mm512_load_si512(l->port + i));
-        m = filter_has(c, key, m);
-        pack(b->key + b->n_found, key, m);
-        pack(b->packet + b->n_found, _mm512_load_si512(l->packet + i), m);
-        b->n_found += (unsigned)__builtin_popcount(m);
+        pack(b->key + n, key, m);
+        pack(b->packet + n, packet, m);
+        n += (unsigned)__builtin_popcount(m);
     }
-    if (b->n_found >= FOUND_MAX)
-        candidates_search(b, c);
+    b->n_found = n;
 }
 
-static void tuples_ask(struct burst *b, const struct core *c, const struct lanes *l, unsigned n_tuples, const uint64_t *of_tuple, uint64_t any)
+// Tuples in the order of their first rules would end packets earlier; the filter leaves so few candidates that it does not pay.
+static void tuples_ask(struct burst *b, const struct core *c, const struct lanes *l, unsigned n_tuples)
 {
-    for (unsigned t = 0; t < n_tuples; t++)
-        if (of_tuple[t])
-            tuple_ask(b, c, l, &c->tuple[t], _pext_u64(of_tuple[t], any));
-    candidates_search(b, c);
+    unsigned listed = 0;
+
+    for (unsigned t = 0; t < n_tuples; t++) {
+        const struct tuple *p = &c->tuple[t];
+        const uint32_t *src = l->digest[CORE_SRC][p->level[CORE_SRC]], *dst = l->digest[CORE_DST][p->level[CORE_DST]];
+        __m512i salt = _mm512_set1_epi32((int)p->salt), bit = _mm512_set1_epi32((int)(1u << t));
+
+        for (unsigned i = 0; i < l->n; i += LANES) {
+            __mmask16 m = _mm512_mask_test_epi32_mask(group_of(l->all, i), _mm512_load_si512(l->open + i), bit);
+            __m512i key = _mm512_ternarylogic_epi32(_mm512_load_si512(src + i), _mm512_load_si512(dst + i), salt, 0x96);
+
+            if (p->port)
+                key = _mm512_xor_si512(key, _mm512_load_si512(l->port + i));
+            pack(b->key + listed, key, m);
+            pack(b->packet + listed, _mm512_load_si512(l->packet + i), m);
+            listed += (unsigned)__builtin_popcount(m);
+        }
+        if (listed >= FOUND_MAX || t + 1 == n_tuples) {
+            b->n_found = listed;
+            filter_ask(b, c);
+            candidates_search(b, c);
+            listed = 0;
+        }
+    }
 }
 
 INLINE void lanes_begin(struct lanes *l, unsigned n)
@@ -123,26 +169,27 @@ INLINE void lanes_begin(struct lanes *l, unsigned n)
                                                            _mm512_set1_epi32((int)i)));
 }
 
-// Packs packets together when that saves vectors; says which ones the lanes then are.
-static uint64_t lanes_pack(struct lanes *l, uint64_t any)
+// Packs packets together when that saves vectors.
+static bool lanes_pack(struct lanes *l, uint64_t any)
 {
     unsigned n = (unsigned)__builtin_popcountll(any), at = 0;
     _Alignas(64) uint32_t packet[BURST + LANES], port[BURST + LANES];
 
     if ((n + LANES - 1) / LANES == (l->n + LANES - 1) / LANES)
-        return l->all;
+        return false;
     for (unsigned i = 0; i < l->n; i += LANES) {
         __mmask16 m = group_of(any, i);
 
         pack(packet + at, _mm512_load_si512(l->packet + i), m);
         pack(port + at, _mm512_load_si512(l->port + i), m);
+        pack(l->open + at, _mm512_load_si512(l->open + i), m);
         at += (unsigned)__builtin_popcount(m);
     }
     memcpy(l->packet, packet, sizeof l->packet);
     memcpy(l->port, port, sizeof l->port);
     l->n = n;
     l->all = first(n);
-    return any;
+    return true;
 }
 
 INLINE unsigned levels_of(const struct core *c, unsigned side)
@@ -212,7 +259,7 @@ static void addr4_pack(struct addr4 *a, unsigned n, uint64_t any)
 static void avx512_4(const struct core *c, const struct acl_key4 *key, uint32_t *slot, unsigned n)
 {
     unsigned n_tuples = __atomic_load_n(&c->n_tuples, __ATOMIC_ACQUIRE); // partner: tuple_of; levels are read after it
-    uint64_t passed[CORE_GUARDS], of_tuple[CORE_TUPLES], any, kept;
+    uint64_t passed[CORE_GUARDS], any;
     struct addr4 a;
     struct lanes l;
     struct burst b;
@@ -220,19 +267,23 @@ static void avx512_4(const struct core *c, const struct acl_key4 *key, uint32_t 
     burst_begin4(&b, c, key, slot, n);
     lanes_begin(&l, n);
     load4(c, key, &a, &l);
+    for (unsigned s = 0; s < 2; s++)
+        if (c->gate[s].level != CORE_NONE)
+            cut4(c, &a, &l, s, c->gate[s].level);
     for (unsigned g = 0; g < c->n_guards; g++)
         cut4(c, &a, &l, c->guard[g].side, c->guard[g].level);
     guards_ask(c, &l, passed);
-    any = packets_left(&b, c, n_tuples, passed, of_tuple);
+    gates_ask(c, &l, n_tuples);
+    sides_ask(&b, c, &l, n_tuples, passed);
+    any = packets_left(&l);
     if (!any)
         return;
-    kept = lanes_pack(&l, any);
-    if (l.n != n)
-        addr4_pack(&a, n, kept);
+    if (lanes_pack(&l, any))
+        addr4_pack(&a, n, any);
     for (unsigned s = 0; s < 2; s++)
         for (unsigned level = 0; level < levels_of(c, s); level++)
             cut4(c, &a, &l, s, level);
-    tuples_ask(&b, c, &l, n_tuples, of_tuple, kept);
+    tuples_ask(&b, c, &l, n_tuples);
 }
 
 // --- IPv6 ---
@@ -290,7 +341,7 @@ static void addr6_pack(struct addr6 *a, unsigned n, uint64_t any)
 static void avx512_6(const struct core *c, const struct acl_key6 *key, uint32_t *slot, unsigned n)
 {
     unsigned n_tuples = __atomic_load_n(&c->n_tuples, __ATOMIC_ACQUIRE);
-    uint64_t passed[CORE_GUARDS], of_tuple[CORE_TUPLES], any, kept;
+    uint64_t passed[CORE_GUARDS], any;
     struct addr6 a;
     struct lanes l;
     struct burst b;
@@ -298,19 +349,23 @@ static void avx512_6(const struct core *c, const struct acl_key6 *key, uint32_t 
     burst_begin6(&b, c, key, slot, n);
     lanes_begin(&l, n);
     load6(c, key, &a, &l);
+    for (unsigned s = 0; s < 2; s++)
+        if (c->gate[s].level != CORE_NONE)
+            cut6(c, &a, &l, s, c->gate[s].level);
     for (unsigned g = 0; g < c->n_guards; g++)
         cut6(c, &a, &l, c->guard[g].side, c->guard[g].level);
     guards_ask(c, &l, passed);
-    any = packets_left(&b, c, n_tuples, passed, of_tuple);
+    gates_ask(c, &l, n_tuples);
+    sides_ask(&b, c, &l, n_tuples, passed);
+    any = packets_left(&l);
     if (!any)
         return;
-    kept = lanes_pack(&l, any);
-    if (l.n != n)
-        addr6_pack(&a, n, kept);
+    if (lanes_pack(&l, any))
+        addr6_pack(&a, n, any);
     for (unsigned s = 0; s < 2; s++)
         for (unsigned level = 0; level < levels_of(c, s); level++)
             cut6(c, &a, &l, s, level);
-    tuples_ask(&b, c, &l, n_tuples, of_tuple, kept);
+    tuples_ask(&b, c, &l, n_tuples);
 }
 
 const struct acl_kernel acl_kernel_avx512 = {"avx512", avx512_4, avx512_6};

@@ -20,7 +20,7 @@
 struct layout {
     unsigned filter_log, head_log; // of words
     uint32_t units;                // entries that the arena holds
-    size_t filter, head, block, bytes;
+    size_t filter, head, gate[2], block, bytes;
 };
 
 static unsigned log2_up(uint64_t n)
@@ -33,7 +33,7 @@ static size_t line_up(size_t n)
     return (n + 63) & ~(size_t)63;
 }
 
-static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys)
+static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys, const uint8_t gate_log[2])
 {
     struct layout l = {.filter_log = log2_up(keys * FILTER_BITS / 32), .head_log = log2_up(rules)};
     size_t unit = family == ACL_IP4 ? sizeof(struct entry4) : sizeof(struct entry6);
@@ -42,7 +42,9 @@ static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys)
     l.units = rules + rules / 4 + 64;
     l.filter = line_up(sizeof(struct core));
     l.head = l.filter + (sizeof(uint32_t) << l.filter_log);
-    l.block = line_up(l.head + (sizeof(uint32_t) << l.head_log));
+    l.gate[0] = line_up(l.head + (sizeof(uint32_t) << l.head_log));
+    l.gate[1] = line_up(l.gate[0] + (sizeof(uint32_t) << gate_log[0]));
+    l.block = line_up(l.gate[1] + (sizeof(uint32_t) << gate_log[1]));
     l.bytes = l.block + l.units * unit;
     return l;
 }
@@ -72,9 +74,14 @@ static uint32_t room_for(uint32_t rules)
     return (rules < LEAST_RULES ? LEAST_RULES : rules) + rules / 8;
 }
 
+static const uint8_t small_gates[2] = {4, 4};
+
 size_t core_need(uint8_t family, uint32_t rules)
 {
-    return layout_of(family, room_for(rules), room_for(rules)).bytes;
+    const uint8_t gate = (uint8_t)log2_up(rules < 1024 ? 1024 : rules < 1u << 16 ? rules : 1u << 16); // a guess: addresses decide
+    const uint8_t gate_log[2] = {gate, gate};
+
+    return layout_of(family, room_for(rules), room_for(rules), gate_log).bytes;
 }
 
 void core_free(const struct acl_config *cfg, struct core *c)
@@ -86,8 +93,9 @@ void core_free(const struct acl_config *cfg, struct core *c)
 // A core without filter, heads and blocks, to choose tuples and guards by; heads are counted in `count`.
 static void draft(struct core *c, const struct acl_config *cfg, uint8_t family, struct core_shape shape, uint32_t rules, uint32_t *count)
 {
-    *c = (struct core){.family = family, .n_levels = {1, 1}, .n_tuples = 1, .set = cfg->set, .shape = shape, .head = count};
-    c->head_shift = 32 - layout_of(family, rules, rules).head_log;
+    *c = (struct core){.family = family, .n_levels = {1, 1}, .n_tuples = 1, .set = cfg->set, .shape = shape, .head = count,
+                       .gate = {{.level = CORE_NONE}, {.level = CORE_NONE}}};
+    c->head_shift = 32 - layout_of(family, rules, rules, small_gates).head_log;
     c->tuple[0] = (struct tuple){.set = {CORE_NONE, CORE_NONE}, .guard = {CORE_NONE, CORE_NONE}}; // takes any rule
     if (getrandom(c->secret, sizeof c->secret, 0) != sizeof c->secret)
         for (unsigned i = 0; i < 4; i++)
@@ -217,6 +225,7 @@ static void blocks_fill(struct core *c, const struct core_rules *r, const uint8_
         --*head;
         entry_write(c, *head, rule, r->slot[i], entry_l4_at(c, *head, 0)->is & ENTRY_LAST);
         filter_add(c, t, rule);
+        gates_add(c, tuple[r->slot[i]], rule);
     }
 }
 
@@ -242,6 +251,8 @@ static struct core *build(const struct acl_config *cfg, const struct core *d, st
     c->filter = (uint32_t *)((uint8_t *)c + l.filter);
     c->head = (uint32_t *)((uint8_t *)c + l.head);
     c->block = (uint8_t *)c + l.block;
+    for (unsigned g = 0; g < 2; g++)
+        c->gate[g].tuples = (uint32_t *)((uint8_t *)c + l.gate[g]);
     c->filter_shift = 32 - l.filter_log;
     memcpy(c->head, d->head, heads * sizeof *c->head);
     arena_init(&c->arena, c->block, (uint32_t)entry_bytes(c), l.units);
@@ -257,16 +268,18 @@ struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct
                       uint8_t *tuple)
 {
     uint32_t room = room_for(r->n), n;
-    size_t heads = (size_t)1 << layout_of(family, room, room).head_log;
+    size_t heads = (size_t)1 << layout_of(family, room, room, small_gates).head_log;
     uint32_t *count = calloc(heads, sizeof *count);
     uint64_t *sketch = calloc(SKETCH_WORDS, sizeof *sketch);
     struct core d, *c = NULL;
+    uint8_t gate_log[2];
 
     if (count && sketch) {
         draft(&d, cfg, family, shape, room, count);
+        tuples_plan(&d, r);
         n = choose_all(&d, r, tuple);
-        guards_choose(&d, r, sketch);
-        struct layout l = layout_of(family, room, room + d.guard_keys);
+        gates_choose(&d, r, sketch, gate_log);
+        struct layout l = layout_of(family, room, room + d.guard_keys, gate_log);
         uint32_t more = units_of(&d, (uint32_t)heads) - n; // sizes are rounded up
         l.units += more;
         l.bytes += more * entry_bytes(&d);
@@ -326,6 +339,7 @@ int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *t
     tuple_count(t, 1);
     publish(c, head, to, old, n);
     filter_add(c, t, r);
+    gates_add(c, at, r);
     *tuple = (uint8_t)at;
     c->rules++;
     return 0;

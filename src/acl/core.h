@@ -7,8 +7,9 @@
 //
 //     digest   each side cut to each length in use and mixed with a secret: 32 bits. A key is the XOR of two digests and
 //              its tuple's salt, so n lengths on each side make n * n keys for 2n digests
-//     guards   of a side cut to one length: no rule has these bits? Then no tuple that wants more of this side can match.
-//              Packets that no tuple is left for end here
+//     gate     for each side, by its first bits: the tuples that some rule with these bits is of. Source's AND destination's
+//              are what is left to ask; packets that no tuple is left for end here
+//     guard    the same with one bit in the filter for all tuples, where addresses are too many for a gate (blocklists)
 //     filter   three bits in one 32-bit word for each key that some rule has: small enough to stay near the core, and nearly
 //              every key that no rule has ends here. 16 packets a look
 //     head     a hash table of 32-bit words: where the key's block is
@@ -24,7 +25,7 @@
 #include "acl/acl.h"
 #include "acl/arena.h"
 
-#define CORE_TUPLES 64u
+#define CORE_TUPLES 32u // a bit each in gates
 #define CORE_LEVELS 16u // lengths of a side
 #define CORE_GUARDS 4u
 #define CORE_NONE 0xffu
@@ -70,6 +71,14 @@ struct guard {
     uint32_t salt;
 };
 
+struct gate {
+    uint8_t level;   // CORE_NONE: all tuples pass
+    uint8_t shift;   // 32 - log2 of the words
+    uint32_t always; // tuples of shorter prefixes, or of sets
+    uint32_t *tuples;
+};
+#define GATE_SPREAD 8u // a prefix shorter by so many bits stands in all words that it covers
+
 // How lengths are rounded down to tuples: to multiples of `step` bits; a block longer than `limit` makes its rules look for
 // a finer tuple.
 struct core_shape {
@@ -85,6 +94,7 @@ struct core {
     uint32_t n_tuples; // stored last (release)
     struct tuple tuple[CORE_TUPLES];
     struct guard guard[CORE_GUARDS];
+    struct gate gate[2];
     uint64_t sets[2]; // address sets that rules name
     struct acl_set *const *set;
     uint32_t *filter, *head;
@@ -163,6 +173,11 @@ static inline uint32_t *head_of(const struct core *c, uint32_t key)
     return &c->head[key * CORE_MIX_HEAD >> c->head_shift];
 }
 
+static inline uint32_t *gate_word(const struct gate *g, uint32_t digest)
+{
+    return &g->tuples[digest * CORE_MIX_WORD >> g->shift];
+}
+
 static inline size_t entry_bytes(const struct core *c)
 {
     return c->family == ACL_IP4 ? sizeof(struct entry4) : sizeof(struct entry6);
@@ -200,12 +215,18 @@ void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t t
 int core_check(const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why, size_t n);
 
 // tuple.c
+uint32_t core_salt(const struct core *c, unsigned i);
 uint32_t tuple_key(const struct core *c, const struct tuple *t, const struct acl_rule *r);
+void tuples_plan(struct core *c, const struct core_rules *r);
 // The tuple that the rule goes to, made if need be; chain(c, head) says how many rules a head has already.
 unsigned tuple_choose(struct core *c, const struct acl_rule *r, unsigned (*chain)(const struct core *c, uint32_t head));
-#define SKETCH_WORDS 16384u // of 64 bits: a million keys or two can be counted
-void guards_choose(struct core *c, const struct core_rules *r, uint64_t *sketch); // sketch: scratch of SKETCH_WORDS
 void guards_of_tuple(struct core *c, struct tuple *t);
 uint32_t guard_key(const struct core *c, const struct guard *g, const struct acl_rule *r);
+// gate.c: which gates and guards suit the rules; gate_log: log2 of the words of each gate
+#define SKETCH_WORDS 16384u // of 64 bits: a million keys or two can be counted
+void gates_choose(struct core *c, const struct core_rules *r, uint64_t *sketch, uint8_t gate_log[2]); // sketch: scratch of SKETCH_WORDS
+void gates_add(struct core *c, unsigned tuple, const struct acl_rule *r);
+uint32_t rule_digest(const struct core *c, enum core_side s, const struct acl_rule *r, unsigned len);
+unsigned rule_len(const struct acl_rule *r, enum core_side s); // 0 for a set
 
 #endif

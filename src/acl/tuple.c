@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tuple.c - which tuples a list gets, and which guards
+// tuple.c - which tuples a list gets
 //
 // Many tuples cost each packet a look at the filter for each; few make long blocks, because unlike rules share a key. So a
 // rule first asks for a coarse tuple, its lengths rounded down (TupleMerge's idea: Daly et al., IEEE/ACM ToN 2019), and only
@@ -11,12 +11,16 @@
 #include "acl/rule.h"
 #include "base/hash.h"
 
+#define MANY_TUPLES 28u // from here on a new one is made for long blocks only
+#define LONG_BLOCK 16u
+#define PLANNED 1021u // kinds of rules that are told apart; what falls together is made when a rule wants it
+
 static const struct acl_side *side_of(const struct acl_rule *r, enum core_side s)
 {
     return s == CORE_SRC ? &r->src : &r->dst;
 }
 
-static unsigned len_of(const struct acl_rule *r, enum core_side s)
+unsigned rule_len(const struct acl_rule *r, enum core_side s)
 {
     const struct acl_side *side = side_of(r, s);
 
@@ -35,7 +39,7 @@ static bool has_port(const struct acl_rule *r)
     return !r->proto_any && r->dport[0] == r->dport[1];
 }
 
-static uint32_t digest(const struct core *c, enum core_side s, const struct acl_rule *r, unsigned len)
+uint32_t rule_digest(const struct core *c, enum core_side s, const struct acl_rule *r, unsigned len)
 {
     const uint8_t *addr = side_of(r, s)->addr;
 
@@ -53,18 +57,13 @@ static uint32_t digest(const struct core *c, enum core_side s, const struct acl_
 
 uint32_t tuple_key(const struct core *c, const struct tuple *t, const struct acl_rule *r)
 {
-    uint32_t key = t->salt ^ digest(c, CORE_SRC, r, c->len[CORE_SRC][t->level[CORE_SRC]]) ^
-                   digest(c, CORE_DST, r, c->len[CORE_DST][t->level[CORE_DST]]);
+    uint32_t key = t->salt ^ rule_digest(c, CORE_SRC, r, c->len[CORE_SRC][t->level[CORE_SRC]]) ^
+                   rule_digest(c, CORE_DST, r, c->len[CORE_DST][t->level[CORE_DST]]);
 
     return t->port ? key ^ digest_port(c, r->proto, r->dport[0]) : key;
 }
 
-uint32_t guard_key(const struct core *c, const struct guard *g, const struct acl_rule *r)
-{
-    return g->salt ^ digest(c, g->side, r, c->len[g->side][g->level]);
-}
-
-static uint32_t salt_of(const struct core *c, unsigned i)
+uint32_t core_salt(const struct core *c, unsigned i)
 {
     return hash_mix32((uint32_t)(c->secret[1][1] >> 32) + i);
 }
@@ -85,24 +84,39 @@ static unsigned level_of(struct core *c, enum core_side s, unsigned len)
     return c->n_levels[s] - 1u;
 }
 
-// The tuple of these lengths (and the rule's sets), made if need be; CORE_NONE: no room.
-static unsigned tuple_of(struct core *c, const struct acl_rule *r, const unsigned len[2], bool port)
+static struct tuple tuple_like(const struct acl_rule *r, bool port)
 {
-    struct tuple t = {.port = port};
+    return (struct tuple){.port = port, .set = {(uint8_t)set_of(r, CORE_SRC), (uint8_t)set_of(r, CORE_DST)}};
+}
 
-    for (unsigned s = 0; s < 2; s++) {
-        t.set[s] = (uint8_t)set_of(r, s);
-        t.level[s] = (uint8_t)level_of(c, s, len[s]);
-    }
-    for (unsigned i = 0; i < c->n_tuples; i++)
-        if (!memcmp(c->tuple[i].level, t.level, 2) && !memcmp(c->tuple[i].set, t.set, 2) && c->tuple[i].port == port)
+// The tuple of these lengths (and the rule's sets), or CORE_NONE.
+static unsigned tuple_find(const struct core *c, const struct acl_rule *r, const unsigned len[2], bool port)
+{
+    struct tuple like = tuple_like(r, port);
+
+    for (unsigned i = 0; i < c->n_tuples; i++) {
+        const struct tuple *t = &c->tuple[i];
+        if (c->len[0][t->level[0]] == len[0] && c->len[1][t->level[1]] == len[1] && !memcmp(t->set, like.set, 2) && t->port == port)
             return i;
+    }
+    return CORE_NONE;
+}
+
+static unsigned tuple_make(struct core *c, const struct acl_rule *r, const unsigned len[2], bool port)
+{
+    struct tuple t = tuple_like(r, port);
+
     if (c->n_tuples == CORE_TUPLES)
         return CORE_NONE;
-    t.salt = salt_of(c, c->n_tuples);
+    for (unsigned s = 0; s < 2; s++)
+        t.level[s] = (uint8_t)level_of(c, s, len[s]);
+    t.salt = core_salt(c, c->n_tuples);
     guards_of_tuple(c, &t);
     if (port)
         __atomic_store_n(&c->ports, true, __ATOMIC_RELAXED);
+    for (unsigned s = 0; s < 2; s++)
+        if (c->gate[s].level != CORE_NONE && (t.set[s] != CORE_NONE || c->len[s][t.level[s]] + GATE_SPREAD < c->len[s][c->gate[s].level]))
+            __atomic_store_n(&c->gate[s].always, c->gate[s].always | 1u << c->n_tuples, __ATOMIC_RELAXED);
     c->tuple[c->n_tuples] = t;
     __atomic_store_n(&c->n_tuples, c->n_tuples + 1, __ATOMIC_RELEASE); // partner: classify.h
     return c->n_tuples - 1;
@@ -111,114 +125,121 @@ static unsigned tuple_of(struct core *c, const struct acl_rule *r, const unsigne
 static bool may_join(const struct core *c, const struct tuple *t, const struct acl_rule *r)
 {
     for (unsigned s = 0; s < 2; s++)
-        if ((t->set[s] != CORE_NONE && t->set[s] != set_of(r, s)) || c->len[s][t->level[s]] > len_of(r, s))
+        if ((t->set[s] != CORE_NONE && t->set[s] != set_of(r, s)) || c->len[s][t->level[s]] > rule_len(r, s))
             return false;
     return !t->port || has_port(r);
 }
 
+// --- which one ---
+
+// What a rule asks for, the best first: coarse lengths, with its port, exact lengths, both.
+struct wishes {
+    unsigned len[2][2]; // coarse, exact
+    unsigned first, last;
+};
+#define WISHES 4u
+
+static bool wish_port(unsigned wish)
+{
+    return wish & 1;
+}
+
+// Where a side says nothing, most packets that come by have another port: better to ask for it at once.
+static struct wishes wishes_of(const struct core *c, const struct acl_rule *r)
+{
+    struct wishes w = {.last = WISHES};
+
+    for (unsigned s = 0; s < 2; s++) {
+        w.len[1][s] = rule_len(r, s);
+        w.len[0][s] = w.len[1][s] - w.len[1][s] % c->shape.step;
+    }
+    w.first = has_port(r) && (!w.len[0][0] || !w.len[0][1]);
+    if (!memcmp(w.len[0], w.len[1], sizeof w.len[0]))
+        w.last = 2;
+    return w;
+}
+
 struct choice {
-    unsigned tuple, chain;
+    unsigned tuple, chain, bits;
 };
 
-static bool better(struct core *c, const struct acl_rule *r, unsigned t, unsigned (*chain)(const struct core *, uint32_t), struct choice *best)
+// Short blocks first, among them the finest tuple; else the shortest block.
+static void consider(struct core *c, const struct acl_rule *r, unsigned t, unsigned (*chain)(const struct core *, uint32_t), struct choice *best)
 {
-    unsigned n = chain(c, (uint32_t)(head_of(c, tuple_key(c, &c->tuple[t], r)) - c->head));
+    const struct tuple *p = &c->tuple[t];
+    struct choice new = {t, chain(c, (uint32_t)(head_of(c, tuple_key(c, p, r)) - c->head)),
+                         c->len[0][p->level[0]] + c->len[1][p->level[1]] + 16u * p->port + 32u * ((p->set[0] != CORE_NONE) + (p->set[1] != CORE_NONE))};
+    bool is_short = new.chain < c->shape.limit, was_short = best->chain < c->shape.limit;
 
-    if (best->tuple != CORE_NONE && n >= best->chain)
-        return false;
-    *best = (struct choice){t, n};
-    return true;
+    if (best->tuple == CORE_NONE || (is_short && (!was_short || new.bits > best->bits)) || (!is_short && new.chain < best->chain))
+        *best = new;
 }
 
 unsigned tuple_choose(struct core *c, const struct acl_rule *r, unsigned (*chain)(const struct core *c, uint32_t head))
 {
-    const unsigned exact[2] = {len_of(r, CORE_SRC), len_of(r, CORE_DST)};
-    const unsigned coarse[2] = {exact[0] - exact[0] % c->shape.step, exact[1] - exact[1] % c->shape.step};
-    struct choice best = {CORE_NONE, 0};
+    const struct wishes w = wishes_of(c, r);
+    struct choice best = {CORE_NONE, 0, 0};
 
     for (unsigned s = 0; s < 2; s++)
         if (set_of(r, s) != CORE_NONE)
             __atomic_store_n(&c->sets[s], c->sets[s] | UINT64_C(1) << set_of(r, s), __ATOMIC_RELAXED);
-    for (unsigned i = 0; i < 4; i++) {
-        if ((i & 1 && !has_port(r)) || (i >= 2 && exact[0] == coarse[0] && exact[1] == coarse[1]))
+    for (unsigned i = w.first; i < w.last; i++) {
+        unsigned t = wish_port(i) && !has_port(r) ? CORE_NONE : tuple_find(c, r, w.len[i / 2], wish_port(i));
+        if (t == CORE_NONE)
             continue;
-        unsigned t = tuple_of(c, r, i < 2 ? coarse : exact, i & 1);
-        if (t != CORE_NONE && better(c, r, t, chain, &best) && best.chain < c->shape.limit)
+        consider(c, r, t, chain, &best);
+        if (best.chain < c->shape.limit)
             return best.tuple;
     }
-    for (unsigned t = 0; t < c->n_tuples && (best.tuple == CORE_NONE || best.chain >= c->shape.limit); t++)
+    bool wished = best.tuple != CORE_NONE;
+    for (unsigned t = 1; t < c->n_tuples; t++) // not the one that every packet asks
         if (may_join(c, &c->tuple[t], r))
-            better(c, r, t, chain, &best);
-    return best.tuple;
+            consider(c, r, t, chain, &best);
+    if (best.tuple != CORE_NONE && best.chain < (c->n_tuples < MANY_TUPLES ? wished ? c->shape.limit : 0 : LONG_BLOCK))
+        return best.tuple;
+    for (unsigned i = w.first; i < w.last; i++)
+        if ((!wish_port(i) || has_port(r)) && tuple_find(c, r, w.len[i / 2], wish_port(i)) == CORE_NONE) {
+            unsigned t = tuple_make(c, r, w.len[i / 2], wish_port(i));
+            if (t != CORE_NONE)
+                consider(c, r, t, chain, &best);
+            break;
+        }
+    return best.tuple == CORE_NONE ? 0 : best.tuple;
 }
 
-// --- guards ---
+// --- before a list is built: the tuples that most of its rules wish for ---
 
-void guards_of_tuple(struct core *c, struct tuple *t)
+struct wish {
+    uint32_t rules, by; // slot of one of them
+};
+
+void tuples_plan(struct core *c, const struct core_rules *r)
 {
-    for (unsigned s = 0; s < 2; s++) {
-        t->guard[s] = CORE_NONE;
-        for (uint8_t g = 0; g < c->n_guards; g++)
-            if (c->guard[g].side == s && c->len[s][t->level[s]] >= c->len[s][c->guard[g].level])
-                t->guard[s] = g;
-    }
-}
+    struct wish wish[PLANNED] = {0};
 
-// About how many different keys the rules have on one side cut to a level's length (linear counting).
-static double distinct(const struct core *c, const struct core_rules *r, enum core_side s, unsigned level, uint64_t *sketch)
-{
-    double bits = SKETCH_WORDS * 64.0, zero = bits;
-    unsigned len = c->len[s][level];
-
-    memset(sketch, 0, SKETCH_WORDS * sizeof *sketch);
     for (uint32_t i = 0; i < r->n; i++) {
         const struct acl_rule *rule = &r->rule[r->slot[i]];
+        uint32_t at;
 
-        if (!(rule->families & c->family) || len_of(rule, s) < len)
+        if (!(rule->families & c->family))
             continue;
-        uint32_t h = digest(c, s, rule, len) * CORE_MIX_HEAD, at = h >> 12;
-        zero -= !(sketch[at / 64] >> at % 64 & 1);
-        sketch[at / 64] |= UINT64_C(1) << at % 64;
+        struct wishes w = wishes_of(c, rule);
+        at = hash_mix32(w.len[0][0] << 8 | w.len[0][1] | w.first << 16 | set_of(rule, 0) << 17 | set_of(rule, 1) << 25) % PLANNED;
+        wish[at].rules++;
+        wish[at].by = r->slot[i];
     }
-    return zero < 1 ? bits : -bits * __builtin_log(zero / bits);
-}
+    while (c->n_tuples < MANY_TUPLES) {
+        struct wish *most = wish;
 
-// The length of a side that spares most looks of a packet with random addresses.
-static void guard_choose(struct core *c, const struct core_rules *r, enum core_side s, uint64_t *sketch)
-{
-    double least = 0, keys = 0;
-    unsigned best = CORE_NONE;
-
-    for (unsigned i = 0; i < c->n_tuples; i++)
-        least += c->len[s][c->tuple[i].level[s]] > 0;
-    for (unsigned l = 0; l < c->n_levels[s]; l++) {
-        double space = __builtin_exp2(c->len[s][l] < 60 ? c->len[s][l] : 60), cost = 1, pass, n;
-
-        if (!c->len[s][l] || least <= 1)
-            continue;
-        n = distinct(c, r, s, l, sketch);
-        pass = n / space;
-        for (unsigned i = 0; i < c->n_tuples; i++) {
-            unsigned len = c->len[s][c->tuple[i].level[s]];
-            cost += len >= c->len[s][l] ? pass : len > 0;
-        }
-        if (cost < least) {
-            least = cost;
-            best = l;
-            keys = n;
-        }
+        for (unsigned i = 1; i < PLANNED; i++)
+            if (wish[i].rules > most->rules)
+                most = &wish[i];
+        if (!most->rules)
+            return;
+        const struct acl_rule *rule = &r->rule[most->by];
+        struct wishes w = wishes_of(c, rule);
+        if (tuple_find(c, rule, w.len[0], wish_port(w.first)) == CORE_NONE)
+            tuple_make(c, rule, w.len[0], wish_port(w.first));
+        most->rules = 0;
     }
-    if (best == CORE_NONE)
-        return;
-    c->guard[c->n_guards] = (struct guard){s, (uint8_t)best, salt_of(c, CORE_TUPLES + c->n_guards)};
-    c->n_guards++;
-    c->guard_keys += (uint64_t)keys;
-}
-
-void guards_choose(struct core *c, const struct core_rules *r, uint64_t *sketch)
-{
-    guard_choose(c, r, CORE_SRC, sketch);
-    guard_choose(c, r, CORE_DST, sketch);
-    for (unsigned i = 0; i < c->n_tuples; i++)
-        guards_of_tuple(c, &c->tuple[i]);
 }
