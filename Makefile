@@ -9,7 +9,7 @@ PYTHON := /usr/bin/python3
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburcu-dev libmnl-dev libevent-dev \
-	libyang2-dev libyang2-tools libjansson-dev libsystemd-dev libssl-dev libcmocka-dev libnuma-dev libpcap-dev
+	libyang2-dev libyang2-tools libjansson-dev libsystemd-dev libssl-dev libcmocka-dev libnuma-dev libpcap-dev zlib1g-dev
 RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
 LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang libbpf-dev procps
 TEST_PACKAGES = mandoc zsh python3-pip python3-pytest python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client chromium snmp snmpd nfdump gcc-aarch64-linux-gnu libc6-dev-arm64-cross
@@ -40,7 +40,7 @@ deps: ## install what building, testing and the demo need (Debian 12 packages)
 		chmod 755 $$d; cd $$d && { apt-get download -q prometheus || { $(SUDO) apt-get update -q && apt-get download -q prometheus; }; } && \
 		dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x --one-top-level=$(PROMETHEUS) ./usr/bin; }
 	@missing=; for c in $(HAVE); do command -v $$c >/dev/null || missing="$$missing $$c"; done; \
-	for p in libdpdk liburcu-qsbr libmnl libevent libevent_openssl openssl libyang jansson libsystemd cmocka; do \
+	for p in libdpdk liburcu-qsbr libmnl libevent libevent_openssl openssl libyang jansson libsystemd cmocka zlib; do \
 		pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
 	$(PYTHON) -c 'import prompt_toolkit, rich, yaml, pytest, scapy, pyroute2, matplotlib, prometheus_client' 2>/dev/null || missing="$$missing python3-modules"; \
 	if [ -z "$$missing" ]; then echo "deps: everything is installed"; exit 0; fi; \

@@ -31,16 +31,26 @@ static void end(evutil_socket_t sig, short what, void *arg)
     event_base_loopbreak(base);
 }
 
-static void reload(evutil_socket_t sig, short what, void *arg)
+static void try_reload(void *ctx)
 {
     char err[512] = "";
+    int r = mgmt_reload(err, sizeof err);
 
-    sd_notify(0, "RELOADING=1");
-    if (mgmt_reload(err, sizeof err))
+    if (r == -EINPROGRESS) {
+        mgmt_wait(try_reload);
+        return;
+    }
+    if (r)
         log_error("main: configuration not reloaded, the old one stays: %s", err);
     else
         log_notice("main: configuration reloaded");
     sd_notify(0, "READY=1");
+}
+
+static void reload(evutil_socket_t sig, short what, void *arg)
+{
+    sd_notify(0, "RELOADING=1");
+    try_reload(NULL);
 }
 
 static void answer(void *arg)

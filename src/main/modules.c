@@ -21,6 +21,7 @@
 #include "core/thread.h"
 #include "forwarder/forwarder.h"
 #include "export/export.h"
+#include "manager/acl_manager.h"
 #include "manager/iface_manager.h"
 #include "manager/port_manager.h"
 #include "manager/rib_manager.h"
@@ -132,6 +133,11 @@ static int start_rib(const struct start *s, char *err, size_t n)
     return rib_manager_start();
 }
 
+static int start_acl(const struct start *s, char *err, size_t n)
+{
+    return acl_manager_start();
+}
+
 static int start_vr(const struct start *s, char *err, size_t n)
 {
     return vr_manager_init();
@@ -183,6 +189,7 @@ static const struct module {
     {"thread_manager", start_threads, thread_manager_fini},
     {"tap_manager", start_tap, tap_manager_stop},
     {"rib_manager", start_rib, rib_manager_stop},
+    {"acl_manager", start_acl, acl_manager_stop},
     {"vr_manager", start_vr, vr_manager_fini},
     {"iface_manager", start_iface, iface_manager_fini},
     {"port_manager", start_port, port_manager_fini},

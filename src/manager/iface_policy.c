@@ -66,3 +66,16 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
     __atomic_store_n(&i->features, (uint16_t)((i->features & ~off) | on), __ATOMIC_RELEASE); // after what they need
     return 0;
 }
+
+int iface_manager_set_acl(const char *name, uint16_t in, uint16_t out, char *err, size_t err_size)
+{
+    struct iface *i = iface_find_name(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!i) {
+        snprintf(err, err_size, "there is no interface %s", name);
+        return -ENOENT;
+    }
+    iface_bind_acl(i, in, out);
+    return 0;
+}

@@ -3,7 +3,7 @@
 //
 // The difference of two models becomes a list of steps (apply_step.h), which each area says in its apply_X.c.
 // The order (plan_all) is the one in which nothing is ever used after it went
-// or before it came: multicast routes go, queues leave threads, vports go, interfaces leave virtual
+// or before it came: access lists come or change; multicast routes go, queues leave threads, vports go, interfaces leave virtual
 // routers that go, ports go, virtual routers go; then all of it comes in the
 // opposite order. A thing that cannot be changed in place (a vport's VLAN, a
 // virtual router's namespace) goes and comes.
@@ -17,6 +17,7 @@
 #include "manager/iface_manager.h"
 #include "mgmt/apply_export.h"
 #include "mgmt/apply_api.h"
+#include "mgmt/apply_acl.h"
 #include "mgmt/apply_interface.h"
 #include "mgmt/apply_listen.h"
 #include "mgmt/apply_mirror.h"
@@ -30,6 +31,7 @@ static void plan_all(struct plan_steps *p, const struct model *from, const struc
     *p = (struct plan_steps){.from = from, .to = to};
     plan_threads_begin(p);
     plan_settings(p);
+    plan_acls(p);
 
     plan_multicast_going(p);
     plan_mirrors_going(p);
@@ -87,6 +89,7 @@ int apply_change(const struct model *from, const struct model *to, struct errors
         }
     }
     iface_manager_settle();
+    plan_acls_end(&p, !r);
     vec_free(&p.step);
     plan_threads_end(&p);
     return r;

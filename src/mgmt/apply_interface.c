@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "manager/iface_manager.h"
+#include "mgmt/apply_acl.h"
 #include "mgmt/apply_vr.h"
 
 static int run_port(const struct step *s, const void *from, const void *to, char *err, size_t n)
@@ -102,6 +103,7 @@ static void plan_vports_going(struct plan_steps *p)
 {
     vec_foreach (&p->from->vport, v)
         if (!vport_stays(p, v, model_find_vport(p->to, v->name))) {
+            step_bind_acls(p, v->name, &v->acls, NULL, 0);
             add_policy(p, v->name, &v->policy, &no_policy, 0); // so that undoing brings it back
             step_add(p, &vport_kind, v->name, v, NULL, 0);
         }
@@ -119,6 +121,7 @@ void plan_interfaces_going(struct plan_steps *p)
         if (!stays || !vr_name_stays(p, i->vr))
             add_vr(p, i->config.name, i->vr, VR_DEFAULT_NAME, 0);
         if (!stays) {
+            step_bind_acls(p, i->config.name, &i->acls, NULL, 0);
             add_policy(p, i->config.name, &i->policy, &no_policy, 0);
             step_add(p, &port_kind, i->config.name, i, NULL, 0);
         }
@@ -163,11 +166,13 @@ static void plan_policies(struct plan_steps *p)
         const struct model_port *old = model_find_port(p->from, i->config.name);
 
         add_policy(p, i->config.name, port_stays(p, old, i) ? &old->policy : &no_policy, &i->policy, i->policy_line);
+        step_bind_acls(p, i->config.name, port_stays(p, old, i) ? &old->acls : NULL, &i->acls, i->policy_line);
     }
     vec_foreach (&p->to->vport, v) {
         const struct model_vport *old = model_find_vport(p->from, v->name);
 
         add_policy(p, v->name, vport_stays(p, old, v) ? &old->policy : &no_policy, &v->policy, v->policy_line);
+        step_bind_acls(p, v->name, vport_stays(p, old, v) ? &old->acls : NULL, &v->acls, v->policy_line);
     }
 }
 

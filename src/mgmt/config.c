@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "core/thread.h"
+#include "mgmt/acl_gate.h"
 #include "mgmt/config_confirm.h"
 #include "mgmt/config_effect.h"
 #include "mgmt/config_tree.h"
@@ -221,6 +222,10 @@ int config_commit(struct lyd_node *candidate, const struct commit *how, struct c
         result->n_changes = config_diff(config_running(), candidate, &result->change);
         config_effects(config_running(), candidate, &result->notes);
     }
+    if (!r)
+        r = acl_gate(config_model(), m, e);
+    if (!r && how->check_only)
+        acl_gate_leave();
     if (!r && !how->check_only && !result->n_changes && confirm_now(how->by, err, sizeof err)) {
         errors_add(e, 0, "%s", err);
         r = -EIO;

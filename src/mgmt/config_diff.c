@@ -19,10 +19,21 @@ struct diff {
 static void diff_children(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *parent,
                           const struct diff *d);
 
+static void note_difference(void *ctx, const struct lyd_node *node, bool set)
+{
+    *(bool *)ctx = true;
+}
+
 static void diff_same(const struct lyd_node *a, const struct lyd_node *b, const struct diff *d)
 {
     if (a->schema->nodetype == LYS_LEAF) {
         if (strcmp(lyd_get_value(a), lyd_get_value(b)))
+            d->fn(d->ctx, b, true);
+    } else if (yang_is_one_line(a->schema)) { // the line says the whole entry
+        bool differs = false;
+
+        diff_children(lyd_child(a), lyd_child(b), a->schema, &(struct diff){note_difference, &differs});
+        if (differs)
             d->fn(d->ctx, b, true);
     } else if (a->schema->nodetype != LYS_LEAFLIST) {
         diff_children(lyd_child(a), lyd_child(b), a->schema, d);

@@ -9,6 +9,13 @@
 //     set thread 1 forwarder port p0 rx-queue 0
 //     delete port p0 mtu
 //
+// A leaf without keyword is its value alone, one of type empty its name alone, and of a choice the
+// last word wins. The entry of a one-line list (yang_line.c) is replaced by a line that begins with its
+// first value; a line that does not changes it:
+//
+//     set acl edge rule 100 permit tcp from set customers to any port 443
+//     set acl edge rule 100 log
+//
 // The walker knows no feature: it asks the schema what may follow. Each refusal
 // says what was expected and names the nearest word. What only the whole
 // configuration can tell (required values, references) is config_check.c's.
@@ -19,6 +26,8 @@
 #include "mgmt/config_tree.h"
 #include "mgmt/yang.h"
 
+#define GIVEN_MAX 8
+
 struct walk {
     struct lyd_node **tree;
     struct lyd_node *place;         // where the next word belongs, NULL = top
@@ -27,6 +36,8 @@ struct walk {
     unsigned i; // next word
     unsigned line;
     struct errors *e;
+    const struct lysc_node *given[GIVEN_MAX]; // values without keywords, of the entry
+    unsigned n_given;
 };
 
 static struct lyd_node *siblings(const struct walk *k)
@@ -51,9 +62,19 @@ static void list_children(const struct lysc_node *parent, struct text *t)
 {
     unsigned n = 0;
 
-    for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));)
-        if (yang_is_config(s) && !lysc_is_key(s))
-            text_printf(t, "%s%s", n++ ? ", " : "", s->name);
+    for (; parent || !n; parent = yang_line_above(parent)) {
+        for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));) {
+            if (!yang_is_config(s) || lysc_is_key(s))
+                continue;
+            text_printf(t, "%s", n++ ? ", " : "");
+            if (yang_is_keywordless(s))
+                yang_expected(s, t);
+            else
+                text_printf(t, "%s", s->name);
+        }
+        if (!parent)
+            break;
+    }
 }
 
 static bool unknown_word(struct walk *k)
@@ -159,6 +180,23 @@ static const struct lys_module *module_at(const struct walk *k)
 
 // --- set ----------------------------------------------------------------------------------------
 
+// A line that begins with the value of the first keywordless leaf says the whole entry.
+static void forget_entry(struct walk *k, struct lyd_node *entry)
+{
+    const struct lysc_node *first = yang_keywordless(NULL, entry->schema);
+    struct lyd_node *next;
+
+    if (!first || k->i == k->w->n || yang_child(entry->schema, k->w->word[k->i], true) ||
+        !yang_value_ok(first, k->w->word[k->i]))
+        return;
+    for (struct lyd_node *n = lyd_child(entry); n; n = next) {
+        next = n->next;
+        if (!lysc_is_key(n->schema))
+            lyd_free_tree(n);
+    }
+    remember_line(k, entry);
+}
+
 static bool set_list(struct walk *k, const struct lysc_node *s)
 {
     const char *key[KEYS_MAX];
@@ -167,6 +205,8 @@ static bool set_list(struct walk *k, const struct lysc_node *s)
     if (!take_keys(k, s, key))
         return false;
     n = config_find(siblings(k), s, key);
+    if (n && yang_is_one_line(s))
+        forget_entry(k, n);
     if (!n) {
         bug_on(
             lyd_new_list(k->place, module_at(k), s->name, 0, &n, key[0], key[1], key[2], key[3]));
@@ -174,6 +214,7 @@ static bool set_list(struct walk *k, const struct lysc_node *s)
     }
     k->place = n;
     k->schema = s;
+    k->n_given = 0;
     return true;
 }
 
@@ -191,18 +232,31 @@ static bool set_container(struct walk *k, const struct lysc_node *s)
     return yang_is_presence(s) || k->i < k->w->n || missing_child(k);
 }
 
+// Of the cases of a choice the one named last stays.
+static void forget_other_cases(struct walk *k, const struct lysc_node *s)
+{
+    const struct lysc_node *mine = yang_case(s);
+    struct lyd_node *next;
+
+    for (struct lyd_node *n = mine ? siblings(k) : NULL; n; n = next) {
+        const struct lysc_node *other = yang_case(n->schema);
+        next = n->next;
+        if (other && other != mine && other->parent == mine->parent)
+            config_delete_node(k->tree, n);
+    }
+}
+
 static bool set_value(struct walk *k, const struct lysc_node *s)
 {
-    bool many = s->nodetype == LYS_LEAFLIST;
+    bool many = s->nodetype == LYS_LEAFLIST, flag = yang_is_flag(s);
     struct lyd_node *n;
 
-    if (k->i + 1 == k->w->n) {
-        k->i++;
+    if (!flag && !yang_is_keywordless(s) && ++k->i == k->w->n)
         return missing_value(k, s);
-    }
-    const char *value = k->w->word[k->i + 1];
+    const char *value = flag ? "" : k->w->word[k->i];
     if (!yang_value_ok(s, value))
-        return bad_value(k, s, value, k->i);
+        return bad_value(k, s, value, k->i - 1);
+    forget_other_cases(k, s);
     n = config_find(siblings(k), s, &value);
     if (n && !many)
         lyd_change_term(n, value);
@@ -211,8 +265,54 @@ static bool set_value(struct walk *k, const struct lysc_node *s)
         attach(k, n);
     }
     remember_line(k, n);
-    k->i += 2;
+    if (yang_is_keywordless(s) && k->n_given < GIVEN_MAX)
+        k->given[k->n_given++] = s;
+    k->i++;
     return true;
+}
+
+static bool is_given(const struct walk *k, const struct lysc_node *s)
+{
+    for (unsigned i = 0; i < k->n_given; i++)
+        if (k->given[i] == s)
+            return true;
+    return false;
+}
+
+// What the word is here: a name, or a value that has none and that the line has not given yet.
+static const struct lysc_node *word_here(const struct walk *k)
+{
+    const char *word = k->w->word[k->i];
+    const struct lysc_node *s = yang_child(k->schema, word, true);
+
+    if (s && !lysc_is_key(s) && !yang_is_keywordless(s))
+        return s;
+    for (s = NULL; (s = yang_keywordless(s, k->schema));) {
+        if (yang_value_ok(s, word) && !is_given(k, s))
+            return s;
+        if (s->flags & LYS_MAND_TRUE && !config_find(siblings(k), s, NULL)) // it comes first
+            return NULL;
+    }
+    return NULL;
+}
+
+// The same; in a one-line entry also of what lies above the place, which then is the new place.
+static const struct lysc_node *find_word(struct walk *k)
+{
+    const struct lysc_node *was = k->schema, *s;
+    struct lyd_node *place = k->place;
+
+    while (!(s = word_here(k))) {
+        const struct lysc_node *up = yang_line_above(k->schema);
+        if (!up) {
+            k->schema = was;
+            k->place = place;
+            return NULL;
+        }
+        k->schema = up;
+        k->place = lyd_parent(k->place);
+    }
+    return s;
 }
 
 static bool set_line(struct walk *k)
@@ -220,10 +320,10 @@ static bool set_line(struct walk *k)
     if (k->i == k->w->n)
         return missing_child(k);
     while (k->i < k->w->n) {
-        const struct lysc_node *s = yang_child(k->schema, k->w->word[k->i], true);
+        const struct lysc_node *s = find_word(k);
         bool ok;
 
-        if (!s || lysc_is_key(s))
+        if (!s)
             return unknown_word(k);
         if (s->nodetype == LYS_LIST)
             ok = set_list(k, s);
@@ -269,6 +369,8 @@ static struct lyd_node *delete_value(struct walk *k, const struct lysc_node *s)
     struct lyd_nodes all = {0};
     struct lyd_node *found = NULL;
 
+    if (yang_is_flag(s))
+        value = NULL;
     k->i += value ? 2 : 1;
     config_children(siblings(k), s, &all);
     for (size_t j = 0; j < all.n && !found; j++)

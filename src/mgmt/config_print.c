@@ -4,7 +4,7 @@
 // Canonical: schema order, entries of system-ordered lists by their keys in
 // natural order (p2 before p10), one line for each value, defaults left out.
 // Text that came from here gives the same tree and the same text again, byte
-// by byte; a value that was set to its default on purpose stays.
+// by byte; a value that was set to its default on purpose stays. Entries of one-line lists are one line each.
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +106,48 @@ void config_path(const struct lyd_node *node, struct text *t)
     append_place(node, t);
 }
 
+static void next_word(struct text *t)
+{
+    if (t->n && t->s[t->n - 1] != ' ')
+        text_append(t, " ", 1);
+}
+
+// What the entry of a one-line list holds, as words behind it.
+static void print_words(const struct lyd_node *first, const struct lysc_node *parent, struct text *t)
+{
+    for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));) {
+        struct lyd_nodes v = {0};
+
+        if (!yang_is_config(s) || lysc_is_key(s))
+            continue;
+        config_children(first, s, &v);
+        for (size_t i = 0; i < v.n; i++) {
+            next_word(t);
+            if (!yang_is_keywordless(s))
+                text_printf(t, "%s", s->name);
+            if (s->nodetype == LYS_CONTAINER) {
+                print_words(lyd_child(v.item[i]), s, t);
+            } else if (!yang_is_flag(s)) {
+                next_word(t);
+                words_quote(lyd_get_value(v.item[i]), t);
+            }
+        }
+        free(v.item);
+    }
+}
+
+void config_print_words(const struct lyd_node *entry, struct text *t)
+{
+    print_words(lyd_child(entry), entry->schema, t);
+}
+
+void config_print_entry(const struct lyd_node *entry, struct text *t)
+{
+    append_keys(entry, t);
+    text_append(t, " ", 1);
+    config_print_words(entry, t);
+}
+
 // `place` is "port p0 ": what stands between "set" and the node's name.
 static void print_node(const struct lyd_node *node, struct text *place, struct text *t);
 
@@ -135,8 +177,17 @@ static void print_node(const struct lyd_node *node, struct text *place, struct t
     size_t was = place->n;
 
     if (s->nodetype & (LYS_LEAF | LYS_LEAFLIST)) {
-        text_printf(t, "set %s%s ", text_str(place), s->name);
-        words_quote(lyd_get_value(node), t);
+        text_printf(t, "set %s%s", text_str(place), s->name);
+        if (!yang_is_flag(s)) {
+            text_append(t, " ", 1);
+            words_quote(lyd_get_value(node), t);
+        }
+        text_append(t, "\n", 1);
+        return;
+    }
+    if (yang_is_one_line(s)) {
+        text_printf(t, "set %s%s", text_str(place), s->name);
+        config_print_entry(node, t);
         text_append(t, "\n", 1);
         return;
     }

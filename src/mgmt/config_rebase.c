@@ -11,10 +11,11 @@
 
 #include "base/vec.h"
 #include "mgmt/config_tree.h"
+#include "mgmt/yang.h"
 
 struct change {
     char *path;  // "port p0 mtu", "thread 1 forwarder port p0 rx-queue 3"
-    char *value; // as a word; "" of what is all path
+    char *value; // as a word, of the entry of a one-line list as words; "" of what is all path
     bool set;
 };
 
@@ -28,11 +29,13 @@ static void add_change(struct changes *c, const struct lyd_node *n, bool set)
     struct text path = {0}, value = {0};
 
     config_path(n, &path);
+    if (yang_is_one_line(n->schema) && set)
+        config_print_words(n, &value);
     if (is_value)
         words_quote(lyd_get_value(n), &value);
     if (n->schema->nodetype == LYS_LEAFLIST)
         text_printf(&path, " %s", text_str(&value));
-    if (n->schema->nodetype != LYS_LEAF || !set)
+    if (n->schema->nodetype == LYS_LEAFLIST || !set)
         text_clear(&value);
     *vec_push(&c->item) = (struct change){path.s, value.s ? value.s : strdup(""), set};
 }
@@ -42,7 +45,7 @@ static void add_values(struct changes *c, const struct lyd_node *n)
 {
     bool any = false;
 
-    if (n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST)) {
+    if (n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST) || yang_is_one_line(n->schema)) {
         add_change(c, n, true);
         return;
     }

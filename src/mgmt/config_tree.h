@@ -41,6 +41,9 @@ void words_quote(const char *word,
 void config_print(const struct lyd_node *tree,
                   struct text *t); // every explicit value, canonical order
 void config_print_node(const struct lyd_node *node, struct text *t); // "set" lines of one subtree
+// Of a one-line list: "permit tcp from any", and with the key before it " 100 permit tcp from any".
+void config_print_words(const struct lyd_node *entry, struct text *t);
+void config_print_entry(const struct lyd_node *entry, struct text *t);
 void config_path(const struct lyd_node *node,
                  struct text *t);                     // "port p0", "thread 4 forwarder port p0"
 bool config_is_explicit(const struct lyd_node *node); // not a default, not an empty container

@@ -62,6 +62,7 @@ void fake_reset(void)
     default_flow_hash = flow_hash_default;
     fake_fail_at = 0;
     fake_journal_fails = false;
+    fake_acl_reset();
 }
 
 int fake_called(char *err, size_t n, const char *what, const char *name)

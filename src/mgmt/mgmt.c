@@ -16,6 +16,7 @@
 #include "core/thread.h"
 #include "manager/rib_manager.h"
 #include "manager/thread_manager.h"
+#include "mgmt/acl_gate.h"
 #include "mgmt/alarm.h"
 #include "mgmt/alarm_watch.h"
 #include "mgmt/candidate.h"
@@ -127,6 +128,17 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     return r;
 }
 
+void mgmt_wait(void (*again)(void *ctx))
+{
+    acl_gate_wait(again, NULL);
+}
+
+static void files_read(void *ctx, int result, const char *why)
+{
+    if (result)
+        log_error("config: files of access lists and address sets not read again, the old ones stay: %s", why);
+}
+
 int mgmt_reload(char *err, size_t err_size)
 {
     struct config_result result = {0};
@@ -147,6 +159,8 @@ int mgmt_reload(char *err, size_t err_size)
         tell(&e, config_file(), err, err_size);
     else
         r = api_renew(err, err_size);
+    if (!r)
+        acl_reload(&(struct acl_reload){.set = "", .list = "", .done = files_read});
     return r;
 }
 

@@ -69,6 +69,7 @@ void model_free(struct model *m)
 {
     if (!m)
         return;
+    acl_wanted_put(m->acl);
     vec_free(&m->vr);
     vec_free(&m->port);
     vec_free(&m->vport);

@@ -15,6 +15,7 @@
 
 #include "base/vec.h"
 #include "export/export.h"
+#include "manager/acl_wanted.h"
 #include "manager/mirror_manager.h"
 #include "manager/iface_manager.h"
 #include "manager/port_manager.h"
@@ -32,12 +33,17 @@
 
 #define VR_DEFAULT_NAME "default"
 
+struct model_acls { // names of access lists, "" = none; all of it zero behind them
+    char in[ACL_NAME_MAX], out[ACL_NAME_MAX];
+};
+
 struct model_vr {
     char name[16];
     char netns[64]; // "" = kamueed's own
     uint32_t table;
     uint8_t engine; // enum fib_engine; the settings' when it has none of its own
     struct flow_hash flow_hash; // likewise; its seed then follows from the settings' and the name
+    struct model_acls acls;
     unsigned line, engine_line;
 };
 
@@ -45,6 +51,7 @@ struct model_port {
     struct port_config config;
     char vr[16]; // VR_DEFAULT_NAME unless configured
     struct iface_policy policy;
+    struct model_acls acls; // its own, its virtual router's or the settings'
     unsigned line, vr_line, policy_line;
 };
 
@@ -54,12 +61,14 @@ struct model_vport {
     uint16_t mtu; // the port's when none is configured
     bool has_tpid;
     struct iface_policy policy;
+    struct model_acls acls; // its own, its virtual router's or the settings'
     unsigned line, vr_line, policy_line;
 };
 
 struct model_interface { // `set interface X …`; kept to be checked against ports and vports
     char name[16], vr[16];
     struct iface_policy policy;
+    struct model_acls acls;
     unsigned line, policy_line;
 };
 
@@ -95,6 +104,7 @@ struct model_settings {
     struct icmp_limit icmp;
     struct alarm_limit alarm[ALARM_N];
     unsigned alarm_line[ALARM_N];
+    struct model_acls acls; // of interfaces that have none otherwise
 };
 
 struct model_api {
@@ -106,6 +116,7 @@ struct model {
     struct model_api api;
     struct model_settings settings;
     struct snmp_config snmp;
+    struct acl_wanted *acl; // shared with acl_manager
     VEC(struct model_vr) vr; // sorted by name, naturally, as all of these
     VEC(struct model_port) port;
     VEC(struct model_vport) vport;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "mgmt/config_tree.h"
+#include "mgmt/model_acl.h"
 #include "mgmt/model_leaf.h"
 
 void model_read_port(struct model *m, const struct lyd_node *entry)
@@ -86,6 +87,7 @@ void model_read_interface(struct model *m, const struct lyd_node *entry)
     leaf_copy(i->vr, sizeof i->vr, first, "vr", VR_DEFAULT_NAME);
     i->line = leaf_line(entry, "vr");
     read_policy(&i->policy, entry);
+    i->acls = model_read_binding(first, entry->schema);
     i->policy_line = leaf_line(entry, NULL);
 }
 
@@ -100,12 +102,14 @@ static void bind_policies(struct model *m)
             memcpy(p->vr, i->vr, sizeof p->vr);
             p->vr_line = i->line;
             p->policy = i->policy;
+            p->acls = i->acls;
             p->policy_line = i->policy_line;
         }
         if (v) {
             memcpy(v->vr, i->vr, sizeof v->vr);
             v->vr_line = i->line;
             v->policy = i->policy;
+            v->acls = i->acls;
             v->policy_line = i->policy_line;
         }
     }

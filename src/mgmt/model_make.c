@@ -10,6 +10,7 @@
 #include "mgmt/model_export.h"
 #include "mgmt/model_alarm.h"
 #include "mgmt/model_api.h"
+#include "mgmt/model_acl.h"
 #include "mgmt/model_interface.h"
 #include "mgmt/model_leaf.h"
 #include "mgmt/model_listen.h"
@@ -51,7 +52,9 @@ struct model *model_make(const struct lyd_node *tree, struct errors *e)
     read_list(m, tree, NULL, "alarm", model_read_alarm);
     read_list(m, tree, "multicast", "route", model_read_multicast);
     read_list(m, tree, "metrics", "listen", model_read_metrics_listen);
+    model_read_acls(m, tree, e);
     model_bind_interfaces(m);
+    model_inherit_acls(m);
 
     model_check_interfaces(m, e);
     model_check_vrs(m, e);

@@ -7,8 +7,10 @@
 #include "base/log.h"
 #include "mgmt/config_tree.h"
 #include "mgmt/model_alarm.h"
+#include "mgmt/model_acl.h"
 #include "mgmt/model_leaf.h"
 #include "mgmt/model_vr.h"
+#include "mgmt/yang.h"
 
 static uint32_t read_limit(const struct lyd_node *first, const char *leaf, uint32_t absent)
 {
@@ -61,4 +63,5 @@ void model_read_settings(struct model *m, const struct lyd_node *tree)
     model_default_alarms(s);
     memcpy(s->punt, punt_limit_default, sizeof s->punt);
     read_icmp(&s->icmp, leaf_inside(tree, NULL, "icmp"));
+    s->acls = model_read_binding(how, yang_child(NULL, "forwarding", true));
 }

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "mgmt/config_tree.h"
+#include "mgmt/model_acl.h"
 #include "mgmt/model_leaf.h"
 
 uint8_t model_read_engine(const struct lyd_node *first, uint8_t absent)
@@ -57,6 +58,7 @@ void model_read_vr(struct model *m, const struct lyd_node *entry)
     v->flow_hash = model_read_flow_hash(first, inherited);
     v->line = leaf_line(entry, "namespace");
     v->engine_line = leaf_line(entry, "fib-engine");
+    v->acls = model_read_binding(first, entry->schema);
 }
 
 static int compare_backing(const struct model_vr *a, const char *netns, uint32_t table)

@@ -19,7 +19,9 @@
 
 void operation_refuse(struct http *h, int r, struct errors *e)
 {
-    if (r == -EINVAL || r == -ENOENT)
+    if (r == -EINPROGRESS)
+        restconf_again(h);
+    else if (r == -EINVAL || r == -ENOENT)
         restconf_errors(h, r == -EINVAL ? 400 : 404, "invalid-value", e);
     else
         restconf_errors(h, 409, r == -EBUSY || r == -EAGAIN ? "in-use" : "resource-denied", e);

@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "core/thread.h"
+#include "mgmt/acl_gate.h"
 #include "mgmt/metrics.h"
 #include "mgmt/http_listen.h"
 #include "mgmt/restconf_priv.h"
@@ -219,6 +220,21 @@ void restconf_answer(struct http *h)
         restconf_error(
             h, 404, "invalid-value",
             "there is no '%s'; expected a path under /restconf/data or /restconf/operations", path);
+}
+
+static void answer_again(void *ctx)
+{
+    struct http *h = ctx;
+
+    if (http_gone(h))
+        http_reply(h, 200, NULL, NULL);
+    else
+        restconf_answer(h);
+}
+
+void restconf_again(struct http *h)
+{
+    acl_gate_wait(answer_again, h);
 }
 
 int restconf_start(const char *socket_path, char *err, size_t err_size)

@@ -74,6 +74,7 @@ json_t *config_json(const struct lyd_node *node, const char *defaults,
 void state_get(struct http *h, const struct path *p); // first segment is the container state
 void datastore_get(struct http *h, const struct content *c);
 void restconf_answer(struct http *h); // any request
+void restconf_again(struct http *h);  // the same request from the beginning, when access lists are ready (acl_gate.h)
 bool meta_get(struct http *h, const char *path); // false: not one of its resources
 void event_stream(struct http *h); // event.c: answers by a stream
 void operation_post(struct http *h, const char *name);

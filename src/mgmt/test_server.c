@@ -60,6 +60,7 @@ int server_start(void **state)
     char err[1024] = "";
 
     fake_reset();
+    fake_acl_loop = loop;
     fake_rib_start(loop);
     write_config(base_config);
     assert_int_equal(mgmt_load(&(struct mgmt_files){.config = file}, &s, err, sizeof err), 0);

@@ -42,6 +42,16 @@ void yang_each_word(const struct lysc_type *t,
 // The list whose key a leafref (alone or in a union) points at, NULL otherwise.
 const struct lysc_node *yang_reference(const struct lysc_type *t);
 
+// --- yang_line.c: how nodes stand in a line ---
+bool yang_is_keywordless(const struct lysc_node *s); // a leaf that is written by its value alone
+bool yang_is_flag(const struct lysc_node *s);        // a leaf that is written by its name alone
+bool yang_is_one_line(const struct lysc_node *s);    // a list whose entries are one line each
+// Next keywordless leaf of `parent` after `last`.
+const struct lysc_node *yang_keywordless(const struct lysc_node *last, const struct lysc_node *parent);
+// Where the line may go on when `place` has no such word: what lies above it within the entry of a one-line list, or NULL.
+const struct lysc_node *yang_line_above(const struct lysc_node *place);
+const struct lysc_node *yang_case(const struct lysc_node *s); // the case of a choice that the node belongs to, or NULL
+
 // Appends what a value must look like: "68..9600 (bytes)", "one of auto, never", "the name of a
 // port".
 void yang_expected(const struct lysc_node *leaf, struct text *t);
