@@ -12,6 +12,8 @@
 #include "mgmt/model_make.h"
 
 static struct snapshot *running;
+static uint64_t version;
+static time_t changed_at;
 
 const struct snapshot *config_snapshot(void)
 {
@@ -26,6 +28,16 @@ const struct lyd_node *config_running(void)
 const struct model *config_model(void)
 {
     return running->model;
+}
+
+uint64_t config_version(void)
+{
+    return version;
+}
+
+time_t config_changed_at(void)
+{
+    return changed_at;
 }
 
 struct snapshot *snapshot_new(struct lyd_node *tree, struct model *m, uint64_t revision)
@@ -64,6 +76,8 @@ void config_running_init(void)
     struct model *m = config_model_of(&tree, &none);
     bug_on(none.n); // the empty configuration is valid
     running = snapshot_new(tree, m, 0);
+    version++;
+    changed_at = time(NULL);
 }
 
 void config_running_fini(void)
@@ -94,6 +108,8 @@ void config_running_take(struct snapshot *s)
     thread_must_be(ROLE_CONTROL);
     snapshot_unref(running);
     running = s;
+    version++;
+    changed_at = time(NULL);
 }
 
 void config_running_return(const struct snapshot *s)

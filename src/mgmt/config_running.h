@@ -7,6 +7,7 @@
 #define MGMT_CONFIG_RUNNING_H
 
 #include <stdint.h>
+#include <time.h>
 
 #include "mgmt/errors.h"
 #include "mgmt/model.h"
@@ -26,6 +27,8 @@ void config_running_fini(void);
 const struct snapshot *config_snapshot(void);
 const struct lyd_node *config_running(void);
 const struct model *config_model(void);
+uint64_t config_version(void);     // another one after each change
+time_t config_changed_at(void);    // the last change
 
 struct snapshot *snapshot_new(struct lyd_node *tree, struct model *m, uint64_t revision); // takes both over; one reference
 struct snapshot *snapshot_ref(const struct snapshot *s);

@@ -299,7 +299,7 @@ struct rib_walk {
     void (*done)(void *ctx, int result);
     void *ctx;
     uint64_t next;
-    bool closed, scheduled;
+    bool closed, scheduled, in_rows;
 };
 
 static void make_row(const struct rib_walk *w, uint64_t i, struct rib_row *r)
@@ -330,7 +330,9 @@ static void chunk(evutil_socket_t fd, short what, void *arg)
     while (!w->closed && n < CHUNK && w->next < total)
         make_row(w, w->next++, &row[n++]);
     fake_rib_rows += n;
+    w->in_rows = true;
     bool more = !n || w->rows(w->ctx, row, n);
+    w->in_rows = false;
     if (!w->closed && w->next == total)
         w->done(w->ctx, 0);
     if (w->closed || w->next == total) {
@@ -371,7 +373,7 @@ void rib_walk_more(struct rib_walk *w)
 void rib_walk_close(struct rib_walk *w)
 {
     w->closed = true;
-    if (w->scheduled)
+    if (w->scheduled || w->in_rows)
         return;
     fake_rib_walks--;
     free(w);

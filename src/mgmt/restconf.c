@@ -19,8 +19,11 @@
 #include "base/log.h"
 #include "core/thread.h"
 #include "mgmt/acl_gate.h"
-#include "mgmt/metrics.h"
+#include "mgmt/config_running.h"
+#include "mgmt/config_tree.h"
 #include "mgmt/http_listen.h"
+#include "mgmt/metrics.h"
+#include "mgmt/restconf_fields.h"
 #include "mgmt/restconf_priv.h"
 #include "mgmt/yang.h"
 
@@ -33,8 +36,8 @@ static bool is_read(const char *method)
 
 static bool known_parameter(void *ctx, const char *name, const char *value)
 {
-    static const char *const known[] = {"content", "depth",    "with-defaults", "prefix",
-                                        "match",   "protocol", "type"};
+    static const char *const known[] = {"content", "depth",    "with-defaults", "prefix", "match",
+                                        "protocol", "type", "fields", "limit", "offset"};
     const char **unknown = ctx;
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -42,6 +45,36 @@ static bool known_parameter(void *ctx, const char *name, const char *value)
             return true;
     *unknown = name;
     return false;
+}
+
+// A list, or what streams one: only there a page can be had.
+static bool has_rows(const struct path *p)
+{
+    const struct segment *g = p->n ? path_last(p) : NULL;
+
+    return g && g->schema->nodetype & (LYS_LIST | LYS_LEAFLIST) && (!g->n_keys || !strcmp(g->schema->name, "routes"));
+}
+
+// What of the answer is wanted; false: an answer has been given.
+static bool read_cut(struct http *h, const struct path *p)
+{
+    const char *fields = http_query(h, "fields"), *limit = http_query(h, "limit"), *offset = http_query(h, "offset");
+    struct text why = {0};
+    struct page page;
+    struct field *f = fields ? fields_parse(fields, p->n ? path_last(p)->schema : NULL, false, &why) : NULL;
+    bool ok = false;
+
+    if (fields && !f)
+        restconf_error(h, 400, "invalid-value", "%s; expected names such as name;statistics(rx-packets)", text_str(&why));
+    else if (!page_parse(offset, limit, &page))
+        restconf_error(h, 400, "invalid-value", "'limit' is '%s' and 'offset' '%s', expected numbers", limit ? limit : "", offset ? offset : "");
+    else if ((limit || offset) && !has_rows(p))
+        restconf_error(h, 400, "invalid-value", "'limit' and 'offset' are for lists");
+    else
+        ok = true;
+    fields_free(f);
+    text_free(&why);
+    return ok;
 }
 
 // The query of a read; false: an answer has been given.
@@ -78,7 +111,11 @@ static void get_data(struct http *h, const struct path *p)
     bool state = p->n && !yang_is_config(p->segment[0].schema);
     struct content c;
 
-    if (!read_content(h, &c))
+    if (!read_content(h, &c) || !read_cut(h, p))
+        return;
+    if (!p->n && c.state)
+        condition_tell(h); // state has changed in any case
+    else if (!state && !condition_read(h))
         return;
     if (!p->n)
         datastore_get(h, &c);
@@ -88,6 +125,13 @@ static void get_data(struct http *h, const struct path *p)
         state_get(h, p);
     else
         config_get(h, p, &c);
+}
+
+static bool exists(const struct path *p)
+{
+    const struct lyd_node *n = p->n ? path_find(p, p->n, config_running()) : NULL;
+
+    return !p->n || (n && config_is_explicit(n));
 }
 
 static void options(struct http *h, const char *allow)
@@ -113,7 +157,7 @@ static void data_resource(struct http *h, const char *text)
         options(h, allow);
     else if (is_read(method))
         get_data(h, &p);
-    else if (config && restconf_may(h, ACCESS_ADMIN))
+    else if (config && restconf_may(h, ACCESS_ADMIN) && condition_edit(h, exists(&p)))
         config_edit(h, &p, method);
     else if (!config)
         restconf_not_allowed(h, allow);

@@ -170,6 +170,7 @@ static void finish(struct http *h, struct lyd_node *candidate, int code, const s
     else {
         if (created)
             set_location(h, created);
+        condition_tell(h);
         http_reply(h, code, NULL, NULL);
     }
     errors_free(&e);

@@ -2,6 +2,7 @@
 // restconf_priv.h - what the files of the RESTCONF server share
 //
 //     restconf.c          which resource is meant, methods
+//     restconf_fields.c   parts of an answer; restconf_condition.c: ETag and the like
 //     restconf_reply.c    answers; restconf_body.c: their text
 //     restconf_path.c     "kamuee:port=p0/mtu" to schema nodes and keys
 //     restconf_config.c   reading the configuration
@@ -54,11 +55,17 @@ json_t *path_key_json(const struct lysc_node *leaf, const char *value);
 void restconf_error(struct http *h, int code, const char *tag, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void restconf_errors(struct http *h, int code, const char *tag, const struct errors *e);
-void restconf_json(struct http *h, int code, json_t *body); // takes over the body; obeys ?depth=
+void restconf_json(struct http *h, int code, json_t *body); // takes over the body; obeys ?fields=, ?depth=, …
 void restconf_not_allowed(struct http *h, const char *allow);
 bool restconf_may(struct http *h, enum access needed); // false: an answer has been given
+bool restconf_is_cut(const struct http *h); // the query wants a part of the answer
 // A whole positive number, or 0 for "unbounded", absent or wrong (*ok tells).
 unsigned restconf_depth(const struct http *h, bool *ok);
+
+// --- restconf_condition.c: ETag, If-Match and the like; false: an answer has been given ---
+bool condition_read(struct http *h);
+bool condition_edit(struct http *h, bool exists);
+void condition_tell(struct http *h); // ETag and Last-Modified of what is now
 
 // --- resources ---
 struct content {

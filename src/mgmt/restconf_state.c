@@ -162,7 +162,7 @@ static void send_answer(struct answer *a, int result)
                        "rib_manager has no time to answer (%s); try again", strerror(-result));
     } else if (part) {
         send_part(a);
-    } else if (http_query(a->http, "depth")) {
+    } else if (restconf_is_cut(a->http)) {
         json_t *body = json_loadb(a->show.text.s, a->show.text.n, 0, NULL);
 
         bug_on(!body);

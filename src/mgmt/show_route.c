@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "manager/rib_manager.h"
 #include "mgmt/http.h"
+#include "mgmt/restconf_fields.h"
 #include "mgmt/restconf_priv.h"
 #include "mgmt/show.h"
 #include "table/vr.h"
@@ -114,20 +115,57 @@ struct route_stream {
     struct rib_walk *walk;
     struct text block;
     struct jwrite out;
+    struct field *fields;      // of the query, or NULL
+    const struct field *wanted; // of a row; NULL: rows have nothing
+    struct page page;          // rows still to be left out, to be told
 };
 
 static void stream_free(struct route_stream *s)
 {
     text_free(&s->block);
+    fields_free(s->fields);
     free(s);
+}
+
+static void on_done(void *ctx, int result);
+
+// Only what the query wants of it.
+static void write_fields(struct route_stream *s, const struct rib_row *r)
+{
+    struct text t = {0};
+    struct jwrite j = {.t = &t};
+
+    write_row(&j, r);
+    json_t *row = json_loadb(t.s, t.n, 0, NULL);
+    fields_keep(row, s->wanted);
+    char *kept = json_dumps(row, JSON_COMPACT);
+    bug_on(!kept);
+    jwrite_raw(&s->out, NULL, kept);
+    free(kept);
+    json_decref(row);
+    text_free(&t);
 }
 
 static bool on_rows(void *ctx, const struct rib_row *row, unsigned n)
 {
     struct route_stream *s = ctx;
 
-    for (unsigned i = 0; i < n; i++)
-        write_row(&s->out, &row[i]);
+    for (unsigned i = 0; i < n && s->page.limit; i++) {
+        if (s->page.offset) {
+            s->page.offset--;
+            continue;
+        }
+        s->page.limit--;
+        if (!s->fields)
+            write_row(&s->out, &row[i]);
+        else if (s->wanted)
+            write_fields(s, &row[i]);
+    }
+    if (!s->page.limit) { // the rest is not looked at
+        rib_walk_close(s->walk);
+        on_done(s, 0);
+        return false;
+    }
     return s->block.n < BLOCK_BYTES || http_stream_write(s->http, &s->block);
 }
 
@@ -207,6 +245,7 @@ void route_stream(struct http *h, const char *vr, const char *family)
     const struct vr *v = vr_find(vr);
     struct rib_query q = {.family = strcmp(family, "ipv6") ? IP4 : IP6};
     struct route_stream *s;
+    struct text why = {0};
 
     if (!v) {
         restconf_error(h, 404, "invalid-value", "there is no vr '%s'", vr);
@@ -223,6 +262,10 @@ void route_stream(struct http *h, const char *vr, const char *family)
     bug_on(!s);
     s->http = h;
     s->out.t = &s->block;
+    bug_on(!page_parse(http_query(h, "offset"), http_query(h, "limit"), &s->page)); // looked at before
+    if (http_query(h, "fields"))
+        s->fields = fields_parse(http_query(h, "fields"), NULL, true, &why);
+    s->wanted = s->fields ? fields_child(s->fields, "route") : NULL;
     s->walk = rib_walk_open(&q, on_rows, on_done, s);
     if (!s->walk) {
         stream_free(s);

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// restconf_query_test.c - parts of answers, pages, requests on a condition
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "mgmt/fake_rib.h"
+#include "mgmt/restconf_fields.h"
+#include "mgmt/test_server.h"
+#include "mgmt/yang.h"
+
+#define PORT "/restconf/data/kamuee:port"
+
+// A request with more header lines, each ended by \r\n.
+static int ask_with(const char *method, const char *target, const char *headers, const char *body)
+{
+    struct text t = {0};
+    int fd = client_connect(sock);
+
+    text_printf(&t, "%s %s HTTP/1.1\r\nHost: k\r\nConnection: close\r\n%sContent-Type: application/yang-data+json\r\n"
+                    "Content-Length: %zu\r\n\r\n%s", method, target, headers, strlen(body), body);
+    a.status = 0;
+    client_send(loop, fd, t.s, t.n);
+    assert_true(client_read(loop, fd, &a));
+    close(fd);
+    text_free(&t);
+    return a.status;
+}
+
+static const char *header(const char *name)
+{
+    static char value[128];
+    const char *at = strstr(a.head.s, name);
+
+    *value = 0;
+    if (at)
+        sscanf(at + strlen(name), ": %127[^\r]", value);
+    return value;
+}
+
+// --- conditions ---------------------------------------------------------------------------------
+
+static void an_edit_of_what_others_changed_is_refused(void **state)
+{
+    char tag[128], line[200], date[128];
+
+    assert_int_equal(ask("GET", PORT "=p0", NULL), 200);
+    snprintf(tag, sizeof tag, "%s", header("ETag"));
+    snprintf(date, sizeof date, "%s", header("Last-Modified"));
+    assert_true(strlen(tag) > 4 && strlen(date) == 29);
+    snprintf(line, sizeof line, "If-Match: %s\r\n", tag);
+    assert_int_equal(ask_with("PATCH", PORT "=p0", line, "{\"kamuee:port\":[{\"mtu\":1400}]}"), 204);
+    assert_string_not_equal(header("ETag"), tag);
+    assert_int_equal(ask_with("PATCH", PORT "=p0", line, "{\"kamuee:port\":[{\"mtu\":1401}]}"), 412);
+    assert_said("\"operation-failed\"");
+    snprintf(line, sizeof line, "If-Match: \"x\", %s\r\n", header("ETag"));
+    assert_int_equal(ask_with("PUT", PORT "=p0/mtu", line, "{\"kamuee:mtu\":1402}"), 204);
+    assert_int_equal(ask_with("DELETE", PORT "=p0/mtu", "If-Match: *\r\n", ""), 204);
+    assert_int_equal(ask_with("PUT", PORT "=p0/mtu", "If-Match: *\r\n", "{\"kamuee:mtu\":1402}"), 412);
+    assert_int_equal(ask_with("PUT", PORT "=p0/mtu", "If-None-Match: *\r\n", "{\"kamuee:mtu\":1402}"), 201);
+    assert_int_equal(ask_with("PUT", PORT "=p0/mtu", "If-None-Match: *\r\n", "{\"kamuee:mtu\":1403}"), 412);
+    assert_int_equal(ask_with("PUT", PORT "=p0/mtu", "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n", "{\"kamuee:mtu\":1403}"), 412);
+    assert_int_equal(ask_with("PUT", PORT "=p0/mtu", "If-Unmodified-Since: Fri, 06 Nov 2294 08:49:37 GMT\r\n", "{\"kamuee:mtu\":1403}"), 204);
+    assert_int_equal(ask_with("PUT", PORT "=p0/mtu", "If-Unmodified-Since: yesterday\r\n", "{\"kamuee:mtu\":1404}"), 204);
+}
+
+static void what_has_not_changed_is_not_sent_again(void **state)
+{
+    char line[200];
+
+    assert_int_equal(ask("GET", PORT, NULL), 200);
+    snprintf(line, sizeof line, "If-None-Match: W/%s\r\n", header("ETag"));
+    assert_int_equal(ask_with("GET", PORT, line, ""), 304);
+    assert_int_equal(a.body.n, 0);
+    assert_int_equal(ask_with("GET", "/restconf/data?content=config", line, ""), 304);
+    assert_int_equal(ask_with("GET", "/restconf/data", line, ""), 200); // with state
+    assert_int_equal(ask_with("GET", "/restconf/data/kamuee:state/ledger", line, ""), 200);
+    assert_int_equal(ask_with("GET", PORT, "If-Modified-Since: Fri, 06 Nov 2294 08:49:37 GMT\r\n", ""), 304);
+    assert_int_equal(ask("PUT", PORT "=p0/mtu", "{\"kamuee:mtu\":1403}"), 204);
+    assert_int_equal(ask_with("GET", PORT, line, ""), 200);
+}
+
+// --- fields -------------------------------------------------------------------------------------
+
+static void only_the_fields_that_are_wanted_come(void **state)
+{
+    assert_int_equal(ask("GET", PORT "=p0?fields=mtu", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:port\":[{\"name\":\"p0\",\"mtu\":9000}]}\n");
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface?fields=statistics(rx-packets%3Btx-packets)%3Bkind", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:interface\":[{\"name\":\"p0\",\"kind\":\"port\",\"statistics\":{\"rx-packets\":\"0\",\"tx-packets\":\"0\"}},"
+                                  "{\"name\":\"v40\",\"kind\":\"vport\",\"statistics\":{\"rx-packets\":\"0\",\"tx-packets\":\"0\"}}]}\n");
+    assert_int_equal(ask("GET", "/restconf/data?fields=kamuee:port/mtu&content=config", NULL), 200);
+    assert_string_equal(a.body.s, "{\"ietf-restconf:data\":{\"kamuee:port\":[{\"name\":\"p0\",\"mtu\":9000},{\"name\":\"p1\"}]}}\n");
+    assert_int_equal(ask("GET", ROUTES "?fields=route(prefix%3Bhop/gateway)&limit=1", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:routes\":[{\"vr\":\"default\",\"family\":\"ipv4\",\"route\":[{\"prefix\":\"1.0.0.0/24\",\"hop\":[{\"gateway\":\"10.0.0.1\"}]}]}]}\n");
+}
+
+static void wrong_fields_are_refused(void **state)
+{
+    static const char *const wrong[] = {"nonsense", "mtu(", "mtu(x", "mtu)", "mtu;", "%3Bmtu", "mtu/x", "(mtu)", "mirror(direction", "mtu%3B%3Bname"};
+    char target[100];
+
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(target, sizeof target, PORT "?fields=%s", wrong[i]);
+        assert_int_equal(ask("GET", target, NULL), 400);
+        assert_said("'fields'");
+    }
+}
+
+// Expressions made at random neither crash nor are misread: what is accepted keeps at most what it names.
+static void expressions_at_random(void **state)
+{
+    static const char alphabet[] = "ab/;()";
+    char text[24];
+
+    srand(7);
+    for (unsigned i = 0; i < 100000; i++) {
+        struct text why = {0};
+        unsigned n = (unsigned)rand() % (sizeof text - 1);
+        json_t *v = json_pack("{s:{s:i, s:i}, s:{s:i}, s:i}", "a", "a", 1, "b", 2, "b", "a", 3, "c", 4);
+
+        for (unsigned k = 0; k < n; k++)
+            text[k] = alphabet[(unsigned)rand() % 6];
+        text[n] = 0;
+        struct field *f = fields_parse(text, NULL, true, &why);
+        assert_true(f || why.n);
+        if (f) {
+            fields_keep(v, f);
+            assert_null(json_object_get(v, "c"));
+            assert_true(!json_object_get(v, "a") || strchr(text, 'a'));
+            assert_true(!json_object_get(v, "b") || strchr(text, 'b'));
+        }
+        fields_free(f);
+        json_decref(v);
+        text_free(&why);
+    }
+}
+
+// --- pages --------------------------------------------------------------------------------------
+
+static void lists_come_in_pages(void **state)
+{
+    assert_int_equal(ask("GET", PORT "?limit=1&fields=name", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:port\":[{\"name\":\"p0\"}]}\n");
+    assert_int_equal(ask("GET", PORT "?offset=1&fields=name", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:port\":[{\"name\":\"p1\"}]}\n");
+    assert_int_equal(ask("GET", PORT "?offset=5", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:port\":[]}\n");
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface?limit=1&fields=name", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:interface\":[{\"name\":\"p0\"}]}\n");
+    assert_int_equal(ask("GET", PORT "=p0?limit=1", NULL), 400);
+    assert_int_equal(ask("GET", PORT "?limit=0", NULL), 400);
+    assert_int_equal(ask("GET", PORT "?offset=-1", NULL), 400);
+}
+
+static void a_page_of_a_long_table_is_no_walk_of_all_of_it(void **state)
+{
+    fake_rib_routes = 1000000;
+    assert_int_equal(ask("GET", ROUTES "?offset=300&limit=2&fields=route/prefix", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:routes\":[{\"vr\":\"default\",\"family\":\"ipv4\",\"route\":[{\"prefix\":\"1.1.44.0/24\"},{\"prefix\":\"1.1.45.0/24\"}]}]}\n");
+    assert_true(fake_rib_rows < 1000);
+    assert_int_equal(fake_rib_walks, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        served(an_edit_of_what_others_changed_is_refused),
+        served(what_has_not_changed_is_not_sent_again),
+        served(only_the_fields_that_are_wanted_come),
+        served(wrong_fields_are_refused),
+        cmocka_unit_test(expressions_at_random),
+        served(lists_come_in_pages),
+        served(a_page_of_a_long_table_is_no_walk_of_all_of_it),
+    };
+
+    return cmocka_run_group_tests(tests, server_set_up, server_tear_down);
+}
