@@ -115,6 +115,11 @@ ARGUMENTS = {
     "BYTES": Argument("64 to 9728 bytes", is_word),
     "TIME": Argument("-5m, -1h30m, 22:05:10 or 2026-11-21T22:05:10", is_moment),
     "DURATION": Argument("how long: 30s, 10m, 2h, 1d", is_duration),
+    "SESSION": Argument("a session of 'show configuration sessions'", str.isdecimal),
+    "MINUTES": Argument("1 to 10080 minutes", number(1, 10080)),
+    "TEXT": Argument("a few words", is_word),
+    "BACK": Argument("how many commits back: 1 is the one before; 'show configuration revisions'", str.isdecimal),
+    "FILENAME": Argument("a file; '-': standard input or output", is_word),
     "LINE": Argument("a line of configuration", is_word),
     "ARGS": Argument("see 'lab --help', 'demo --help' and 'bench --help'", lambda word: True),
 }

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from kamuee import __version__, commands, options
+from kamuee import __version__, commands, configure, options
 from kamuee.client import Client, socket_path
 from kamuee.context import Context, terminal_width
 from kamuee.errors import EXIT_INTERRUPTED, EXIT_OK, KamueeError, Leave, UsageError, complain
@@ -50,6 +50,18 @@ def run(given: options.CommandLine) -> int:
         from kamuee.completion import candidates
         context.lines(candidates(session, given.complete))
         return EXIT_OK
+    try:
+        code = work(session, given)
+    except BaseException:
+        configure.leave(context, keep=False)
+        raise
+    if told := configure.leave(context, keep=False):
+        raise KamueeError(told)
+    return code
+
+
+def work(session: Session, given: options.CommandLine) -> int:
+    """The scripts and the command that were given, else what is typed or comes in."""
     for kind, text in given.scripts:
         code = session.script([text]) if kind == "-c" else file(session, text)
         if code != EXIT_OK:

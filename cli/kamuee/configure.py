@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The running configuration: changing it, showing it, keeping it.
+"""Changing the configuration: at once, or in a candidate that is committed as a whole.
 
 A line goes to kamueed as it was typed: the daemon holds the schema, says what is wrong, and
-completes (see `candidates`).
+completes (see `candidates`). While editing (`configure`) every change goes into the candidate of
+this session, which the daemon holds too; outside it takes effect at once.
 """
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from kamuee.client import Client
 from kamuee.context import Context
+from kamuee.errors import DaemonError, NotFound, UsageError
 from kamuee.grammar import Match
+from kamuee.render import duration
 
 
 def apply(context: Context, match: Match) -> None:
@@ -32,8 +35,25 @@ def quoted(word: str) -> str:
 
 def send(context: Context, lines: Sequence[str]) -> None:
     """Apply lines: all or none. With --check, only ask what they would change."""
-    check = context.options.check
-    answer = context.client.call("configure", line=list(lines), check=True if check else None)
+    change(context, line=list(lines))
+
+
+def change(context: Context, /, **edit: Any) -> None:
+    """Into the candidate while editing; else it takes effect, with the options --check, --confirmed and --comment."""
+    wanted = context.options
+    if context.editing.session is not None and not wanted.check:
+        answer = call(context, "edit", **edit)
+        context.editing.changed = True
+        context.lines(f"note: {text}" for text in answer.get("note", []))
+        return
+    commit_now(context, wanted.check, wanted.confirmed, wanted.comment, **edit)
+
+
+def commit_now(context: Context, check: bool, minutes: int | None, comment: str | None, /, **given: Any) -> None:
+    """Commit, and print what changed and what that did."""
+    operation = call if context.editing.session is not None else lambda context, name, **all: context.client.call(name, **all)
+    answer = operation(context, "configure", check=True if check else None,
+                       confirm_within=60 * minutes if minutes and not check else None, comment=comment or None, **given)
     changes, notes = answer.get("change", []), answer.get("note", [])
     if context.options.json:
         context.json({"change": changes, "note": notes})
@@ -44,24 +64,113 @@ def send(context: Context, lines: Sequence[str]) -> None:
         context.line("no change")
     context.lines(changes)
     context.lines(f"note: {text}" for text in notes)
+    if minutes and changes and not check:
+        context.line(f"goes back in {minutes} min, unless it is confirmed by 'confirm'")
 
 
-def running(context: Context, match: Match) -> None:
-    """show running-config"""
-    text = context.client.call("configuration").get("text", "")
-    if context.options.json:
-        context.json({"line": text.splitlines()})
+def call(context: Context, operation: str, /, **given: Any) -> dict:
+    """An operation on the session's candidate."""
+    try:
+        return context.client.call(operation, session=context.editing.session, **given)
+    except NotFound as error:
+        if "there is no session" in str(error):
+            context.editing.session, context.editing.changed = None, False
+        raise
+
+
+# --- configure … exit -------------------------------------------------------------------------
+
+def begin(context: Context, match: Match) -> None:
+    """configure [SESSION]"""
+    if wanted := match.args.get("SESSION"):
+        context.client.call("edit", session=int(wanted))
+        context.editing.session, context.editing.changed = int(wanted), True
+        return
+    answer = context.client.call("session-open")
+    context.editing.session, context.editing.changed = answer["session"], False
+    context.lines(f"also editing: {other['by']}, for {duration(other['age'])}, {lines_of(other)} not committed "
+                  f"(session {other['id']})" for other in answer.get("other", []))
+    if waiting := context.client.state("configuration").get("unconfirmed"):
+        context.line(f"a commit by {waiting['by']} goes back in {waiting['seconds']} s, unless it is confirmed by 'confirm'")
+
+
+def lines_of(session: dict) -> str:
+    return f"{session['changes']} line{'' if session['changes'] == 1 else 's'}"
+
+
+def commit(context: Context, match: Match) -> None:
+    """commit [check] [confirmed MINUTES] [comment TEXT…]"""
+    minutes = int(match.args["MINUTES"]) if "MINUTES" in match.args else context.options.confirmed
+    comment = " ".join(match.rest) if "comment" in match.args else context.options.comment
+    check = "check" in match.args or context.options.check
+    commit_now(context, check, minutes, comment, confirm=True)
+    if not check:
+        context.editing.changed = False
+
+
+def check(context: Context, match: Match) -> None:
+    """check"""
+    commit_now(context, True, None, None)
+
+
+def confirm(context: Context, match: Match) -> None:
+    """confirm"""
+    context.client.call("confirm")
+    context.line("confirmed")
+
+
+def discard(context: Context, match: Match) -> None:
+    """discard"""
+    call(context, "edit", revision=0)
+    call(context, "edit", update=True)
+    context.editing.changed = False
+
+
+def update(context: Context, match: Match) -> None:
+    """update"""
+    context.lines(f"note: {text}" for text in call(context, "edit", update=True).get("note", []))
+
+
+def rollback(context: Context, match: Match) -> None:
+    """rollback BACK"""
+    change(context, revision=int(match.args["BACK"]), **({} if context.editing.session is not None else {"confirm": True}))
+
+
+def end(context: Context, match: Match) -> None:
+    """exit [keep], quit: out of editing, which must not lose anything without a word."""
+    editing = context.editing
+    try:
+        changes = call(context, "compare").get("change", [])
+    except NotFound:
+        return
+    if "keep" in match.args:
+        context.line(f"session {editing.session} stays: 'configure {editing.session}' goes on with it")
+    elif changes:
+        n = len(changes)
+        raise UsageError(f"{n} line{' is' if n == 1 else 's are'} not committed\n"
+                         "'commit' or 'discard' first, or 'exit keep' to go on later")
     else:
-        context.lines(text.splitlines())
+        call(context, "session-close")
+    editing.session, editing.changed = None, False
 
 
-def save(context: Context, match: Match) -> None:
-    """save, write file"""
-    context.line(f"written to {context.client.call('save-configuration')['file']}")
+def leave(context: Context, keep: bool) -> str:
+    """The program ends while editing: what becomes of the session, as a sentence to tell or ''."""
+    session, context.editing.session = context.editing.session, None
+    if session is None:
+        return ""
+    try:
+        changes = context.client.call("compare", session=session).get("change", [])
+        if changes and keep:
+            return f"session {session} keeps what is not committed: 'configure {session}' goes on with it"
+        context.client.call("session-close", session=session)
+    except DaemonError:
+        return ""
+    return f"{len(changes)} line(s) were not committed and are gone: a script that says 'configure' has to say 'commit'" if changes else ""
 
 
-def candidates(client: Client, text: str) -> tuple[list[tuple[str, str]], str]:
+def candidates(context: Context, text: str) -> tuple[list[tuple[str, str]], str]:
     """[(word, help)] for the word at the end of a set or delete line, and what a value looks like."""
-    answer = client.call("complete", line=text)
+    answer = context.client.call("complete", line=text, session=context.editing.session)
     found = [(entry["word"], entry.get("help", "")) for entry in answer.get("candidate", [])]
     return found, answer.get("expect", "")

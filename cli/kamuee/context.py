@@ -26,6 +26,16 @@ class Options:
     check: bool = False
     once: bool = False
     interval: float = 1.0
+    confirmed: int | None = None  # minutes
+    comment: str | None = None
+
+
+@dataclass
+class Editing:
+    """What `configure` began: shared by all lines of a talk or a script."""
+
+    session: int | None = None  # of the daemon; None: not editing
+    changed: bool = False
 
 
 @dataclass
@@ -35,6 +45,7 @@ class Context:
     sink: Sink = field(default_factory=Writer)
     width: int = NARROW
     interactive: bool = False
+    editing: Editing = field(default_factory=Editing)
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
 

@@ -33,6 +33,7 @@ class Command(NamedTuple):
     run: str
     exact: bool = False
     json: str = ""  # name of the shape in shapes.py, "" = no JSON
+    mode: str = ""  # "edit": only while editing, "run": only while not
 
 
 class Edge(NamedTuple):

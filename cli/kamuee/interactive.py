@@ -19,8 +19,8 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.shortcuts import CompleteStyle
 
-from kamuee import __version__
-from kamuee.context import terminal_width
+from kamuee import __version__, configure
+from kamuee.context import Editing, terminal_width
 from kamuee.errors import EXIT_OK, KamueeError, Leave, complain
 from kamuee.output import Writer
 from kamuee.pager import Pager
@@ -80,17 +80,21 @@ def talk(session: Session) -> int:
         history=history(), completer=Words(session), key_bindings=keys(session), complete_while_typing=False,
         complete_style=CompleteStyle.READLINE_LIKE, enable_history_search=True)
     print(f"Kamuee {__version__}. '?' explains, TAB completes, 'exit' leaves.")
-    for line in lines(prompt):
+    for line in lines(prompt, session.context.editing):
         try:
             execute(session, line)
         except Leave:
             break
+    if told := configure.leave(session.context, keep=True):
+        print(told)
     return EXIT_OK
 
 
-def lines(prompt: PromptSession[str]) -> Iterable[str]:
-    message = f"{socket.gethostname()}> "
+def lines(prompt: PromptSession[str], editing: Editing) -> Iterable[str]:
+    """What is typed. The prompt says whether it goes into a candidate, and whether that has changes."""
+    host = socket.gethostname()
     while True:
+        message = f"{host}> " if editing.session is None else f"{host}[edit{'*' if editing.changed else ''}]# "
         try:
             yield prompt.prompt(message)
         except KeyboardInterrupt:

@@ -21,7 +21,9 @@ class Option(NamedTuple):
 OPTIONS = (
     Option("-j", "--json", "", "print JSON: numbers as numbers, one shape for each command", False),
     Option("-w", "--wide", "", "all columns, nothing broken to fit the terminal", False),
-    Option("", "--check", "", "set, delete: only validate", False),
+    Option("", "--check", "", "changes: only validate, and tell what they would do", False),
+    Option("", "--confirmed", "MINUTES", "changes go back unless 'confirm' comes within so many minutes", False),
+    Option("", "--comment", "TEXT", "why: for the list of revisions", False),
     Option("", "--once", "", "monitor: print one sample and end", False),
     Option("-i", "--interval", "SECONDS", "monitor, rates: time between two samples (1)", False),
     Option("-c", "--command", "COMMAND", "run this command; may be given several times", True),
@@ -84,6 +86,10 @@ def put(found: CommandLine, option: Option, value: str) -> None:
     name = option.long[2:]
     if name == "interval":
         found.line.interval = seconds(value)
+    elif name == "confirmed":
+        found.line.confirmed = minutes(value)
+    elif not option.program and option.value:
+        setattr(found.line, name, value)
     elif not option.program:
         setattr(found.line, name, True)
     elif name in ("command", "file"):
@@ -92,6 +98,12 @@ def put(found: CommandLine, option: Option, value: str) -> None:
         setattr(found, name, value)
     else:
         setattr(found, name, True)
+
+
+def minutes(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 10080:
+        raise UsageError(f"--confirmed: '{text}' is not valid, expected 1 to 10080 minutes")
+    return int(text)
 
 
 def seconds(text: str) -> float:

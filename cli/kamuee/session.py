@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 
-from kamuee import configure, options
+from kamuee import commands, configure, options
 from kamuee.context import Context, Options
 from kamuee.errors import EXIT_OK, KamueeError, Leave, UsageError
 from kamuee.grammar import Grammar, Match
@@ -24,7 +24,16 @@ class Session:
     """A grammar and a context: what a person or a script talks to."""
 
     def __init__(self, grammar: Grammar, context: Context) -> None:
-        self.grammar, self.context = grammar, context
+        self._running, self.context = grammar, context
+        self._editing: Grammar | None = None
+
+    @property
+    def grammar(self) -> Grammar:
+        """What can be typed now: while editing something else."""
+        if self.context.editing.session is None:
+            return self._running
+        self._editing = self._editing or commands.grammar(editing=True)
+        return self._editing
 
     def split(self, line: str) -> list[str]:
         """The words of a typed line. Lines of configuration keep their quotes for the daemon."""
@@ -98,12 +107,12 @@ class Session:
         if changes:
             yield changes
 
-    def block(self, commands: Sequence[Sequence[str]]) -> int:
+    def block(self, typed: Sequence[Sequence[str]]) -> int:
         """One command, or several set and delete lines as one change."""
-        if not self.is_change(commands[0]):
-            return self.run(commands[0])
+        if not self.is_change(typed[0]):
+            return self.run(typed[0])
         wanted, lines = self.context.options, []
-        for words in commands:
+        for words in typed:
             parsed = options.parse(words, program=False)
             wanted = merged(wanted, parsed.line)
             lines.append(configure.line(self.grammar.match(parsed.words)))
@@ -128,7 +137,8 @@ def merged(given: Options, line: Options) -> Options:
     """The program's options and a line's: a flag of either holds."""
     interval = line.interval if line.interval != Options.interval else given.interval
     return Options(json=given.json or line.json, wide=given.wide or line.wide,
-                   check=given.check or line.check, once=given.once or line.once, interval=interval)
+                   check=given.check or line.check, once=given.once or line.once, interval=interval,
+                   confirmed=line.confirmed or given.confirmed, comment=line.comment or given.comment)
 
 
 def function(match: Match) -> Callable[[Context, Match], int | None]:

@@ -60,6 +60,8 @@ SHAPES = {
     "version": "{version, dpdk-version, cli-version}",
     "system": "{" + _SYSTEM + "}",
     "running-config": "{line []}",
+    "revision": "[{back, id, time, by, comment, changes, confirmed}]",
+    "configuration-session": "[{id, by, age, idle, changes}]",
     "monitor": "{seconds, version, uptime, rss, port [{name, rx-pps, tx-pps, rx-bps, tx-bps, status, drop-pps}], "
                "thread [{name, role, core, load, pps}], drop [{name, severity, sentence, pps}], "
                "table [{vr, family, routes, bytes, synced, updates-ps}], held, imbalance}",
@@ -83,4 +85,5 @@ FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route",
               "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr", "capture": "capture",
               "mirror": "mirror", "snmp": "snmp", "journal": "journal", "audit-report": "audit",
               "alarm": "alarm", "latency": "latency", "alarm-history": "alarm-history",
+              "revision": "configuration/revision", "configuration-session": "configuration/session",
               "mroute": "multicast/route"}

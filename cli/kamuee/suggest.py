@@ -71,7 +71,7 @@ def filters(behind: Sequence[str], begun: str) -> Suggestion:
 def change(session: Session, words: Sequence[str], begun: str) -> Suggestion:
     """The daemon knows what may follow in a set or delete line."""
     verb = session.grammar.step(session.grammar.start, words[0])[0].word
-    found, expect = configure.candidates(session.context.client, " ".join([verb, *words[1:], begun]))
+    found, expect = configure.candidates(session.context, " ".join([verb, *words[1:], begun]))
     complete = len(words) > 1 and bool(found) and not (begun or expect)  # a wrong line is offered nothing
     return Suggestion(begun, [entry for entry in found if entry[0].startswith(begun)],
                       [("<value>", expect)] if expect else [], complete)

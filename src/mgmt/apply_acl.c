@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // apply_acl.c - steps of access lists and address sets, and of what they are bound to
 //
-// acl_manager has everything ready (acl_gate.c), so that the step itself is one short call, forwards or backwards. Only a
-// configuration that goes back by itself has not asked, and waits.
+// acl_manager has everything ready (acl_gate.c), so that the step itself is one short call, forwards or backwards. Only at
+// the start, and when a commit is taken back because it cannot be kept on disk, nobody has asked, and it waits.
 #include "mgmt/apply_acl.h"
 
 #include <errno.h>

@@ -206,10 +206,24 @@ static void tell_change(const struct config_result *result, const struct commit 
                   json_pack("{s:s, s:i, s:s, s:o}", "by", how->by, "lines", result->n_changes, "comment", comment, "change", lines));
 }
 
+// A commit of nothing: what waits is confirmed.
+static int confirm_by_commit(const struct commit *how, struct config_result *result, struct errors *e)
+{
+    char err[600] = "";
+
+    if (!confirm_waiting())
+        return 0;
+    int r = confirm_now(how->by, err, sizeof err);
+    if (r)
+        errors_add(e, 0, "%s", err);
+    else
+        errors_add(&result->notes, 0, "the commit that waited is confirmed");
+    return r;
+}
+
 int config_commit(struct lyd_node *candidate, const struct commit *how, struct config_result *result, struct errors *e)
 {
     struct model *m;
-    char err[600] = "";
     int r;
 
     thread_must_be(ROLE_CONTROL);
@@ -226,10 +240,8 @@ int config_commit(struct lyd_node *candidate, const struct commit *how, struct c
         r = acl_gate(config_model(), m, e);
     if (!r && how->check_only)
         acl_gate_leave();
-    if (!r && !how->check_only && !result->n_changes && confirm_now(how->by, err, sizeof err)) {
-        errors_add(e, 0, "%s", err);
-        r = -EIO;
-    }
+    if (!r && !how->check_only && !result->n_changes)
+        r = confirm_by_commit(how, result, e);
     if (!r && !how->check_only && result->n_changes) {
         note_file_changed(&result->notes);
         r = make_it_run(s, how, result->n_changes, e);

@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/thread.h"
+#include "mgmt/acl_gate.h"
+#include "mgmt/event.h"
 #include "mgmt/revision.h"
 
 #define AGAIN_S 10 // when going back failed
@@ -36,12 +39,32 @@ static void start_timer(unsigned seconds)
     event_add(wait.timer, &(struct timeval){.tv_sec = seconds});
 }
 
-static void go_back(evutil_socket_t fd, short what, void *ctx)
+static void tell_rollback(void)
+{
+    event_publish("configuration-change", json_pack("{s:s, s:i, s:s, s:[]}", "by", wait.told.by, "lines", 0, "comment",
+                                                    "not confirmed, rolled back", "change"));
+}
+
+static void go_back(void *ctx);
+
+static void time_is_over(evutil_socket_t fd, short what, void *ctx)
+{
+    go_back((void *)(uintptr_t)wait.told.revision);
+}
+
+static void go_back(void *ctx) // the revision
 {
     struct errors e = {0};
     struct text t = {0};
 
-    if (config_running_apply(wait.back, &e)) {
+    if (!wait.back || wait.told.revision != (uintptr_t)ctx) // confirmed while access lists were built
+        return;
+    int r = acl_gate(config_model(), wait.back->model, &e);
+    if (r == -EINPROGRESS) {
+        acl_gate_wait(go_back, ctx);
+        return;
+    }
+    if (r || config_running_apply(wait.back, &e)) {
         errors_text(&e, NULL, &t);
         log_error("config: not confirmed, but going back failed and is tried again: revision=%" PRIu64 " by=%s error=\"%s\"",
                   wait.told.revision, wait.told.by, text_str(&t));
@@ -50,6 +73,7 @@ static void go_back(evutil_socket_t fd, short what, void *ctx)
         log_warning("config: not confirmed, rolled back: revision=%" PRIu64 " by=%s to=%" PRIu64, wait.told.revision, wait.told.by,
                     wait.back->revision);
         config_running_take(snapshot_ref(wait.back));
+        tell_rollback();
         end_waiting();
     }
     text_free(&t);
@@ -60,7 +84,7 @@ void confirm_init(struct event_base *loop)
 {
     thread_must_be(ROLE_CONTROL);
     confirm_fini();
-    wait.timer = loop ? evtimer_new(loop, go_back, NULL) : NULL;
+    wait.timer = loop ? evtimer_new(loop, time_is_over, NULL) : NULL;
     bug_on(loop && !wait.timer);
 }
 

@@ -106,11 +106,14 @@ static struct commit read_commit(struct http *h, const struct lyd_node *op)
 static int commit(struct candidate *c, const struct input *in, const struct commit *how, struct config_result *result, struct errors *e)
 {
     struct lyd_node *tree;
-    int r = c && in->any ? candidate_edit(c, &in->edit, e) : 0;
 
-    if (!r && c)
+    if (c && in->any) {
+        errors_add(e, 0, "the candidate of a session is changed by 'edit', expected nothing to change in 'configure'");
+        return -EINVAL;
+    }
+    if (c)
         return candidate_commit(c, how, result, e);
-    r = r ? r : config_edited(config_running(), &in->edit, &tree, e);
+    int r = config_edited(config_running(), &in->edit, &tree, e);
     return r ? r : config_commit(tree, how, result, e);
 }
 

@@ -89,6 +89,15 @@ def state():
         "latency": [
             {"input": "p0", "output": "p1", "packets": "1048576", "mean": "1450", "median": "1200", "p90": "2100", "p99": "12300",
              "p999": "85000", "max": "1234567", "bucket": [{"below": "1300", "packets": "1000000"}, {"below": "90000", "packets": "48576"}]}],
+        "configuration": {
+            "file": "/etc/kamuee/kamuee.conf", "file-changed": True, "directory": "/var/lib/kamuee",
+            "unconfirmed": {"by": "alice", "id": 118, "seconds": 240},
+            "session": [{"id": 3, "by": "bob", "age": 4000, "idle": 20, "changes": 2}],
+            "revision": [
+                {"back": 0, "id": 118, "time": "2026-11-22T07:09:20.123Z", "by": "alice", "changes": 2, "confirmed": False,
+                 "comment": "the new uplink, which carries the customers of the eastern region as well"},
+                {"back": 1, "id": 117, "time": "2026-11-21T22:05:10.000Z", "by": "/etc/kamuee/kamuee.conf", "comment": "at the start",
+                 "changes": 0, "confirmed": True}]},
         "alarm": [
             {"name": "ledger", "subject": "", "severity": "critical", "since": "2026-11-21T21:05:10.123Z", "value": "3",
              "peak": "3", "count": 1, "message": "3 packets: packets appeared"},

@@ -33,6 +33,8 @@ EXAMPLES = {
     "version": ("show version",),
     "system": ("show system",),
     "running-config": ("show running-config",),
+    "revision": ("show configuration revisions",),
+    "configuration-session": ("show configuration sessions",),
     "monitor": ("monitor --once -i 0.1",),
     "change": ("set port p0 mtu 9000", "delete port p0"),
     "lookup": ("lookup 192.0.2.1",),

@@ -25,6 +25,7 @@ COMMANDS = (
     "show ledger", "show fib", "show fib vr red -w",
     "show vr", "show vr red", "show memory", "show version", "show system", "help",
     "show audit", "show audit vr red", "show journal", "show alarm history", "show latency",
+    "show configuration revisions", "show configuration sessions",
 )
 
 

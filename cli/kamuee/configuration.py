@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Looking at configurations, and carrying them to files and back: running, candidate, revisions, the file."""
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from kamuee import render
+from kamuee.configure import change, lines_of
+from kamuee.context import Context
+from kamuee.errors import UsageError
+from kamuee.grammar import Match
+from kamuee.moment import told
+from kamuee.render import Column, duration, right
+
+REVISIONS = (right("back"), Column("committed"), Column("by"), right("lines"), Column("comment", wrap=True))
+SESSIONS = (right("session"), Column("by"), right("open for"), right("idle for"), right("not committed"))
+
+
+def text_of(context: Context, **which: object) -> str:
+    return context.client.call("configuration", **which).get("text", "")
+
+
+def print_text(context: Context, text: str) -> None:
+    if context.options.json:
+        context.json({"line": text.splitlines()})
+    else:
+        context.lines(text.splitlines())
+
+
+def running(context: Context, match: Match) -> None:
+    """show running-config"""
+    print_text(context, text_of(context))
+
+
+def show(context: Context, match: Match) -> None:
+    """show, show configuration: the candidate while editing"""
+    print_text(context, text_of(context, session=context.editing.session))
+
+
+def revision(context: Context, match: Match) -> None:
+    """show configuration revisions BACK"""
+    print_text(context, text_of(context, revision=int(match.args["BACK"])))
+
+
+def revisions(context: Context, match: Match) -> None:
+    """show configuration revisions"""
+    state = context.client.state("configuration")
+    if context.options.json:
+        context.json(state.get("revision", []))
+        return
+    rows = [[str(entry["back"]), told(entry["time"])[:19], entry["by"], str(entry["changes"]),
+             entry["comment"] + ("" if entry["confirmed"] else f"{' ' if entry['comment'] else ''}(not confirmed)")]
+            for entry in state.get("revision", [])]
+    context.lines(render.table(REVISIONS, rows, context.room, context.wide))
+    if waiting := state.get("unconfirmed"):
+        context.line(f"goes back in {waiting['seconds']} s, unless it is confirmed by 'confirm'")
+    if state.get("file-changed"):
+        context.lines(render.wrapped(f"{state['file']} was changed since the last commit: kamueed would start with it ('compare file')",
+                                     context.room, 0, 0))
+
+
+def sessions(context: Context, match: Match) -> None:
+    """show configuration sessions"""
+    found = context.client.state("configuration").get("session", [])
+    if context.options.json:
+        context.json(found)
+        return
+    rows = [[str(entry["id"]), entry["by"], duration(entry["age"]), duration(entry["idle"]), lines_of(entry)] for entry in found]
+    context.lines(render.table(SESSIONS, rows, context.room, context.wide))
+
+
+def compare(context: Context, match: Match) -> None:
+    """compare [file|BACK]"""
+    back = match.args.get("BACK")
+    found = context.client.call("compare", session=context.editing.session, file=True if "file" in match.args else None,
+                                revision=int(back) if back else None).get("change", [])
+    if context.options.json:
+        context.json({"change": found, "note": []})
+    else:
+        context.lines(found or ["no difference"])
+
+
+# --- files ------------------------------------------------------------------------------------
+
+def save(context: Context, match: Match) -> None:
+    """save [FILENAME], write file"""
+    name = match.args.get("FILENAME")
+    if name:
+        write(context, name, text_of(context, session=context.editing.session))
+    else:
+        context.line(f"written to {context.client.call('save-configuration')['file']}")
+
+
+def load(context: Context, match: Match) -> None:
+    """load (merge|replace) FILENAME"""
+    change(context, text=read(match.args["FILENAME"]), replace=True if "replace" in match.args else None)
+
+
+def export(context: Context, match: Match) -> None:
+    """export (json|yaml) [FILENAME]"""
+    text = text_of(context, session=context.editing.session, format="json")
+    if "yaml" in match.args:
+        import yaml
+        text = yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True)
+    write(context, match.args.get("FILENAME", "-"), text.rstrip("\n") + "\n")
+
+
+def import_(context: Context, match: Match) -> None:
+    """import (json|yaml) FILENAME [replace]"""
+    text = read(match.args["FILENAME"])
+    if "yaml" in match.args:
+        import yaml
+        try:
+            text = json.dumps(yaml.safe_load(text))
+        except yaml.YAMLError as error:
+            raise UsageError(f"{match.args['FILENAME']} is not YAML: {error}") from None
+    change(context, text=text, format="json", replace=True if "replace" in match.args else None)
+
+
+def read(name: str) -> str:
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {name}: {error}") from None
+
+
+def write(context: Context, name: str, text: str) -> None:
+    """To a file, whole or not at all; '-' is the terminal."""
+    if name == "-":
+        context.lines(text.splitlines())
+        return
+    try:
+        new = Path(name + ".new")
+        new.write_text(text, encoding="utf-8")
+        new.replace(name)
+    except OSError as error:
+        raise UsageError(f"cannot write {name}: {error}") from None
+    context.line(f"written to {name}")

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Commits of a living kamueed: kept over restarts and kill -9, undone when nobody confirms, together with other editors."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kamuee.errors import DaemonError
+
+from daemon import Daemon
+from support import eventually
+
+P0 = "set port p0 devargs net_af_packet0,iface=a0\n"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def daemon(kamueed):
+    daemon = Daemon(kamueed, "commit-e2e")
+    yield daemon
+    daemon.end()
+
+
+def mtu(daemon) -> int:
+    return daemon.client.state("port=p0")[0]["mtu"]
+
+
+def revisions(daemon) -> list[dict]:
+    return daemon.client.state("configuration")["revision"]
+
+
+def kamuee(daemon, *words: str, code: int = 0) -> str:
+    done = subprocess.run([sys.executable, "-m", "kamuee", "--socket", str(daemon.socket), *words], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT / "cli")})
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_a_commit_survives_kill_9_and_the_file_counts_when_it_is_newer(daemon):
+    daemon.start(P0)
+    for size in range(2000, 2010):
+        daemon.configure(f"set port p0 mtu {size}")
+    committed = daemon.running()
+    daemon.process.kill()
+    daemon.process.wait()
+    daemon.start(P0)                                        # the same file
+    assert daemon.running() == committed and mtu(daemon) == 2009
+    assert len(revisions(daemon)) == 11
+    daemon.stop()
+    daemon.start(P0 + "set port p0 mtu 1800\n")             # somebody has edited it
+    assert mtu(daemon) == 1800
+    assert kamuee(daemon, "rollback", "1").splitlines()[0] == "set port p0 mtu 2009"
+    assert mtu(daemon) == 2009
+
+
+def test_what_nobody_confirms_goes_back_by_itself_and_by_a_restart(daemon):
+    daemon.start(P0)
+    daemon.client.call("configure", line=["set port p0 mtu 1400", "set vport v7 port p0 vlan 7"], confirm_within=1)
+    eventually(lambda: mtu(daemon) == 1500 and "v7" not in daemon.links(), 30, "it goes back")
+    assert [r["confirmed"] for r in revisions(daemon)] == [True, False]
+    daemon.client.call("configure", line=["set port p0 mtu 1400"], confirm_within=600)
+    with pytest.raises(DaemonError, match="waits to be confirmed and goes back in"):
+        daemon.configure("set port p0 promiscuous false")
+    assert "waits to be confirmed" in daemon.reload(P0 + "set port p0 mtu 1300\n")
+    daemon.process.kill()
+    daemon.process.wait()
+    daemon.start(P0)
+    assert mtu(daemon) == 1500
+    daemon.client.call("configure", line=["set port p0 mtu 1400"], confirm_within=600)
+    daemon.client.call("confirm")
+    daemon.stop()
+    daemon.start(P0)
+    assert mtu(daemon) == 1400
+
+
+def test_two_people_edit_and_nothing_is_lost(daemon, tmp_path):
+    daemon.start(P0)
+    script = tmp_path / "script"
+    script.write_text("configure\nset port p0 mtu 1600\nset vport v7 port p0 vlan 7\nexit keep\n")
+    assert "'configure 1' goes on with it" in kamuee(daemon, "-f", str(script))
+    assert "also editing: root, for 00:00:" in kamuee(daemon, "-c", "configure", "-c", "exit")
+    daemon.configure("set port p0 promiscuous false")
+    assert mtu(daemon) == 1500
+    said = kamuee(daemon, "-c", "configure 1", "-c", "commit comment both of us", "-c", "exit")
+    assert "set port p0 mtu 1600" in said and "others have committed since you began" in said
+    assert mtu(daemon) == 1600 and daemon.client.state("port=p0")[0]["promiscuous"] is False
+    assert revisions(daemon)[0]["comment"] == "both of us" and revisions(daemon)[0]["by"] == "root"
+    said = kamuee(daemon, "-c", "configure", "-c", "set port p0 mtu 1700", "-c", "check", "-c", "set port p0 rx-queues 1", "-c", "discard",
+                  "-c", "exit")
+    assert said == "valid; it would change:\nset port p0 mtu 1700\n"
+    assert mtu(daemon) == 1600
+    assert "session" in kamuee(daemon, "configure", "99", code=1)
+
+
+def test_a_change_that_no_disk_keeps_is_refused(daemon):
+    daemon.start(P0)
+    state = daemon.dir / "state"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", str(state)], check=True)  # room for a page
+    try:
+        with pytest.raises(DaemonError, match="No space left on device; make room on the disk"):
+            daemon.configure("set port p0 mtu 2000", *[f"set vport v{i} port p0 vlan {i}" for i in range(1, 200)])
+        assert mtu(daemon) == 1500 and "v7" not in daemon.links()
+    finally:
+        subprocess.run(["umount", str(state)], check=True)
+    daemon.configure("set port p0 mtu 2000")
+    assert mtu(daemon) == 2000
