@@ -203,30 +203,63 @@ static bool tag_is_stale(const struct acl_cache *c, uint32_t tag)
 
 // --- what is kept ---
 
+// The first way of a bucket that is free; CACHE_WAYS: none. *there: the flow, or one with its tag, has a way.
+static unsigned way_free(const struct acl_cache *c, const struct cache_bucket *b, uint32_t tag, bool *there)
+{
+    unsigned way = CACHE_WAYS;
+
+    for (unsigned w = 0; w < CACHE_WAYS; w++) {
+        *there |= b->tag[w] == tag; // let in by an earlier packet of the burst
+        if (way == CACHE_WAYS && (!b->tag[w] || tag_is_stale(c, b->tag[w]))) // the first one: the fewer lines of keys are in use
+            way = w;
+    }
+    return way;
+}
+
 static void admit(struct acl_cache *c, struct cache_table *t, uint32_t generation, const void *key, uint64_t hash, uint32_t slot)
 {
-    uint64_t at = cache_bucket_of(t, hash);
-    struct cache_bucket *b = &t->bucket[at];
+    uint64_t at = cache_bucket_of(t, hash), other = cache_other_bucket_of(t, hash);
     uint8_t *door = &t->door[at * CACHE_WAYS + (hash >> 45 & (CACHE_WAYS - 1))], bits = (uint8_t)(hash ^ generation);
     uint32_t tag = cache_tag(generation, hash);
-    unsigned way = CACHE_WAYS;
+    bool there = false;
 
     if (*door != bits) {
         *door = bits;
         return;
     }
-    for (unsigned w = 0; w < CACHE_WAYS; w++) {
-        if (b->tag[w] == tag) // let in by an earlier packet of the burst
-            return;
-        if (way == CACHE_WAYS && (!b->tag[w] || tag_is_stale(c, b->tag[w]))) // the first one: the fewer lines of keys are in use
-            way = w;
-    }
+    unsigned way = way_free(c, &t->bucket[at], tag, &there);
+    if (way == CACHE_WAYS && (way = way_free(c, &t->bucket[other], tag, &there)) < CACHE_WAYS)
+        at = other;
+    if (there)
+        return;
     if (way == CACHE_WAYS)
         way = c->turn++ % CACHE_WAYS;
     memcpy(t->key + (at * CACHE_WAYS + way) * t->words, key, t->words * sizeof *t->key);
-    b->slot[way] = slot;
-    b->tag[way] = tag;
+    t->bucket[at].slot[way] = slot;
+    t->bucket[at].tag[way] = tag;
     count(&c->admitted, 1);
+}
+
+// Those of `miss` that are in their other bucket.
+static uint64_t look_again(const struct cache_table *t, uint32_t generation, const uint8_t *key, const uint64_t *hash, uint64_t miss, uint32_t *slot)
+{
+    uint64_t found = 0;
+
+    for (; miss; miss &= miss - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(miss);
+        uint64_t at = cache_other_bucket_of(t, hash[i]);
+        const struct cache_bucket *b = &t->bucket[at];
+        uint32_t tag = cache_tag(generation, hash[i]);
+        unsigned ways = 0;
+        for (unsigned w = 0; w < CACHE_WAYS; w++)
+            ways |= (unsigned)(b->tag[w] == tag) << w;
+        unsigned way = (unsigned)__builtin_ctz(ways | 1u << CACHE_WAYS);
+        if (!ways || memcmp(t->key + (at * CACHE_WAYS + way) * t->words, key + i * t->words * 8, t->words * 8))
+            continue;
+        slot[i] = b->slot[way];
+        found |= 1ull << i;
+    }
+    return found;
 }
 
 // --- a burst ---
@@ -312,6 +345,8 @@ static void burst(struct acl_cache *c, struct cache_table *t, cache_look *look, 
     uint32_t found[BURST];
     unsigned m = 0;
 
+    if (miss)
+        miss &= ~look_again(t, l->generation, key, hash, miss, known);
     memcpy(slot, known, n * sizeof *slot);
     if (miss) {
         m = gather(rest, key, t->words * 8, miss);

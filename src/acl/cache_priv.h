@@ -54,6 +54,12 @@ static inline uint64_t cache_bucket_of(const struct cache_table *t, uint64_t has
     return hash >> 8 & t->mask;
 }
 
+// Where a flow is when its own bucket was full.
+static inline uint64_t cache_other_bucket_of(const struct cache_table *t, uint64_t hash)
+{
+    return hash >> 27 & t->mask;
+}
+
 static inline uint32_t cache_tag(uint32_t generation, uint64_t hash)
 {
     return generation << 16 | (uint32_t)(hash >> 48);
