@@ -78,9 +78,14 @@ size_t set4_garbage_bytes(const struct set4 *s)
 
 void set4_reclaim(struct set4 *s, uint64_t epoch)
 {
+    const struct set4_garbage *end = s->garbage.item + s->garbage.n;
     size_t kept = 0;
 
     vec_foreach(&s->garbage, g) {
+        if (g + 8 < end) {
+            __builtin_prefetch(pool_at(&s->pool, g[8].ref), 1);
+            __builtin_prefetch(&s->pool.chunk[g[8].ref / POOL_CHUNK_UNITS], 1);
+        }
         if (g->epoch <= epoch)
             pool_free(&s->pool, g->ref);
         else
@@ -121,6 +126,7 @@ void set4_sort(struct set4_change *c, size_t n)
 
 struct parts {
     uint64_t all[2], code[4]; // members of 17..24 bits
+    uint64_t longs[2];        // which /24s have longer members; of these, child[] is set
     uint32_t child[128];
     int64_t more; // members added less removed
     bool changed;
@@ -130,11 +136,14 @@ static void parts_read(const struct set4 *s, uint32_t word, struct parts *p)
 {
     const struct set4_shorts *n = set4_at(s, word);
 
-    memset(p, 0, sizeof *p);
+    memset(p, 0, offsetof(struct parts, child));
+    p->more = 0;
+    p->changed = false;
     if (!(word & SET4_REF))
         return;
     if (word & SET4_SHORTS)
         memcpy(p->code, n->code, sizeof p->code);
+    memcpy(p->longs, n->longs, sizeof p->longs);
     const uint32_t *child = set4_children(s, word);
     for (unsigned i = 0; i < 2; i++)
         for (uint64_t m = n->longs[i]; m; m &= m - 1)
@@ -165,11 +174,10 @@ static bool parts_write(struct set4 *s, struct parts *p, uint32_t *word)
     size_t head = shorts ? sizeof n : sizeof(struct set4_node);
 
     memcpy(n.code, p->code, sizeof n.code);
-    for (unsigned i = 0; i < 128; i++)
-        if (p->child[i]) {
-            n.longs[i / 64] |= 1ull << i % 64;
-            child[used++] = p->child[i];
-        }
+    for (unsigned i = 0; i < 2; i++)
+        for (uint64_t m = p->longs[i]; m; m &= m - 1)
+            child[used++] = p->child[64 * i + (unsigned)__builtin_ctzll(m)];
+    memcpy(n.longs, p->longs, sizeof n.longs);
     *word &= SET4_ALL;
     if (!shorts && !used)
         return true;
@@ -185,6 +193,19 @@ static bool parts_write(struct set4 *s, struct parts *p, uint32_t *word)
 }
 
 // --- a change ---
+
+static uint32_t parts_child(const struct parts *p, unsigned i)
+{
+    return set4_bit(p->longs, i) ? p->child[i] : 0;
+}
+
+static void parts_set_child(struct parts *p, unsigned i, uint32_t word)
+{
+    uint64_t bit = 1ull << i % 64;
+
+    p->child[i] = word;
+    p->longs[i / 64] = word ? p->longs[i / 64] | bit : p->longs[i / 64] & ~bit;
+}
 
 static bool bit_change(uint64_t *bits, unsigned code, bool to)
 {
@@ -209,7 +230,8 @@ static void parts_note(struct set4 *s, struct parts *p, const struct set4_change
 // Changes of one /24: those of 25..32 bits at the front of c[0..n). How many; 0: no room.
 static size_t apply_leaf(struct set4 *s, struct parts *p, const struct set4_change *c, size_t n)
 {
-    uint32_t *child = &p->child[c->addr >> 8 & 127], word = *child;
+    unsigned at = c->addr >> 8 & 127;
+    uint32_t word = parts_child(p, at);
     uint64_t before = s->skipped;
     struct set4_leaf leaf;
     size_t i = 0;
@@ -222,7 +244,10 @@ static size_t apply_leaf(struct set4 *s, struct parts *p, const struct set4_chan
     if (s->skipped - before == i)
         return i;
     set4_leaf_retire(s, word);
-    return set4_leaf_write(s, &leaf, child) ? i : 0;
+    if (!set4_leaf_write(s, &leaf, &word))
+        return 0;
+    parts_set_child(p, at, word);
+    return i;
 }
 
 // Changes of one /17, at the front of c[0..n): how many; 0: no room.
@@ -293,6 +318,17 @@ static void apply_top(struct set4 *s, const struct set4_change *c, size_t n)
     }
 }
 
+// What is looked at a few changes later is on its way meanwhile: word, node, leaf.
+static void fetch_ahead(const struct set4 *s, const struct set4_change *c, size_t left)
+{
+    if (left > 12)
+        __builtin_prefetch(&s->dir[c[12].addr >> 15]);
+    if (left > 8)
+        __builtin_prefetch(set4_at(s, s->dir[c[8].addr >> 15]));
+    if (left > 4)
+        __builtin_prefetch(set4_at(s, set4_child(s, s->dir[c[4].addr >> 15], c[4].addr)));
+}
+
 int set4_prepare(struct set4 *s, const struct set4_change *c, size_t n)
 {
     vec_clear(&s->fresh);
@@ -300,6 +336,7 @@ int set4_prepare(struct set4 *s, const struct set4_change *c, size_t n)
     vec_clear(&s->pending);
     s->skipped = 0;
     for (size_t i = 0, done; i < n; i += done) {
+        fetch_ahead(s, c + i, n - i);
         done = apply_node(s, c + i, n - i);
         if (!done || (s->max_bytes && s->fresh.n && set4_bytes(s) > s->max_bytes)) {
             set4_abandon(s);
@@ -341,7 +378,7 @@ bool set4_has(const struct set4 *s, uint32_t addr, unsigned len)
     parts_read(s, s->dir[addr >> 15], &p);
     if (len <= 24)
         return set4_bit(p.code, (128u | (addr >> 8 & 127)) >> (24 - len));
-    set4_leaf_read(s, p.child[addr >> 8 & 127], &leaf);
+    set4_leaf_read(s, parts_child(&p, addr >> 8 & 127), &leaf);
     return set4_bit(leaf.code, (256u | (addr & 255)) >> (32 - len));
 }
 
@@ -377,7 +414,7 @@ int set4_walk(const struct set4 *s, int (*fn)(void *ctx, uint32_t addr, unsigned
         parts_read(s, s->dir[slot], &p);
         rc = walk_codes(&w, p.code, 256, slot << 15, 17);
         for (unsigned i = 0; i < 128 && !rc; i++) {
-            if (!p.child[i])
+            if (!set4_bit(p.longs, i))
                 continue;
             set4_leaf_read(s, p.child[i], &leaf);
             rc = walk_codes(&w, leaf.code, 512, slot << 15 | i << 8, 24);
