@@ -8,7 +8,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
 
-from commands import fib        # noqa: E402
+from commands import acl, fib   # noqa: E402
 from kamuee import bench        # noqa: E402
 from measure import plot        # noqa: E402
 
@@ -64,3 +64,55 @@ def test_the_list_names_every_command_and_experiment(capsys):
     assert bench.main([]) == 0
     said = capsys.readouterr().out
     assert all(name in said for name in (*bench.commands(), "full-table", "route-change"))
+
+
+def acl_row(**other):
+    return {"set": "blocklist", "family": 4, "rules": 1_000_000, "traffic": "unlisted", "engine": "list", "kernel": "", "mlps": 200.0, "mlps_min": 180.0,
+            "mlps_max": 210.5, "cycles": 13.0, "ratio": 16.0, "ratio_rules": 1_000_000, "bytes": 9_000_000, "writer_bytes": 3_000_000,
+            "build_ms": 220.4, "updates_per_s": 300_000, "updates_batched_per_s": 0, **other}
+
+
+def test_a_row_of_the_lists_marks_a_ratio_to_fewer_rules():
+    assert acl.cells(acl_row()) == ["blocklist", "1,000,000", "4", "unlisted", "list", "200.0", "180.0", "210.5", "13.0", "16.00", "12.0", "220",
+                                    "300,000", None]
+    assert acl.cells(acl_row(ratio_rules=100_000))[9] == "16.00*"
+    assert acl.cells(acl_row(ratio=None))[9] is None
+
+
+def test_a_set_that_rte_acl_cannot_hold_is_a_row_that_says_so():
+    row = {"set": "ipc", "family": 4, "rules": 100_000, "traffic": None, "engine": "rte_acl", "refused": "Cannot allocate memory", "build_ms": 9000.0}
+    shown = acl.cells(row)
+    assert len(shown) == len(acl.TABLE) and shown[-2:] == ["refused:", "Cannot allocate memory"]
+
+
+def goals_of(*rows, **more):
+    return {goal.name: goal.as_json({"rows": list(rows), **more}) for goal in acl.ALL_GOALS}
+
+
+def test_goals_are_judged_by_the_rows_and_by_nothing_else():
+    found = goals_of(acl_row(), acl_row(engine="set", updates_batched_per_s=900_000), acl_row(engine="rte_acl", bytes=150_000_000, writer_bytes=0))
+    assert found["blocklist of 1 M, 95 % unlisted: against rte_acl"]["verdict"] == "goal"
+    assert found["blocklist of 1 M: added cycles"]["verdict"] == "missed"
+    assert found["blocklist of 1 M: memory of rte_acl to ours"] | {"value": 12.5, "verdict": "must"} == found["blocklist of 1 M: memory of rte_acl to ours"]
+    assert found["set members changed, one by one"]["verdict"] == "must"
+    assert found["set members changed, in batches of 1,000"]["verdict"] == "missed"
+    assert found["1 M five-tuple rules, cache-defeating"]["verdict"] == "not measured"
+
+
+def test_what_a_list_costs_on_the_whole_path_is_the_median_of_the_rounds_own_losses():
+    forward = {acl.PLAIN: [50.0, 100.0, 50.0], acl.EMPTY: [50.0, 100.0, 100.0], acl.FULL: [62.5, 125.0, 100.0]}
+    found = goals_of(forward=forward)
+    assert [found[name]["value"] for name in found if "whole path" in name] == [0.0, pytest.approx(20.0)]
+    assert goals_of()["bound but empty list, whole path: throughput lost"]["verdict"] == "not measured"
+
+
+def test_the_worst_row_of_any_size_counts_only_where_both_have_the_same_rules():
+    rows = [acl_row(engine="chosen", ratio=1.2), acl_row(engine="chosen", ratio=0.97), acl_row(engine="chosen", ratio=0.5, ratio_rules=10)]
+    worst = goals_of(*rows)["any size: chosen engine against rte_acl, the worst row"]
+    assert (worst["value"], worst["verdict"]) == (0.97, "must")
+
+
+def test_lists_without_a_build_say_what_to_build(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("KAMUEED", str(tmp_path / "kamueed"))
+    assert bench.main(["acl", "--quick"]) == 1
+    assert "make build" in capsys.readouterr().err

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fib/memory.h"
 #include "poptrie/poptrie.h"
 
 #define N_ADDRESSES (1u << 22) // pre-generated, read in order
@@ -32,8 +33,6 @@ struct traffic {
 };
 
 // --- table.c ---
-uint64_t bench_random(void);
-void *memory_huge(size_t bytes);
 // name: full (the file, or a generated table without one), ntt (full and 16,140 routes longer than
 // /24), hosts (100,000 host routes), or a number of generated routes.  -1 if unknown.
 int table_make(struct table *t, const char *name, unsigned family, const char *path);

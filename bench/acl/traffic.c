@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// traffic.c - packets for a set of rules, as keys in the form that each engine wants
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl/acl_bench.h"
+#include "fib/memory.h"
+
+#define HOT 16384u
+#define ZIPF_FLOWS 262144u
+#define HITS_IN_HOT 0.9 // so many of the flows match a rule
+
+const char *const traffic_name[N_TRAFFIC] = {"hot", "zipf", "scatter", "unlisted", "hostile"};
+
+static double unit(void)
+{
+    return (double)(bench_random() >> 11) * 0x1p-53;
+}
+
+void packets_init(struct packets *p, unsigned family)
+{
+    p->family = family;
+    p->key = memory_huge(PACKETS * (family == 4 ? sizeof(struct acl_key4) : sizeof(struct acl_key6)));
+    p->rte = memory_huge(PACKETS * (family == 4 ? sizeof(struct rte_key) : sizeof(struct rte_key6)));
+    p->ptr = memory_huge(PACKETS * sizeof *p->ptr);
+    p->src = memory_huge(PACKETS * (family == 4 ? 4ul : 16ul));
+    for (uint32_t i = 0; i < PACKETS; i++)
+        p->ptr[i] = (const uint8_t *)p->rte + i * (family == 4 ? sizeof(struct rte_key) : sizeof(struct rte_key6));
+}
+
+// --- one packet, in IPv6's form; IPv4 addresses are the first four bytes ---
+
+static void anywhere(uint8_t *addr, unsigned family)
+{
+    uint64_t r[2] = {bench_random(), bench_random()};
+
+    memcpy(addr, r, 16);
+    if (family == 6)
+        addr[0] = 0x20 | (addr[0] & 15);
+    else
+        addr[0] = (uint8_t)(1 + addr[0] % 223);
+}
+
+static void inside(uint8_t *addr, const struct acl_side *s, unsigned family)
+{
+    uint64_t r[2] = {bench_random(), bench_random()};
+    const uint8_t *any = (const uint8_t *)r;
+
+    if (!s->len) {
+        anywhere(addr, family);
+        return;
+    }
+    for (unsigned i = 0; i < (family == 4 ? 4u : 16u); i++) {
+        uint8_t rest = s->len >= 8 * (i + 1) ? 0 : s->len <= 8 * i ? 0xff : 0xff >> (s->len - 8 * i);
+        addr[i] = (uint8_t)(s->addr[i] | (any[i] & rest));
+    }
+}
+
+static uint16_t between(const uint16_t range[2])
+{
+    return (uint16_t)(range[0] + bench_random() % (range[1] - range[0] + 1u));
+}
+
+static void ports_of(struct acl_key6 *k, const struct acl_rule *r)
+{
+    k->l4.proto = r->proto_any ? (bench_random() & 1 ? 6 : 17) : r->proto;
+    k->l4.sport = k->l4.proto == 1 ? 0 : between(r->sport);
+    k->l4.dport = k->l4.proto == 1 ? 0 : between(r->dport);
+}
+
+static const struct acl_rule *some_rule(const struct rules *r)
+{
+    return &r->rule[bench_random() % r->n];
+}
+
+static struct acl_key6 matching(const struct rules *r)
+{
+    const struct acl_rule *rule = some_rule(r);
+    struct acl_key6 k = {.l4.part = ACL_WHOLE};
+
+    inside(k.src, &rule->src, r->family);
+    inside(k.dst, &rule->dst, r->family);
+    ports_of(&k, rule);
+    return k;
+}
+
+static struct acl_key6 at_random(const struct rules *r)
+{
+    struct acl_key6 k = {.l4 = {.part = ACL_WHOLE, .proto = bench_random() & 1 ? 6 : 17, .sport = (uint16_t)bench_random(), .dport = 443}};
+
+    anywhere(k.src, r->family);
+    anywhere(k.dst, r->family);
+    return k;
+}
+
+static struct acl_key6 mixed(const struct rules *r)
+{
+    struct acl_key6 k = {.l4.part = ACL_WHOLE};
+
+    inside(k.src, &some_rule(r)->src, r->family);
+    inside(k.dst, &some_rule(r)->dst, r->family);
+    ports_of(&k, some_rule(r));
+    return k;
+}
+
+static void packet_store(struct packets *p, uint32_t i, const struct acl_key6 *k)
+{
+    if (p->family == 4) {
+        struct acl_key4 *key = (struct acl_key4 *)p->key + i;
+        key->l4 = k->l4;
+        memcpy(&key->src_be, k->src, 4);
+        memcpy(&key->dst_be, k->dst, 4);
+        ((struct rte_key *)p->rte)[i] = (struct rte_key){k->l4.proto, {0}, key->src_be, key->dst_be, htons(k->l4.sport), htons(k->l4.dport)};
+        ((uint32_t *)p->src)[i] = key->src_be;
+        return;
+    }
+    struct rte_key6 *rte = (struct rte_key6 *)p->rte + i;
+    ((struct acl_key6 *)p->key)[i] = *k;
+    *rte = (struct rte_key6){.proto = k->l4.proto, .sport_be = htons(k->l4.sport), .dport_be = htons(k->l4.dport)};
+    memcpy(rte->src, k->src, 16);
+    memcpy(rte->dst, k->dst, 16);
+    memcpy((uint8_t(*)[16])p->src + i, k->src, 16);
+}
+
+// --- all packets ---
+
+static uint32_t zipf_rank(const double *sum, uint32_t n)
+{
+    double at = unit() * sum[n - 1];
+    uint32_t lo = 0, hi = n - 1;
+
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+        if (sum[mid] < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static void flows_make(struct packets *p, const struct rules *r, uint32_t n, bool zipf)
+{
+    struct acl_key6 *flow = malloc(n * sizeof *flow);
+    double *sum = malloc(n * sizeof *sum), all = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        flow[i] = unit() < HITS_IN_HOT ? matching(r) : at_random(r);
+        sum[i] = all += 1.0 / (i + 1);
+    }
+    p->n = zipf ? PACKETS : PACKETS_HOT;
+    for (uint32_t i = 0; i < p->n; i++)
+        packet_store(p, i, &flow[zipf ? zipf_rank(sum, n) : bench_random() % n]);
+    free(flow);
+    free(sum);
+}
+
+void packets_make(struct packets *p, const struct rules *r, enum pattern_of t)
+{
+    if (t == TRAFFIC_HOT || t == TRAFFIC_ZIPF) {
+        flows_make(p, r, t == TRAFFIC_HOT ? HOT : ZIPF_FLOWS, t == TRAFFIC_ZIPF);
+        return;
+    }
+    p->n = PACKETS;
+    for (uint32_t i = 0; i < PACKETS; i++) {
+        struct acl_key6 k = t == TRAFFIC_HOSTILE                         ? mixed(r)
+                            : t == TRAFFIC_UNLISTED && unit() < 0.95 ? at_random(r)
+                                                                         : matching(r);
+        packet_store(p, i, &k);
+    }
+}

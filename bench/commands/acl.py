@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`kamuee bench acl`: access lists and address sets of up to a million entries, ours and DPDK's rte_acl in one process, in turns.
+
+The program acl_bench measures classification, changes, memory. This module asks for the sets, prints the rows, and what they say about
+the goals.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kamuee import render
+from kamuee.context import terminal_width
+from kamuee.render import Column, count, right
+
+IDEA = "access lists and address sets of up to a million entries against rte_acl, updates, memory, the whole path (no root)"
+ROOT = Path(__file__).resolve().parents[2]
+MILLION = 1_000_000
+PLAIN, EMPTY, FULL = "IPv4 full table", "IPv4 full table, acl-empty", "IPv4 full table, acl-full"
+TABLE = (Column("Set"), right("Rules"), Column("IP"), Column("Traffic"), Column("Engine"), right("Mlookups/s"), right("Min"), right("Max"),
+         right("Cycles"), right("Ratio"), right("MB"), right("Build ms"), right("Updates/s"), right("Batched/s"))
+GOALS = (Column("Goal"), right("Must"), right("Goal"), right("Measured"), Column("Verdict"))
+LEGEND = ("Ratio: to rte_acl's fastest variant in the same rounds, median of the rounds' own; * = rte_acl has fewer rules, as it cannot hold so many.",
+          "Cycles: of the TSC, a packet, burst of 64. MB: what readers touch and what the writer keeps. Updates: with a reader beside them.")
+
+
+class BenchError(Exception):
+    """What is missing, and what to do."""
+
+
+def parser() -> argparse.ArgumentParser:
+    given = argparse.ArgumentParser(prog="kamuee bench acl", description=__doc__.splitlines()[0])
+    given.add_argument("--quick", action="store_true", help="fewer sets, few rounds: ends within 50 s; rte_acl with at most 100,000 rules")
+    given.add_argument("--json", "-j", action="store_true", help="print JSON")
+    given.add_argument("--sets", metavar="SHAPE:FAMILY:RULES[:PEER],...",
+                       help="one, acl, fw, ipc or blocklist; 4 or 6; how many rules; how many of them for rte_acl (0: it takes no part)")
+    given.add_argument("--traffic", metavar="NAME,...", help="hot, zipf, scatter, unlisted, hostile (all)")
+    given.add_argument("--rounds", type=int, metavar="N", help="turns (15; 7 with --quick)")
+    given.add_argument("--seed", type=int, metavar="N", help="of the rules (1)")
+    given.add_argument("--memory", type=int, metavar="MIB", help="what rte_acl may take to build one list (4096)")
+    return given
+
+
+def main(argv: list[str]) -> int:
+    given = parser().parse_args(argv)
+    try:
+        return run(given)
+    except BenchError as error:
+        print(f"kamuee bench acl: {error}", file=sys.stderr)
+        return 1
+
+
+def build() -> Path:
+    """The build directory: of $KAMUEED, or build/ of this checkout."""
+    named = os.environ.get("KAMUEED")
+    return Path(named).resolve().parent if named else ROOT / "build"
+
+
+def run(given: argparse.Namespace) -> int:
+    found = measured(given)
+    found["goals"] = [goal.as_json(found) for goal in ALL_GOALS]
+    if given.json:
+        print(json.dumps(found, indent=1))
+        return 0
+    print(*render.table(TABLE, map(cells, found["rows"]), terminal_width()), sep="\n")
+    print(*LEGEND, "", sep="\n")
+    print(*render.table(GOALS, (goal.cells(found) for goal in ALL_GOALS), terminal_width()), sep="\n")
+    return 0
+
+
+def asked(program: str, *argv: str) -> dict:
+    path = build() / "bench" / program
+    if not os.access(path, os.X_OK):
+        raise BenchError(f"no {path}: build it (make build), or name the daemon of another build in KAMUEED")
+    done = subprocess.run([str(path), "--json", *argv], stdout=subprocess.PIPE)
+    if done.returncode:
+        raise BenchError(f"{program} ended with code {done.returncode}; what it said is above")
+    return json.loads(done.stdout)
+
+
+def measured(given: argparse.Namespace) -> dict:
+    argv = ["--quick"] if given.quick else []
+    for name in ("sets", "traffic", "rounds", "seed", "memory"):
+        if getattr(given, name) is not None:
+            argv += [f"--{name}", str(getattr(given, name))]
+    return asked("acl_bench", *argv)
+
+
+def cells(row: dict) -> list[str | None]:
+    name = [row["set"], count(row["rules"]), str(row["family"])]
+    if "refused" in row:
+        return [*name, "", row["engine"], *[None] * 6, f"{row['build_ms']:.0f}", "refused:", row["refused"]]
+    ratio = f"{row['ratio']:.2f}{'*' if row['ratio_rules'] != row['rules'] else ''}" if row["ratio"] else None
+    return [*name, row["traffic"], row["engine"], *(f"{row[mlps]:.1f}" for mlps in ("mlps", "mlps_min", "mlps_max")), f"{row['cycles']:.1f}",
+            ratio, f"{megabytes(row):.1f}", f"{row['build_ms']:.0f}", *(count(row[rate]) if row[rate] else None for rate in
+                                                                       ("updates_per_s", "updates_batched_per_s"))]
+
+
+def megabytes(row: dict) -> float:
+    return (row["bytes"] + row["writer_bytes"]) / 1e6
+
+
+# --- goals ---
+
+def one(found: dict, **wanted) -> dict | None:
+    """The row with these values."""
+    return next((row for row in found["rows"] if all(row.get(name) == value for name, value in wanted.items())), None)
+
+
+def of(what: str, **wanted) -> Callable[[dict], float | None]:
+    def value(found: dict) -> float | None:
+        row = one(found, **wanted)
+        return row[what] or None if row else None
+    return value
+
+
+def blocklist(what: str) -> Callable[[dict], float | None]:
+    return of(what, set="blocklist", family=4, rules=MILLION, traffic="unlisted", engine="list")
+
+
+def memory_share(found: dict) -> float | None:
+    """How many times the memory of our set rte_acl takes."""
+    rows = [one(found, set="blocklist", family=4, rules=MILLION, engine=engine) for engine in ("set", "rte_acl")]
+    return megabytes(rows[1]) / megabytes(rows[0]) if all(rows) else None
+
+
+def megabytes_of(**wanted) -> Callable[[dict], float | None]:
+    def value(found: dict) -> float | None:
+        row = one(found, **wanted)
+        return megabytes(row) if row else None
+    return value
+
+
+def slowest(found: dict) -> float | None:
+    """The least ratio of what is used: whichever of ours and rte_acl was found to be faster for a list (at most 1 where it is rte_acl)."""
+    ratios = [row["ratio"] for row in found["rows"] if row["engine"] == "chosen" and row["ratio"] and row["ratio_rules"] == row["rules"]]
+    return min(ratios, default=None)
+
+
+def lost(case: str) -> Callable[[dict], float | None]:
+    """Throughput below the plain case, %, the median of the rounds' own."""
+    def value(found: dict) -> float | None:
+        cycles = found.get("forward", {})
+        if not cycles.get(case) or not cycles.get(PLAIN):
+            return None
+        return statistics.median(100 * (1 - plain / bound) for plain, bound in zip(cycles[PLAIN], cycles[case]))
+    return value
+
+
+@dataclass(frozen=True)
+class Goal:
+    name: str
+    unit: str
+    must: float | None
+    goal: float
+    value: Callable[[dict], float | None]
+    at_most: bool = False
+
+    def reached(self, value: float, bound: float) -> bool:
+        return value <= bound if self.at_most else value >= bound
+
+    def verdict(self, value: float | None) -> str:
+        if value is None:
+            return "not measured"
+        if self.reached(value, self.goal):
+            return "goal"
+        return "must" if self.must is not None and self.reached(value, self.must) else "missed"
+
+    def as_json(self, found: dict) -> dict:
+        value = self.value(found)
+        return {"name": self.name, "unit": self.unit, "must": self.must, "goal": self.goal, "at_most": self.at_most, "value": value,
+                "verdict": self.verdict(value)}
+
+    def cells(self, found: dict) -> list[str | None]:
+        value, sign = self.value(found), "≤" if self.at_most else "≥"
+        shown = [f"{sign} {bound:g} {self.unit}" if bound is not None else None for bound in (self.must, self.goal)]
+        return [self.name, *shown, None if value is None else f"{value:,.1f} {self.unit}", self.verdict(value)]
+
+
+FIVE = {"set": "acl", "family": 4}
+ALL_GOALS = (
+    Goal("bound but empty list, whole path: throughput lost", "%", 2, 1, lost(EMPTY), at_most=True),
+    Goal("blocklist of 1 M, 95 % unlisted: against rte_acl", "x", 6, 15, blocklist("ratio")),
+    Goal("blocklist of 1 M: added cycles", "cycles", None, 10, blocklist("cycles"), at_most=True),
+    Goal("blocklist of 1 M: memory of rte_acl to ours", "x", 12, 15, memory_share),
+    Goal("1 M five-tuple rules, 16 K hot flows: against rte_acl with 100 K", "x", 20, 20,
+         of("ratio", **FIVE, rules=MILLION, traffic="hot", engine="list, cache")),
+    Goal("1 M five-tuple rules, 16 K hot flows: added cycles", "cycles", None, 5,
+         of("cycles", **FIVE, rules=MILLION, traffic="hot", engine="list, cache"), at_most=True),
+    Goal("100 K five-tuple rules, cache-defeating: against rte_acl", "x", 1.5, 3,
+         of("ratio", **FIVE, rules=100_000, traffic="scatter", engine="list")),
+    Goal("1 M five-tuple rules, cache-defeating", "M/s", 3.5, 10, of("mlps", **FIVE, rules=MILLION, traffic="scatter", engine="list")),
+    Goal("any size: chosen engine against rte_acl, the worst row", "x", 0.95, 1, slowest),
+    Goal("compile a set of 1 M", "ms", 3000, 1500, of("build_ms", set="blocklist", family=4, rules=MILLION, engine="set"), at_most=True),
+    Goal("memory of a set of 1 M", "MB", 40, 20, megabytes_of(set="blocklist", family=4, rules=MILLION, engine="set"), at_most=True),
+    Goal("compile 1 M five-tuple rules", "ms", 10_000, 5000, of("build_ms", **FIVE, rules=MILLION, engine="list"), at_most=True),
+    Goal("memory of 1 M five-tuple rules", "MB", 256, 128, megabytes_of(**FIVE, rules=MILLION, engine="list"), at_most=True),
+    Goal("set members changed, one by one", "/s", 200_000, 400_000,
+         of("updates_per_s", set="blocklist", family=4, rules=MILLION, engine="set")),
+    Goal("set members changed, in batches of 1,000", "/s", 1_000_000, 2_000_000,
+         of("updates_batched_per_s", set="blocklist", family=4, rules=MILLION, engine="set")),
+    Goal("full table, 1 M blocklist, 10 K five-tuple rules, whole path: throughput lost", "%", 25, 5, lost(FULL), at_most=True),
+)
