@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 
+#include "acl/pages.h"
 #include "acl/rule.h"
 #include "base/hash.h"
 
@@ -51,14 +51,7 @@ static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys, co
 
 static void *map(const struct acl_config *cfg, size_t bytes)
 {
-    if (cfg->map)
-        return cfg->map(cfg->ctx, "acl", bytes);
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED)
-        return NULL;
-    if (bytes >= HUGE_PAGE)
-        madvise(p, bytes, MADV_HUGEPAGE);
-    return p;
+    return cfg->map ? cfg->map(cfg->ctx, "acl", bytes) : pages_map(bytes, bytes >= HUGE_PAGE);
 }
 
 static void unmap(const struct acl_config *cfg, void *p, size_t bytes)
@@ -66,7 +59,7 @@ static void unmap(const struct acl_config *cfg, void *p, size_t bytes)
     if (cfg->unmap)
         cfg->unmap(cfg->ctx, p, bytes);
     else
-        munmap(p, bytes);
+        pages_unmap(p, bytes);
 }
 
 static uint32_t room_for(uint32_t rules)

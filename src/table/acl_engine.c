@@ -1,17 +1,235 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_engine.c - see acl_engine.h
+// acl_engine.c - ours or rte_acl: compiled both, measured on traffic made from the rules, the faster one kept
+//
+// Ours is always there: it takes changes in place, knows every field, and answers for later fragments, which rte_acl
+// would take for packets with port 0. rte_acl is tried for lists of up to RTE_RULES rules that it can express; it has to be
+// faster by MARGIN, because it costs megabytes and a compilation for each change.
 #include "table/acl_engine.h"
 
 #include <errno.h>
+#include <rte_cycles.h>
+#include <rte_lcore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "core/rcu.h"
+#include "table/acl_rte.h"
+
+#define RTE_RULES 1024u
+#define RTE_BYTES ((size_t)32 << 20)
+#define MARGIN 0.97
+#define SAMPLE 2048u // packets
+#define ROUNDS 9
+#define BURST 64u
+
+struct rte_serving { // one compilation
+    struct acl_rte *table;
+    struct rte_serving *next; // retired ones
+    uint64_t epoch;
+};
 
 struct acl_engine {
     struct acl *ours;
+    struct rte_serving *rte; // RCU; NULL: ours answers
+    // writer
+    struct rte_serving *retired;
+    bool ours_only;
     uint64_t build_ns;
+    double ours_cycles, rte_cycles;
+    char why[160];
 };
+
+// --- traffic to measure with ---
+
+struct sample {
+    struct acl_key4 key4[SAMPLE];
+    struct acl_key6 key6[SAMPLE];
+    uint32_t slot[SAMPLE];
+    uint64_t random;
+};
+
+static uint64_t draw(struct sample *s) // the same for the same rules: the choice can be repeated
+{
+    s->random = s->random * 6364136223846793005u + 1442695040888963407u;
+    return s->random >> 16;
+}
+
+static void draw_address(struct sample *s, const struct acl_side *side, uint8_t *addr, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++) {
+        unsigned own = side->len >= 8 * (i + 1) ? 8 : side->len > 8 * i ? side->len - 8 * i : 0;
+        uint8_t mask = (uint8_t)(0xff00 >> own);
+
+        addr[i] = (uint8_t)((side->addr[i] & mask) | (draw(s) & ~mask));
+    }
+}
+
+static uint16_t draw_port(struct sample *s, const uint16_t range[2])
+{
+    return (uint16_t)(range[0] + draw(s) % (range[1] - range[0] + 1u));
+}
+
+// Three of four packets match a rule, or one that comes before it; the others have any address.
+static void draw_packets(struct sample *s, const struct acl_rule *const *rule, uint32_t n)
+{
+    static const struct acl_side any;
+
+    s->random = n;
+    for (unsigned i = 0; i < SAMPLE; i++) {
+        const struct acl_rule *r = rule[draw(s) % n];
+        bool stray = draw(s) % 4 == 0;
+        struct acl_key_l4 l4 = {draw_port(s, r->sport), draw_port(s, r->dport), r->proto_any ? 6 : r->proto, 0, 0, ACL_WHOLE};
+
+        draw_address(s, stray ? &any : &r->src, (uint8_t *)&s->key4[i].src_be, 4);
+        draw_address(s, stray ? &any : &r->dst, (uint8_t *)&s->key4[i].dst_be, 4);
+        draw_address(s, stray ? &any : &r->src, s->key6[i].src, 16);
+        draw_address(s, stray ? &any : &r->dst, s->key6[i].dst, 16);
+        s->key4[i].l4 = s->key6[i].l4 = l4;
+    }
+}
+
+// --- measuring ---
+
+static double cycles_of(const struct acl *ours, const struct acl_rte *rte, struct sample *s, bool v6)
+{
+    uint64_t start = rte_rdtsc();
+
+    for (unsigned i = 0; i < SAMPLE; i += BURST) {
+        if (rte && v6)
+            acl_rte_classify6(rte, s->key6 + i, s->slot + i, BURST);
+        else if (rte)
+            acl_rte_classify4(rte, s->key4 + i, s->slot + i, BURST);
+        else if (v6)
+            acl_classify6(ours, s->key6 + i, s->slot + i, BURST);
+        else
+            acl_classify4(ours, s->key4 + i, s->slot + i, BURST);
+    }
+    return (double)(rte_rdtsc() - start) / SAMPLE;
+}
+
+// The best of some rounds, in turn: what else the machine does spoils single ones.
+static void measure(struct acl_engine *e, const struct acl_rte *rte, struct sample *s, bool v6)
+{
+    e->ours_cycles = e->rte_cycles = 1e9;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        double ours = cycles_of(e->ours, NULL, s, v6), theirs = cycles_of(e->ours, rte, s, v6);
+
+        e->ours_cycles = ours < e->ours_cycles ? ours : e->ours_cycles;
+        e->rte_cycles = theirs < e->rte_cycles ? theirs : e->rte_cycles;
+    }
+}
+
+// --- choosing ---
+
+struct in_order {
+    const struct acl_rule *rule[RTE_RULES];
+    uint32_t slot[RTE_RULES];
+    uint32_t n;
+};
+
+static int by_number(const void *x, const void *y)
+{
+    const struct acl_rule *const *a = x, *const *b = y;
+
+    return ((*a)->number > (*b)->number) - ((*a)->number < (*b)->number);
+}
+
+// NULL, or why rte_acl is out of the question.
+static const char *collect(const struct acl *a, struct in_order *o)
+{
+    struct acl_stats s;
+
+    acl_stats(a, &s);
+    o->n = 0;
+    if (!s.rules)
+        return "there are no rules";
+    if (s.rules > RTE_RULES)
+        return "rte_acl is not tried for more than 1024 rules: it takes seconds and hundreds of megabytes to compile them";
+    for (uint32_t slot = 0; slot < s.slots; slot++) {
+        const struct acl_rule *r = acl_rule_of(a, slot);
+
+        if (r && !acl_rte_can(r))
+            return "rte_acl lacks what some rules match: address sets, flags, DSCP or fragments";
+        if (r)
+            o->rule[o->n++] = r;
+    }
+    qsort(o->rule, o->n, sizeof *o->rule, by_number);
+    for (uint32_t i = 0; i < o->n; i++)
+        o->slot[i] = acl_slot_of(a, o->rule[i]->number);
+    return NULL;
+}
+
+static void serve(struct acl_engine *e, struct rte_serving *new)
+{
+    struct rte_serving *old = e->rte;
+
+    rcu_publish(&e->rte, new);
+    if (!old)
+        return;
+    old->epoch = UINT64_MAX; // until acl_engine_epoch closes one
+    old->next = e->retired;
+    e->retired = old;
+}
+
+static struct rte_serving *serving_new(const struct in_order *o)
+{
+    struct rte_serving *new = calloc(1, sizeof *new);
+
+    if (new && !(new->table = acl_rte_new(o->rule, o->slot, o->n, RTE_BYTES))) {
+        free(new);
+        return NULL;
+    }
+    return new;
+}
+
+static void serving_free(struct rte_serving *s)
+{
+    if (s)
+        acl_rte_free(s->table);
+    free(s);
+}
+
+static void compare(struct acl_engine *e, const struct in_order *o, struct sample *s)
+{
+    struct rte_serving *new = serving_new(o);
+
+    if (!new) {
+        snprintf(e->why, sizeof e->why, "rte_acl cannot compile these rules within %zu MiB", RTE_BYTES >> 20);
+        serve(e, NULL);
+        return;
+    }
+    draw_packets(s, o->rule, o->n);
+    measure(e, new->table, s, o->rule[0]->families == ACL_IP6);
+    bool faster = e->rte_cycles < MARGIN * e->ours_cycles;
+    snprintf(e->why, sizeof e->why, "measured on %u packets made from the rules: ours %.0f cycles a packet, rte_acl %.0f", SAMPLE, e->ours_cycles,
+             e->rte_cycles);
+    serve(e, faster ? new : NULL);
+    if (!faster)
+        serving_free(new);
+}
+
+void acl_engine_choose(struct acl_engine *e)
+{
+    struct in_order *o = malloc(sizeof *o);
+    struct sample *s = malloc(sizeof *s);
+    const char *no = !o || !s ? "there is no memory to compare" : e->ours_only ? "no comparison is asked for" : collect(e->ours, o);
+
+    if (!no && !rte_lcore_count())
+        no = "DPDK is not running";
+    e->ours_cycles = e->rte_cycles = 0;
+    if (no) {
+        snprintf(e->why, sizeof e->why, "%s", no);
+        serve(e, NULL);
+    } else {
+        compare(e, o, s);
+    }
+    free(o);
+    free(s);
+}
+
+// --- writer ---
 
 struct acl_engine *acl_engine_new(const struct acl_engine_config *cfg, const struct acl_rule *r, size_t n)
 {
@@ -21,6 +239,7 @@ struct acl_engine *acl_engine_new(const struct acl_engine_config *cfg, const str
 
     if (!e)
         return NULL;
+    e->ours_only = cfg->ours_only;
     e->ours = acl_new(&cfg->acl);
     rc = e->ours ? acl_load(e->ours, r, n) : -errno;
     if (rc) {
@@ -28,30 +247,54 @@ struct acl_engine *acl_engine_new(const struct acl_engine_config *cfg, const str
         errno = -rc;
         return NULL;
     }
+    acl_engine_choose(e);
     e->build_ns = clock_now_ns() - start;
     return e;
+}
+
+static void drop_retired(struct acl_engine *e, uint64_t epoch)
+{
+    struct rte_serving **at = &e->retired;
+
+    while (*at) {
+        struct rte_serving *s = *at;
+
+        if (s->epoch > epoch) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        serving_free(s);
+    }
 }
 
 void acl_engine_free(struct acl_engine *e)
 {
     if (!e)
         return;
+    drop_retired(e, UINT64_MAX);
+    serving_free(e->rte);
     acl_free(e->ours);
     free(e);
 }
 
+static int changed(struct acl_engine *e, int rc)
+{
+    if (!rc && e->rte) {
+        serve(e, NULL);
+        snprintf(e->why, sizeof e->why, "a rule changed since rte_acl was compiled");
+    }
+    return rc;
+}
+
 int acl_engine_add(struct acl_engine *e, const struct acl_rule *r)
 {
-    return acl_add(e->ours, r);
+    return changed(e, acl_add(e->ours, r));
 }
 
 int acl_engine_del(struct acl_engine *e, uint32_t number)
 {
-    return acl_del(e->ours, number);
-}
-
-void acl_engine_choose(struct acl_engine *e)
-{
+    return changed(e, acl_del(e->ours, number));
 }
 
 const struct acl *acl_engine_list(const struct acl_engine *e)
@@ -61,11 +304,17 @@ const struct acl *acl_engine_list(const struct acl_engine *e)
 
 uint64_t acl_engine_epoch(struct acl_engine *e)
 {
-    return acl_epoch(e->ours);
+    uint64_t epoch = acl_epoch(e->ours);
+
+    for (struct rte_serving *s = e->retired; s; s = s->next)
+        if (s->epoch == UINT64_MAX)
+            s->epoch = epoch;
+    return epoch;
 }
 
 void acl_engine_reclaim(struct acl_engine *e, uint64_t epoch)
 {
+    drop_retired(e, epoch);
     acl_reclaim(e->ours, epoch);
 }
 
@@ -74,9 +323,17 @@ void acl_engine_cost(const struct acl_engine *e, struct acl_engine_cost *c)
     struct acl_stats s;
 
     acl_stats(e->ours, &s);
-    *c = (struct acl_engine_cost){.kind = ACL_ENGINE_OURS, .bytes = s.bytes, .writer_bytes = s.writer_bytes,
-                                  .build_ns = e->build_ns, .rules = s.rules, .slots = s.slots};
-    snprintf(c->why, sizeof c->why, "it takes changes in place");
+    *c = (struct acl_engine_cost){
+        .kind = e->rte ? ACL_ENGINE_RTE_ACL : ACL_ENGINE_OURS,
+        .ours_cycles = e->ours_cycles,
+        .rte_acl_cycles = e->rte_cycles,
+        .bytes = s.bytes + (e->rte ? acl_rte_bytes(e->rte->table) : 0),
+        .writer_bytes = s.writer_bytes,
+        .build_ns = e->build_ns,
+        .rules = s.rules,
+        .slots = s.slots,
+    };
+    memcpy(c->why, e->why, sizeof c->why);
     acl_cost(e->ours, &c->ours);
 }
 
@@ -85,12 +342,45 @@ const char *acl_engine_kind_name(enum acl_engine_kind k)
     return k == ACL_ENGINE_OURS ? "ours" : "rte_acl";
 }
 
+// --- reader ---
+
+static unsigned burst_at(unsigned i, unsigned n)
+{
+    return n - i < BURST ? n - i : BURST;
+}
+
 void acl_engine_classify4(const struct acl_engine *e, const struct acl_key4 *key, uint32_t *slot, unsigned n)
 {
-    acl_classify4(e->ours, key, slot, n);
+    const struct rte_serving *s = rcu_load(&e->rte);
+
+    for (unsigned i = 0; s && i < n; i += BURST) {
+        unsigned m = burst_at(i, n), parts = 0;
+
+        for (unsigned j = i; j < i + m; j++)
+            parts |= key[j].l4.part;
+        if (parts & ACL_LATER)
+            acl_classify4(e->ours, key + i, slot + i, m);
+        else
+            acl_rte_classify4(s->table, key + i, slot + i, m);
+    }
+    if (!s)
+        acl_classify4(e->ours, key, slot, n);
 }
 
 void acl_engine_classify6(const struct acl_engine *e, const struct acl_key6 *key, uint32_t *slot, unsigned n)
 {
-    acl_classify6(e->ours, key, slot, n);
+    const struct rte_serving *s = rcu_load(&e->rte);
+
+    for (unsigned i = 0; s && i < n; i += BURST) {
+        unsigned m = burst_at(i, n), parts = 0;
+
+        for (unsigned j = i; j < i + m; j++)
+            parts |= key[j].l4.part;
+        if (parts & ACL_LATER)
+            acl_classify6(e->ours, key + i, slot + i, m);
+        else
+            acl_rte_classify6(s->table, key + i, slot + i, m);
+    }
+    if (!s)
+        acl_classify6(e->ours, key, slot, n);
 }

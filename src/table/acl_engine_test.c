@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_engine_test.c - both engines say what the linear oracle says, at the choice and after changes
+#include "acl/acl_kit.h"
+
+#include "core/eal.h"
+#include "core/rcu.h"
+#include "core/thread.h"
+#include "table/acl_engine.h"
+#include "table/acl_rte.h"
+
+#define MOST 300u
+#define KEYS 500u
+
+static struct acl_rule rule[MOST];
+static struct kit_key key[KEYS];
+
+static struct acl_rule plain_rule(uint32_t number) // that rte_acl can express
+{
+    struct acl_rule r;
+
+    do
+        r = kit_rule(number);
+    while (!acl_rte_can(&r));
+    return r;
+}
+
+static void make(uint32_t n, struct acl_rule (*one)(uint32_t))
+{
+    for (uint32_t i = 0; i < n; i++)
+        rule[i] = one(i * 10);
+    for (unsigned i = 0; i < KEYS; i++)
+        key[i] = kit_key(&rule[kit_random(n)]);
+}
+
+static uint32_t number_of(const struct acl *a, uint32_t slot)
+{
+    return slot == ACL_MISS ? UINT32_MAX : acl_rule_of(a, slot)->number;
+}
+
+static void must_agree(const struct acl_engine *e, uint32_t n)
+{
+    struct acl_key4 k4[KEYS];
+    struct acl_key6 k6[KEYS];
+    uint32_t slot4[KEYS], slot6[KEYS];
+
+    for (unsigned i = 0; i < KEYS; i++) {
+        k4[i] = key[i].k4;
+        k6[i] = key[i].k6;
+    }
+    acl_engine_classify4(e, k4, slot4, KEYS);
+    acl_engine_classify6(e, k6, slot6, KEYS);
+    for (unsigned i = 0; i < KEYS; i++)
+        assert_int_equal(number_of(acl_engine_list(e), key[i].v6 ? slot6[i] : slot4[i]), kit_first(rule, n, &key[i]));
+}
+
+static struct acl_engine *engine(uint32_t n, bool ours_only)
+{
+    struct acl_engine_config cfg = {.acl = kit_config, .ours_only = ours_only};
+    struct acl_engine *e = acl_engine_new(&cfg, rule, n);
+
+    assert_non_null(e);
+    return e;
+}
+
+static void whichever_is_chosen_answers_as_the_oracle(void **state)
+{
+    static const uint32_t size[] = {1, 2, 10, 60, MOST};
+
+    for (unsigned i = 0; i < 10; i++) {
+        make(size[i % 5], i < 5 ? plain_rule : kit_rule);
+        struct acl_engine *e = engine(size[i % 5], false);
+        must_agree(e, size[i % 5]);
+        acl_engine_free(e);
+    }
+}
+
+static int by_number(const void *x, const void *y)
+{
+    const struct acl_rule *const *a = x, *const *b = y;
+
+    return ((*a)->number > (*b)->number) - ((*a)->number < (*b)->number);
+}
+
+static void rte_acl_answers_as_the_oracle(void **state)
+{
+    const struct acl_rule *sorted[MOST];
+    uint32_t at[MOST], got[KEYS];
+
+    make(MOST, plain_rule);
+    for (uint32_t i = 0; i < MOST; i++)
+        sorted[i] = &rule[i];
+    qsort(sorted, MOST, sizeof *sorted, by_number);
+    for (uint32_t i = 0; i < MOST; i++)
+        at[i] = (uint32_t)(sorted[i] - rule);
+    struct acl_rte *t = acl_rte_new(sorted, at, MOST, 64 << 20);
+    assert_non_null(t);
+    assert_true(acl_rte_bytes(t) > 0);
+    for (unsigned i = 0; i < KEYS; i++) {
+        key[i].k4.l4.part = key[i].k6.l4.part = ACL_WHOLE;
+        if (key[i].v6)
+            acl_rte_classify6(t, &key[i].k6, &got[i], 1);
+        else
+            acl_rte_classify4(t, &key[i].k4, &got[i], 1);
+        assert_int_equal(got[i] == ACL_MISS ? UINT32_MAX : rule[got[i]].number, kit_first(rule, MOST, &key[i]));
+    }
+    acl_rte_free(t);
+}
+
+static void changes_hold_at_once_and_the_choice_is_made_again_when_asked(void **state)
+{
+    make(MOST, plain_rule);
+    struct acl_engine *e = engine(MOST, false);
+    struct acl_engine_cost cost;
+
+    for (unsigned round = 0; round < 20; round++) {
+        uint32_t i = kit_random(MOST);
+
+        if (rule[i].families) {
+            assert_int_equal(acl_engine_del(e, rule[i].number), 0);
+            rule[i].families = 0;
+        } else {
+            rule[i] = plain_rule(i * 10);
+            assert_int_equal(acl_engine_add(e, &rule[i]), 0);
+        }
+        acl_engine_cost(e, &cost);
+        assert_int_equal(cost.kind, ACL_ENGINE_OURS);
+        must_agree(e, MOST);
+        if (round % 5 == 0)
+            acl_engine_choose(e);
+        must_agree(e, MOST);
+        acl_engine_reclaim(e, acl_engine_epoch(e));
+    }
+    assert_int_equal(acl_engine_add(e, &(struct acl_rule){0}), -EINVAL);
+    acl_engine_free(e);
+}
+
+static void the_cost_names_engine_and_reason(void **state)
+{
+    struct acl_engine_cost cost;
+
+    make(MOST, plain_rule);
+    struct acl_engine *e = engine(MOST, false);
+    acl_engine_cost(e, &cost);
+    assert_true(cost.ours_cycles > 0 && cost.rte_acl_cycles > 0);
+    assert_true(strstr(cost.why, "cycles a packet") != NULL);
+    assert_int_equal(cost.rules, MOST);
+    assert_true(cost.bytes > 0 && cost.build_ns > 0 && cost.ours.tuples > 0);
+    assert_int_equal(cost.kind == ACL_ENGINE_RTE_ACL, cost.rte_acl_cycles < 0.97 * cost.ours_cycles);
+    acl_engine_free(e);
+    e = engine(MOST, true);
+    acl_engine_cost(e, &cost);
+    assert_int_equal(cost.kind, ACL_ENGINE_OURS);
+    assert_string_equal(acl_engine_kind_name(cost.kind), "ours");
+    acl_engine_free(e);
+}
+
+static void wrong_rules_are_refused(void **state)
+{
+    struct acl_engine_config cfg = {.acl = kit_config};
+
+    make(2, plain_rule);
+    rule[1].number = rule[0].number;
+    assert_null(acl_engine_new(&cfg, rule, 2));
+    assert_int_equal(errno, EEXIST);
+    cfg.acl.max_bytes = 1000;
+    assert_null(acl_engine_new(&cfg, rule, 1));
+    assert_int_equal(errno, ENOSPC);
+}
+
+static int begin(void **state)
+{
+    char err[200];
+
+    rcu_init();
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    if (eal_init(&(struct eal_config){.name = "acl_engine_test", .memory_mib = 256, .no_huge = true}, err, sizeof err))
+        fail_msg("%s", err);
+    kit_sets_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    kit_sets_free();
+    eal_fini();
+    rcu_fini();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whichever_is_chosen_answers_as_the_oracle),
+        cmocka_unit_test(rte_acl_answers_as_the_oracle),
+        cmocka_unit_test(changes_hold_at_once_and_the_choice_is_made_again_when_asked),
+        cmocka_unit_test(the_cost_names_engine_and_reason),
+        cmocka_unit_test(wrong_rules_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, begin, end);
+}
