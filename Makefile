@@ -25,6 +25,9 @@ PTF_PACKAGE = ptf==0.12.0
 # Prometheus and promtool, for the tests of metrics: Debian's package unpacked, not installed, so that no service starts.
 PROMETHEUS := $(CURDIR)/.prometheus
 
+# Ansible and its RESTCONF modules, for tests/e2e/test_ansible.py.
+ANSIBLE := $(CURDIR)/.ansible
+
 .PHONY: help deps build check test conformance e2e demo demo-stop bench ptf flood fuzz sanitize install uninstall clean
 
 help: ## this list
@@ -39,6 +42,9 @@ deps: ## install what building, testing and the demo need (Debian 12 packages)
 	@[ -x $(PROMETHEUS)/usr/bin/promtool ] || { echo "deps: unpacking prometheus into $(PROMETHEUS)"; d=$$(mktemp -d); trap "rm -rf $$d" EXIT; \
 		chmod 755 $$d; cd $$d && { apt-get download -q prometheus || { $(SUDO) apt-get update -q && apt-get download -q prometheus; }; } && \
 		dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x --one-top-level=$(PROMETHEUS) ./usr/bin; }
+	@[ -f $(ANSIBLE)/ansible_collections/ansible/netcommon/MANIFEST.json ] || { echo "deps: installing Ansible into $(ANSIBLE)"; \
+		for try in 1 2 3; do $(PYTHON) tools/get-ansible $(ANSIBLE) && break; \
+			[ $$try = 3 ] && { echo "deps: Ansible could not be had three times; is a package index reachable?" >&2; exit 1; }; sleep 5; done; }
 	@missing=; for c in $(HAVE); do command -v $$c >/dev/null || missing="$$missing $$c"; done; \
 	for p in libdpdk liburcu-qsbr libmnl libevent libevent_openssl openssl libyang jansson libsystemd cmocka zlib; do \
 		pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
@@ -114,4 +120,4 @@ uninstall: ## remove what install put there
 	$(SUDO) ninja -C $(BUILD) uninstall
 
 clean: ## remove the build directories
-	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(PTF) $(PROMETHEUS)
+	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(PTF) $(ANSIBLE) $(PROMETHEUS)

@@ -8,12 +8,14 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <openssl/evp.h>
 #include <openssl/x509v3.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -184,11 +186,35 @@ void access_by_certificate(const X509 *certificate, struct who *w)
         snprintf(w->name, sizeof w->name, "certificate without a name");
 }
 
-void access_by_token(const char *token, struct who *w)
+// The password of "NAME:PASSWORD" in base64, and the name; NULL: not well-formed.
+static const char *password(const char *base64, char *buf, size_t size, const char **name)
 {
-    const struct token *t = token_find(token);
+    size_t n = strlen(base64);
+
+    if (n % 4 || n / 4 * 3 >= size || EVP_DecodeBlock((uint8_t *)buf, (const uint8_t *)base64, (int)n) < 0)
+        return NULL;
+    buf[n / 4 * 3] = 0;
+    char *colon = strchr(buf, ':');
+    if (!colon)
+        return NULL;
+    *colon = 0;
+    *name = buf;
+    return colon + 1;
+}
+
+void access_by_token(const char *authorization, struct who *w)
+{
+    const char *space = strchr(authorization, ' '), *given = space ? space + strspn(space, " ") : "", *name = NULL;
+    char buf[512];
 
     *w = (struct who){.name = "unknown"};
+    if (!strncasecmp(authorization, "Basic ", 6))
+        given = password(given, buf, sizeof buf, &name);
+    else if (strncasecmp(authorization, "Bearer ", 7))
+        given = NULL;
+    const struct token *t = given ? token_find(given) : NULL;
+    if (t && name && strcmp(t->name, name))
+        t = NULL;
     if (!t)
         return;
     w->known = true;

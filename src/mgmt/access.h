@@ -51,7 +51,8 @@ struct who {
 };
 void access_by_socket(int fd, struct who *w); // AF_UNIX
 void access_by_certificate(const X509 *certificate, struct who *w); // that TLS has verified
-void access_by_token(const char *token, struct who *w);
+// "Bearer TOKEN", or "Basic …" of its name and the token as password, for clients that know nothing else.
+void access_by_token(const char *authorization, struct who *w);
 // What access_by_socket decides, for tests: of a user and all its groups.
 enum access access_of_user(uid_t uid, const gid_t *gid, unsigned n);
 

@@ -179,7 +179,7 @@ static void format_request(struct text *t, const char *method, const char *targe
 {
     text_printf(t, "%s %s HTTP/1.1\r\nHost: k\r\nConnection: close\r\n", method, target);
     if (token)
-        text_printf(t, "Authorization: Bearer %s\r\n", token);
+        text_printf(t, "Authorization: %s%s\r\n", strncmp(token, "Basic ", 6) ? "Bearer " : "", token);
     text_printf(t, "Content-Type: application/yang-data+json\r\nContent-Length: %zu\r\n\r\n%s", strlen(body), body);
 }
 
@@ -339,6 +339,10 @@ static void a_token_may_what_its_role_may(void **state)
     assert_has(a.head.s, "WWW-Authenticate: Bearer");
     assert_int_equal(ask_tcp("GET", MTU, "nobody's", ""), 401);
     assert_int_equal(ask_tcp("GET", MTU, "reader", ""), 200);
+    assert_int_equal(ask_tcp("GET", MTU, "Basic cmVhZGVyOnJlYWRlcg==", ""), 200); // reader:reader
+    assert_int_equal(ask_tcp("GET", MTU, "Basic cnVubmVyOnJlYWRlcg==", ""), 401); // runner:reader
+    assert_int_equal(ask_tcp("GET", MTU, "Basic cmVhZGVy", ""), 401);
+    assert_int_equal(ask_tcp("GET", MTU, "Basic ??", ""), 401);
     assert_int_equal(ask_tcp("PUT", MTU, "reader", EDIT), 403);
     assert_said("token reader is read-only, and this is for role admin");
     assert_int_equal(ask_tcp("POST", AUDIT, "reader", ""), 403);

@@ -52,16 +52,6 @@ static struct http *open_requests;
 
 // --- the request --------------------------------------------------------------------------------
 
-// The token of "Authorization: Bearer TOKEN", or NULL.
-static const char *bearer(struct evhttp_request *req)
-{
-    const char *a = evhttp_find_header(evhttp_request_get_input_headers(req), "Authorization");
-
-    if (!a || strncasecmp(a, "Bearer ", 7))
-        return NULL;
-    a += 7;
-    return a + strspn(a, " ");
-}
 
 // A token before a certificate: who sends one means it.
 static void find_out_who(struct http *h)
@@ -69,12 +59,12 @@ static void find_out_who(struct http *h)
     struct bufferevent *bev = evhttp_connection_get_bufferevent(evhttp_request_get_connection(h->req));
     SSL *ssl = h->door->tls ? bufferevent_openssl_get_ssl(bev) : NULL;
     X509 *certificate = ssl ? SSL_get_peer_certificate(ssl) : NULL;
-    const char *token = h->door->local ? NULL : bearer(h->req);
+    const char *authorization = evhttp_find_header(evhttp_request_get_input_headers(h->req), "Authorization");
 
     if (h->door->local)
         access_by_socket(bufferevent_getfd(bev), &h->who);
-    else if (token)
-        access_by_token(token, &h->who);
+    else if (authorization)
+        access_by_token(authorization, &h->who);
     else if (certificate)
         access_by_certificate(certificate, &h->who);
     else
