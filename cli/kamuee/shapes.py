@@ -9,6 +9,7 @@ from __future__ import annotations
 
 _TRAFFIC = "rx-packets, rx-bytes, tx-packets, tx-bytes"
 _HOP = "{interface, gateway, weight, resolved, alive}"
+_COLLECTOR = "{address, port, datagrams, bytes, datagrams-lost, error}"
 _PROTOCOLS = "protocol [{name, routes}]"
 _FIB = ("family, engine, engine-faults, engine-rebuilds, rib-routes, routes, nodes, leaves, bytes, control-bytes, updates, " + _PROTOCOLS)
 _SYSTEM = "version, dpdk-version, pid, uptime, memory, pages, rss, lookup-kernel, audits, last-audit, fib-divergence"
@@ -56,6 +57,10 @@ SHAPES = {
     "mirror": "[{port, direction, to-tap, to-port, sent, bytes, missed}]",
     "snmp": "{status, master, error, trees, sessions, get, get-next, get-bulk, set-refused, variables, errors, notifications, "
             "notifications-lost}",
+    "sflow": "{status, sample-rate, agent-address, interface [], samples, samples-missed, counter-samples, "
+             f"collector [{_COLLECTOR}]}}",
+    "ipfix": "{status, sample-rate, interface [], samples, samples-missed, samples-no-ip, flows-now, flows-max, flows, flows-no-room, "
+             f"collector [{_COLLECTOR}]}}",
     "memory": "{rss, memory, pages, region [{name, bytes, used, pages}]}",
     "version": "{version, dpdk-version, cli-version}",
     "system": "{" + _SYSTEM + "}",
@@ -83,7 +88,7 @@ SHAPES = {
 # Shapes that are a list or container of the schema as it is.
 FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route", "neighbor": "neighbor", "nexthop": "nexthop",
               "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr", "capture": "capture",
-              "mirror": "mirror", "snmp": "snmp", "journal": "journal", "audit-report": "audit",
+              "mirror": "mirror", "snmp": "snmp", "sflow": "sflow", "ipfix": "ipfix", "journal": "journal", "audit-report": "audit",
               "alarm": "alarm", "latency": "latency", "alarm-history": "alarm-history",
               "revision": "configuration/revision", "configuration-session": "configuration/session",
               "mroute": "multicast/route"}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from kamuee import render
 from kamuee.context import Context
 from kamuee.grammar import Match
-from kamuee.render import count
+from kamuee.render import Column, count, right
+
+COLLECTORS = (Column("Collector"), right("Port"), right("Datagrams"), right("Bytes", wide=True), right("Lost"), Column("Why"))
 
 
 def snmp(context: Context, match: Match) -> None:
@@ -27,3 +29,41 @@ def snmp(context: Context, match: Match) -> None:
             ("refused", f"{count(found.get('set-refused'))} set, {count(found.get('errors'))} that could not be read"),
             ("notifications", f"{count(found.get('notifications'))} sent, {count(found.get('notifications-lost'))} lost"),
         ], context.room, indent=0))
+
+
+def sflow(context: Context, match: Match) -> None:
+    sampled(context, "sflow", "sFlow", lambda found: [
+        ("agent address", found.get("agent-address")),
+        ("counter samples", count(found.get("counter-samples"))),
+    ])
+
+
+def ipfix(context: Context, match: Match) -> None:
+    sampled(context, "ipfix", "IPFIX", lambda found: [
+        ("samples without IP", count(found.get("samples-no-ip"))),
+        ("flows now", f"{count(found.get('flows-now'))} of {count(found.get('flows-max'))}"),
+        ("flows told of", count(found.get("flows"))),
+        ("for want of room", count(found.get("flows-no-room"))),
+    ])
+
+
+def sampled(context: Context, name: str, title: str, more) -> None:
+    found = context.client.state(name)
+    if context.options.json:
+        context.json(found)
+        return
+    if found["status"] == "off":
+        context.line(f"{title} is off: set {name} collector ADDRESS, and set interface NAME {name} true")
+        return
+    context.lines(render.fields([
+        ("sampled", f"one packet in {count(found.get('sample-rate'))}"),
+        ("interfaces", " ".join(found.get("interface", [])) or f"none: set interface NAME {name} true"),
+        ("samples", f"{count(found.get('samples'))}, {count(found.get('samples-missed'))} missed"),
+        *more(found),
+    ], context.room, indent=0))
+    context.line("")
+    context.lines(render.table(COLLECTORS, map(collector, found.get("collector", [])), context.width, context.wide))
+
+
+def collector(entry: dict) -> list[str | None]:
+    return [entry["address"], str(entry["port"]), *(count(entry.get(name)) for name in ("datagrams", "bytes", "datagrams-lost")), entry.get("error")]

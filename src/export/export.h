@@ -34,10 +34,27 @@ struct snmp_config {
     bool notifications;             // linkUp, linkDown
 };
 
+struct sflow_config {
+    struct export_collector collector[EXPORT_COLLECTORS];
+    unsigned n_collectors;    // 0 = off
+    uint32_t sample_rate;     // one packet in so many
+    uint16_t polling_s;       // between counter samples of an interface, 0 = none
+    struct ip_addr agent;     // family 0: the address that the first collector sees
+};
+
+struct ipfix_config {
+    struct export_collector collector[EXPORT_COLLECTORS];
+    unsigned n_collectors; // 0 = off
+    uint32_t sample_rate;  // one packet in so many
+    uint32_t active_s, inactive_s, template_s, flows_max, domain;
+};
+
 int export_start(struct event_base *loop); // nothing is exported yet. 0 or -errno
 void export_stop(void);
 // From now on. 0, or -errno with a sentence: the old configuration stays.
 int snmp_set(const struct snmp_config *c, char *err, size_t err_size);
+int sflow_set(const struct sflow_config *c, char *err, size_t err_size);
+int ipfix_set(const struct ipfix_config *c, char *err, size_t err_size);
 
 // --- what is going on ---
 
@@ -52,5 +69,36 @@ struct snmp_state {
     uint64_t notifications, notifications_lost; // lost: there was no session
 };
 void snmp_state(struct snmp_state *s);
+
+struct collector_state {
+    struct export_collector to;
+    char error[64];             // why the last datagram was lost
+    uint64_t datagrams, bytes;  // sent
+    uint64_t lost;              // datagrams
+};
+
+struct sflow_state {
+    bool on;
+    uint32_t sample_rate;
+    struct ip_addr agent;
+    uint64_t samples;         // packets
+    uint64_t samples_missed;  // there was no room for them
+    uint64_t counter_samples;
+    unsigned n_collectors;
+    struct collector_state collector[EXPORT_COLLECTORS];
+};
+void sflow_state(struct sflow_state *s);
+
+struct ipfix_state {
+    bool on;
+    uint32_t sample_rate;
+    uint64_t samples, samples_missed, samples_no_ip; // packets
+    uint64_t flows;                                  // told of
+    uint64_t flows_no_room;                          // of them because there was no room for another one
+    uint32_t flows_now, flows_max;
+    unsigned n_collectors;
+    struct collector_state collector[EXPORT_COLLECTORS];
+};
+void ipfix_state(struct ipfix_state *s);
 
 #endif

@@ -17,6 +17,7 @@
 #include "export/snmp_answer.h"
 #include "manager/port_manager.h"
 #include "manager/rib_manager.h"
+#include "manager/watch_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/port.h"
@@ -111,6 +112,20 @@ static void rib_answer(void)
             free(w);
         }
     }
+}
+
+int rib_manager_lengths(struct rib_length *ask, unsigned n, void (*done)(void *ctx), void *ctx)
+{
+    return -ENOTCONN;
+}
+
+int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, char *err, size_t err_size)
+{
+    return -EBUSY;
+}
+
+void watch_manager_del(unsigned index)
+{
 }
 
 int port_manager_state(const char *name, struct port_state *s)

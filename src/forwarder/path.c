@@ -312,8 +312,7 @@ static unsigned path_traced(struct forwarder *f, const struct plan_rx *q, struct
 static __attribute__((noinline, cold)) unsigned path_watched(struct forwarder *f, const struct plan_rx *q,
                                                              struct plan_rx_stats *stats)
 {
-    watch_received(f, q->port);
-    return path_traced(f, q, stats);
+    return watch_received(f, q->port) ? path_traced(f, q, stats) : f->rx.n;
 }
 
 PATH_INLINE void path_whole(struct forwarder *f, const struct plan_rx *q, unsigned n, enum how how)

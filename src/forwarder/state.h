@@ -20,6 +20,7 @@
 #include "table/nexthop.h"
 #include "table/plan.h"
 #include "table/port.h"
+#include "table/watch.h"
 
 struct passage;
 
@@ -41,6 +42,11 @@ struct record {
     struct counter_icmp icmp;
     uint32_t punt[PUNT_CLASS_N], hold, local, origin;
     uint16_t tx[PORT_MAX];
+};
+
+struct sampling { // of one watch that samples (sample.c)
+    uint64_t seed, dice;
+    uint32_t every, skip; // packets to pass over before the next sample
 };
 
 struct forwarder {
@@ -78,6 +84,7 @@ struct forwarder {
     uint64_t tx_ports;               // bit p: tx_pkt[p] has packets
     uint64_t tx_word[PORT_MAX] __attribute__((aligned(64))); // of each port, see tx_word_n
     struct rte_mbuf *tx_pkt[PORT_MAX][COLLECT_MAX];
+    struct sampling sampling[WATCH_MAX];
     struct record record;            // of the packet that goes alone
 } __attribute__((aligned(64)));
 

@@ -31,9 +31,16 @@ static void offer_port(struct forwarder *f, uint32_t bits, enum watch_point poin
     offer(f, bits, point, pkt, tag, n);
 }
 
-void watch_received(struct forwarder *f, uint16_t port)
+bool watch_received(struct forwarder *f, uint16_t port)
 {
-    offer_port(f, watch_bits(&port_get(port)->watch_rx), WATCH_RX, port, f->rx.pkt, f->rx.n);
+    uint32_t bits = watch_bits(&port_get(port)->watch_rx), sampling = bits & watch_bits(&watch_sampling);
+
+    if (sampling)
+        sample(f, port, sampling);
+    bits &= ~sampling;
+    if (bits)
+        offer_port(f, bits, WATCH_RX, port, f->rx.pkt, f->rx.n);
+    return bits;
 }
 
 void watch_sent(struct forwarder *f, uint16_t port, struct rte_mbuf *const *pkt, unsigned n)

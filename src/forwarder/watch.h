@@ -6,7 +6,10 @@
 #include "forwarder/state.h"
 #include "table/watch.h"
 
-void watch_received(struct forwarder *f, uint16_t port);                                  // f->rx
+// f->rx. False: only samples were taken, nobody looks at all of it.
+bool watch_received(struct forwarder *f, uint16_t port);
+// Watches `bits`, which sample, take their samples of f->rx.
+void sample(struct forwarder *f, uint16_t port, uint32_t bits);
 void watch_sent(struct forwarder *f, uint16_t port, struct rte_mbuf *const *pkt, unsigned n); // all of one port
 void watch_dropped(struct forwarder *f);                                                  // f->dead
 // Frames for watch `index`, which leads to a port.

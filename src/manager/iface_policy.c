@@ -14,6 +14,7 @@
 #include "core/thread.h"
 #include "manager/iface_manager.h"
 #include "manager/rib_manager.h"
+#include "manager/watch_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"
 
@@ -58,7 +59,10 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
         snprintf(err, err_size, "there is no interface %s", name);
         return -ENOENT;
     }
+    bool sampled = i->policy.sample != policy->sample;
     i->policy = *policy; // bytes; each is right by itself
+    if (sampled)
+        watch_manager_port_changed();
     iface_policy_settle();
     uint16_t on = (uint16_t)((policy->urpf[0] & URPF_MODE ? IFACE_URPF4 : 0) | (policy->urpf[1] & URPF_MODE ? IFACE_URPF6 : 0) |
                              (policy->redirect ? IFACE_REDIRECT : 0));

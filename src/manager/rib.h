@@ -242,6 +242,7 @@ bool rib_path_work(struct rib_vr *v, unsigned budget);       // looks at up to `
 // --- rib_fib.c: the best candidate goes to the FIB ---
 void rib_fib_sources(struct rib_vr *v, uint8_t family, uint8_t sources); // enum rib_sources; the FIB follows
 uint32_t rib_best(struct rib_vr *v, struct rib *r, uint32_t node); // route, 0 = none usable; hosts included
+uint32_t rib_longest(struct rib_vr *v, struct rib *r, const struct prefix *host); // node that covers it, in force by a route of the kernel, or 0
 void rib_evaluate(struct rib_vr *v, struct rib *r, uint32_t node);  // FIB := best; the node may be pruned
 void rib_evaluate_host(struct rib_vr *v, struct rib *r, uint32_t node); // the same, after a change by neigh_manager
 void rib_load(struct rib_vr *v, struct rib *r); // end of the deferral: everything at once

@@ -88,6 +88,15 @@ struct rib_walk *rib_walk_open(const struct rib_query *q, bool (*rows)(void *ctx
 void rib_walk_more(struct rib_walk *w);
 void rib_walk_close(struct rib_walk *w); // before done(): cancels; no call comes afterwards
 
+// How long the prefixes are by which addresses are routed.
+struct rib_length {
+    uint16_t vr;
+    struct ip_addr addr; // family 0: nothing is asked
+    uint8_t len;         // of the longest matching prefix in force by a route of the kernel; 0 also where there is none
+};
+// All of `ask` in one answer on the control loop; it is the callee's until then. 0 or -errno.
+int rib_manager_lengths(struct rib_length *ask, unsigned n, void (*done)(void *ctx), void *ctx);
+
 struct neigh_row {
     uint16_t vr;
     struct ip_addr addr;

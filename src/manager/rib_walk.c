@@ -124,19 +124,6 @@ static bool fill_node(struct rib_walk *w, struct rib_vr *v, struct rib *r, uint3
     return true;
 }
 
-// The longest prefix that covers the asked one and is in force by a route of the kernel.
-static uint32_t longest(struct rib_walk *w, struct rib_vr *v, struct rib *r)
-{
-    uint32_t node = rib_trie_cover(&r->trie, &w->q.prefix, false), best;
-
-    for (; node; node = rib_trie_parent(&r->trie, node)) {
-        best = rib_best(v, r, node);
-        if (best && !(rib_route_at(r, best)->flags & RIB_ROUTE_HOST))
-            break;
-    }
-    return node;
-}
-
 static uint32_t next_node(struct rib_walk *w, struct rib *r)
 {
     uint32_t node;
@@ -184,7 +171,7 @@ static void step(void *arg)
         w->ended = true;
         w->result = -ENOENT;
     } else if (w->q.match == RIB_EXACT || w->q.match == RIB_LONGEST_MATCH) {
-        node = w->q.match == RIB_EXACT ? rib_trie_find(&r->trie, &w->q.prefix) : longest(w, v, r);
+        node = w->q.match == RIB_EXACT ? rib_trie_find(&r->trie, &w->q.prefix) : rib_longest(v, r, &w->q.prefix);
         if (node)
             fill_node(w, v, r, node);
         w->ended = true;

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "core/thread.h"
 #include "table/grace.h"
 #include "table/iface.h"
@@ -28,6 +30,17 @@ static struct port *port_by_name(const char *name)
     return NULL;
 }
 
+// Whether some interface of the port has its packets sampled.
+static bool has_sampled(const struct watch_spec *s, const struct port *p)
+{
+    for (uint16_t id = 1; id < IFACE_MAX; id++) {
+        const struct iface *i = iface_get(id);
+        if (i->kind != IFACE_NONE && i->policy.sample & s->sample && port_get(i->port) == p)
+            return true;
+    }
+    return false;
+}
+
 // Whether the watch sees frames of the port.
 static bool sees_port(const struct watch_spec *s, const struct port *p)
 {
@@ -35,6 +48,8 @@ static bool sees_port(const struct watch_spec *s, const struct port *p)
 
     if (!p->used || (s->port[0] && strcmp(s->port, p->name)))
         return false;
+    if (s->every)
+        return has_sampled(s, p);
     return !s->interface[0] || (i && port_get(i->port) == p);
 }
 
@@ -70,7 +85,7 @@ static int check(const struct watch_spec *s, char *err, size_t err_size)
 
 int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, char *err, size_t err_size)
 {
-    struct watch w = {.to = s->to, .snap = s->snap, .wakes = s->wakes};
+    struct watch w = {.to = s->to, .snap = s->snap, .wakes = s->wakes, .every = s->every, .sample = s->sample};
 
     thread_must_be(ROLE_CONTROL);
     int r = check(s, err, err_size);
@@ -85,6 +100,7 @@ int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, c
     w.port = s->port[0] ? (uint16_t)(port_by_name(s->port) - port_table) : PORT_NONE;
     if (s->to == WATCH_TO_PORT)
         w.to_port = (uint16_t)(port_by_name(s->to_port) - port_table);
+    w.seed = hash_mix64(clock_now_ns());
     r = watch_new(&w, s->to == WATCH_TO_SLOTS ? s->n_slots : 0);
     if (r < 0) {
         snprintf(err, err_size, r == -EBUSY ? "%d captures and mirrors run already, which is the most there can be; end one"

@@ -21,6 +21,8 @@ struct watch_spec {
     uint32_t snap;    // WATCH_TO_SLOTS
     unsigned n_slots; // the same; a power of two
     bool wakes;       // the same; tap_manager reads
+    uint32_t every;   // the same, at rx: samples one packet in so many, 0 = takes all
+    uint8_t sample;   // of interfaces whose policy has this bit of enum iface_sample
 };
 
 // Begins to watch; `filter` is the watch's from then on, and freed with it. The index of the watch, or -errno with a sentence

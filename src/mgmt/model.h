@@ -116,6 +116,8 @@ struct model {
     struct model_api api;
     struct model_settings settings;
     struct snmp_config snmp;
+    struct sflow_config sflow;
+    struct ipfix_config ipfix;
     struct acl_wanted *acl; // shared with acl_manager
     VEC(struct model_vr) vr; // sorted by name, naturally, as all of these
     VEC(struct model_port) port;

@@ -75,6 +75,8 @@ static void read_policy(struct iface_policy *p, const struct lyd_node *entry)
     p->urpf[1] = read_urpf(urpf, "ipv6");
     p->redirect = leaf_true(lyd_child(entry), "redirect");
     p->directed_broadcast = leaf_true(lyd_child(entry), "directed-broadcast");
+    p->sample = (uint8_t)((leaf_true(lyd_child(entry), "sflow") ? IFACE_SAMPLE_SFLOW : 0) |
+                          (leaf_true(lyd_child(entry), "ipfix") ? IFACE_SAMPLE_IPFIX : 0));
 }
 
 void model_read_interface(struct model *m, const struct lyd_node *entry)

@@ -38,6 +38,8 @@ static const struct {
     {"journal", show_journal},
     {"audit", show_audit},
     {"snmp", show_snmp},
+    {"sflow", show_sflow},
+    {"ipfix", show_ipfix},
     {"alarm", show_alarm},
     {"alarm-history", show_alarm_history},
     {"configuration", show_configuration},

@@ -51,6 +51,8 @@ int show_alarm_history(struct show *s);
 int show_multicast(struct show *s);
 int show_snmp(struct show *s);
 int show_configuration(struct show *s);
+int show_sflow(struct show *s);
+int show_ipfix(struct show *s);
 
 // For a list with an entry for each virtual router that rib_manager has to be asked about: `ask` asks about s->vr, and when the
 // answer has been written show_next_vr goes on. The key, if there is one, is the name.

@@ -24,10 +24,13 @@ enum iface_feature { IFACE_URPF4 = 1, IFACE_URPF6 = 2, IFACE_REDIRECT = 4, IFACE
 // which any candidate route does.
 enum iface_urpf { URPF_OFF, URPF_LOOSE, URPF_STRICT, URPF_FEASIBLE, URPF_MODE = 3, URPF_ALLOW_DEFAULT = 4 };
 
+enum iface_sample { IFACE_SAMPLE_SFLOW = 1, IFACE_SAMPLE_IPFIX = 2 }; // who takes samples of what comes in
+
 struct iface_policy { // as configured; all zero = none of it
     uint8_t urpf[2];         // IPv4, IPv6: enum iface_urpf, with URPF_ALLOW_DEFAULT
     bool redirect;           // who could have sent straight to the next hop is told so
     bool directed_broadcast; // packets to the broadcast address of the subnet leave as broadcast
+    uint8_t sample;          // bits of enum iface_sample
 };
 
 struct iface {

@@ -20,7 +20,7 @@
 const char *const watch_point_name[WATCH_POINT_N] = {"rx", "tx", "drop", "punt"};
 struct watch watch_table[WATCH_MAX];
 struct watch_count watch_count[THREAD_SLOT_MAX][WATCH_MAX];
-uint32_t watch_drop, watch_punt;
+uint32_t watch_drop, watch_punt, watch_sampling;
 
 // --- control ---
 
@@ -62,6 +62,7 @@ int watch_new(const struct watch *from, unsigned n_slots)
     for (unsigned i = 0; i < THREAD_SLOT_MAX; i++)
         watch_count[i][index] = (struct watch_count){0};
     watch_table[index] = w;
+    watch_bit_set(&watch_sampling, index, w.every);
     return (int)index;
 }
 
@@ -72,6 +73,7 @@ void watch_free(unsigned index)
     thread_must_be(ROLE_CONTROL);
     if (w->memory)
         mem_unmap(w->memory, w->bytes);
+    watch_bit_set(&watch_sampling, index, false);
     *w = (struct watch){0};
 }
 

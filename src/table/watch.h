@@ -10,6 +10,10 @@
 // tap_manager reads) or a mirror to a port (its frames are copied and sent). Each is one bit: in struct port's watch_rx and watch_tx, and in
 // watch_drop and watch_punt. The bit is looked at once for a burst; without watches that is all they cost.
 //
+// A watch may be one that samples (`every`, at rx): of the packets of a port each forwarder passes over a random number, 0 to
+// 2 * (every - 1), takes the next, and so on; looking whether it is a burst's turn is all that the others cost. A sample tells where the packet is
+// to go (tag.way, out, gateway).
+//
 // A watch never delays what it sees. A frame for which there is no empty slot, no buffer or no room in
 // the port is counted as missed. Slots: `empty` --forwarder copies--> `full` --reader--> `empty`.
 //
@@ -24,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/ip.h"
 #include "core/thread.h"
 #include "table/limits.h"
 
@@ -40,6 +45,10 @@ struct watch_tag { // what is known of a frame beside its bytes
     uint16_t port;  // PORT_NONE = unknown
     uint16_t iface; // 0 = none
     uint8_t why;    // drop: enum drop_reason; punt: enum punt_class
+    // of samples
+    uint8_t way;            // enum nexthop_kind of its destination
+    uint16_t out;           // interface it leaves by, 0 = none
+    struct ip_addr gateway; // family 0 = none, or the destination itself
 };
 
 struct watch_slot { // a copied frame
@@ -63,6 +72,9 @@ struct watch {
     uint16_t port;                    // only frames of this port, PORT_NONE = of any
     uint16_t iface;                   // only frames of this interface, 0 = of any
     uint32_t snap;                    // bytes kept of a frame
+    uint32_t every;                   // samples one packet in so many, 0 = no sampling
+    uint8_t sample;                   // only of interfaces whose policy has this bit of enum iface_sample
+    uint64_t seed;                    // of the random numbers
     const struct rte_bpf *filter;     // NULL: all
     uint64_t (*filter_code)(void *m); // the same as machine code, where there is a compiler for it
     struct rte_ring *empty, *full;
@@ -80,6 +92,7 @@ struct watch_count {
 extern struct watch_count watch_count[THREAD_SLOT_MAX][WATCH_MAX]; // [thread_slot()]
 
 extern uint32_t watch_drop, watch_punt; // bits, like port.watch_rx and watch_tx
+extern uint32_t watch_sampling;         // bits of the watches that sample
 
 // --- control ---
 // `w`, with its fields to ... filter_code filled in, becomes a watch with n_slots slots (0 unless to == WATCH_TO_SLOTS), a

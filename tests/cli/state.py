@@ -59,6 +59,14 @@ def state():
         "snmp": {"status": "up", "master": "/var/agentx/master", "trees": 9, "sessions": "2", "get": "123456", "get-next": "7",
                  "get-bulk": "98765432", "set-refused": "1", "variables": "1234567890", "errors": "0", "notifications": "12",
                  "notifications-lost": "3"},
+        "sflow": {"status": "up", "sample-rate": 1000, "agent-address": "192.0.2.1", "interface": ["p0", "v40"], "samples": "123456",
+                  "samples-missed": "7", "counter-samples": "89", "collector": [
+                      {"address": "192.0.2.99", "port": 6343, "datagrams": "4567", "bytes": "1234567", "datagrams-lost": "0"},
+                      {"address": "2001:db8::99", "port": 6343, "datagrams": "0", "bytes": "0", "datagrams-lost": "12",
+                       "error": "Network is unreachable"}]},
+        "ipfix": {"status": "up", "sample-rate": 100, "samples": "123456", "samples-missed": "0", "samples-no-ip": "3", "flows-now": 2345,
+                  "flows-max": 65536, "flows": "98765", "flows-no-room": "0", "collector": [
+                      {"address": "192.0.2.99", "port": 4739, "datagrams": "4567", "bytes": "1234567", "datagrams-lost": "0"}]},
         "ledger": {"rx": "1000000", "inject": "4242", "tx": "990000", "punt": "9000", "held": "3", "drops": "5239",
                    "imbalance": "0"},
         "vr": [vr("default", 0, 254, 901899, 160147), vr("red", 1, 10, 12, 0)],

@@ -26,6 +26,8 @@ EXAMPLES = {
     "capture": ("show capture",),
     "mirror": ("show mirror",),
     "snmp": ("show snmp",),
+    "sflow": ("show sflow",),
+    "ipfix": ("show ipfix",),
     "ledger": ("show ledger",),
     "fib": ("show fib", "show fib vr red"),
     "vr": ("show vr", "show vr red"),

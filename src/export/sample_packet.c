@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sample_packet.c - see sample_packet.h
+#include "export/sample_packet.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { ETHER_IP4 = 0x0800, ETHER_IP6 = 0x86dd, TAGS_MAX = 3 };
+enum { ICMP = 1, TCP = 6, UDP = 17, ICMP6 = 58, SCTP = 132 };
+
+static uint16_t get16(const uint8_t *p)
+{
+    return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static bool is_tag(uint16_t type)
+{
+    return type == 0x8100 || type == 0x88a8 || type == 0x9100;
+}
+
+static void read_ports(const uint8_t *l4, const uint8_t *end, struct sample_packet *p)
+{
+    if (end - l4 < 4)
+        return;
+    if (p->proto == ICMP || p->proto == ICMP6) {
+        p->dport = get16(l4);
+    } else if (p->proto == TCP || p->proto == UDP || p->proto == SCTP) {
+        p->sport = get16(l4);
+        p->dport = get16(l4 + 2);
+    }
+    if (p->proto == TCP && end - l4 >= 14)
+        p->tcp_flags = l4[13];
+}
+
+static void read_ip4(const uint8_t *ip, const uint8_t *end, struct sample_packet *p)
+{
+    unsigned header = (ip[0] & 15) * 4u;
+
+    p->src.family = p->dst.family = IP4;
+    memcpy(p->src.b, ip + 12, 4);
+    memcpy(p->dst.b, ip + 16, 4);
+    p->tos = ip[1];
+    p->proto = ip[9];
+    p->length = get16(ip + 2);
+    if (!(get16(ip + 6) & 0x1fff) && header >= 20 && end - ip > header) // not a later fragment
+        read_ports(ip + header, end, p);
+}
+
+static void read_ip6(const uint8_t *ip, const uint8_t *end, struct sample_packet *p)
+{
+    p->src.family = p->dst.family = IP6;
+    memcpy(p->src.b, ip + 8, 16);
+    memcpy(p->dst.b, ip + 24, 16);
+    p->tos = (uint8_t)(ip[0] << 4 | ip[1] >> 4);
+    p->proto = ip[6];
+    p->length = 40u + get16(ip + 4);
+    read_ports(ip + 40, end, p);
+}
+
+void sample_packet_read(const uint8_t *frame, uint32_t n, struct sample_packet *p)
+{
+    const uint8_t *end = frame + n, *type = frame + 12;
+
+    *p = (struct sample_packet){0};
+    for (unsigned tags = 0; tags < TAGS_MAX && end - type >= 6 && is_tag(get16(type)); tags++)
+        type += 4;
+    if (end - type >= 2 + 20 && get16(type) == ETHER_IP4 && type[2] >> 4 == 4)
+        read_ip4(type + 2, end, p);
+    else if (end - type >= 2 + 40 && get16(type) == ETHER_IP6 && type[2] >> 4 == 6)
+        read_ip6(type + 2, end, p);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sample_packet.h - what a sampled frame says of its flow
+//
+// Frames come from outside and are cut: what is not there is 0. Any thread; no state.
+#ifndef EXPORT_SAMPLE_PACKET_H
+#define EXPORT_SAMPLE_PACKET_H
+
+#include <stdint.h>
+
+#include "base/ip.h"
+
+struct sample_packet {
+    struct ip_addr src, dst; // family 0: no IP
+    uint16_t sport, dport;   // host order; of ICMP: 0, type << 8 | code; of fragments 0
+    uint8_t proto, tos, tcp_flags;
+    uint32_t length;         // of the IP packet, as its header says
+};
+void sample_packet_read(const uint8_t *frame, uint32_t n, struct sample_packet *p);
+
+#endif

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sflow_write.c - see sflow_write.h
+#include "export/sflow_write.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+enum { FLOW_SAMPLE = 1, COUNTER_SAMPLE = 2, RAW_HEADER = 1, IF_COUNTERS = 1, EXTENDED_SWITCH = 1001, EXTENDED_ROUTER = 1002 };
+enum { HEADER_ETHERNET = 1, FCS = 4 };
+#define NOT_COUNTED UINT32_MAX
+
+static void put(struct text *t, uint32_t v)
+{
+    uint32_t be = htonl(v);
+
+    text_append(t, &be, 4);
+}
+
+static void put64(struct text *t, uint64_t v)
+{
+    put(t, (uint32_t)(v >> 32));
+    put(t, (uint32_t)v);
+}
+
+static void put_address(struct text *t, const struct ip_addr *a)
+{
+    put(t, a->family == IP6 ? 2 : 1); // 0.0.0.0 when there is none
+    text_append(t, a->b, a->family == IP6 ? 16 : 4);
+}
+
+// A length that is known when what it counts has been written.
+static size_t length_begin(struct text *t)
+{
+    put(t, 0);
+    return t->n;
+}
+
+static void length_end(struct text *t, size_t begun)
+{
+    uint32_t be = htonl((uint32_t)(t->n - begun));
+
+    memcpy(t->s + begun - 4, &be, 4);
+}
+
+static size_t samples_at(const struct text *t)
+{
+    return 4 + 4 + (t->s[7] == 2 ? 16 : 4) + 12;
+}
+
+unsigned sflow_samples(const struct text *t)
+{
+    uint32_t be;
+
+    memcpy(&be, t->s + samples_at(t), 4);
+    return ntohl(be);
+}
+
+static void count_sample(struct text *t)
+{
+    uint32_t be = htonl(sflow_samples(t) + 1);
+
+    memcpy(t->s + samples_at(t), &be, 4);
+}
+
+void sflow_begin(struct text *t, const struct ip_addr *agent, uint32_t sequence, uint32_t uptime_ms)
+{
+    text_clear(t);
+    put(t, 5);
+    put_address(t, agent);
+    put(t, 0); // sub-agent
+    put(t, sequence);
+    put(t, uptime_ms);
+    put(t, 0); // samples
+}
+
+static void put_header(struct text *t, const struct sflow_packet *p)
+{
+    uint32_t kept = p->kept < SFLOW_HEADER_MAX ? p->kept : SFLOW_HEADER_MAX;
+
+    put(t, RAW_HEADER);
+    size_t begun = length_begin(t);
+    put(t, HEADER_ETHERNET);
+    put(t, p->length + FCS);
+    put(t, FCS); // taken off
+    put(t, kept);
+    text_append(t, p->frame, kept);
+    text_append(t, "\0\0\0", -kept & 3);
+    length_end(t, begun);
+}
+
+void sflow_packet(struct text *t, const struct sflow_packet *p)
+{
+    count_sample(t);
+    put(t, FLOW_SAMPLE);
+    size_t begun = length_begin(t);
+    put(t, p->sequence);
+    put(t, p->source);
+    put(t, p->rate);
+    put(t, p->pool);
+    put(t, p->drops);
+    put(t, p->input);
+    put(t, p->output);
+    put(t, 3); // records
+    put_header(t, p);
+    put(t, EXTENDED_SWITCH);
+    put(t, 16);
+    put(t, p->vlan);
+    put(t, p->priority);
+    put(t, 0); // what it leaves with
+    put(t, 0);
+    put(t, EXTENDED_ROUTER);
+    size_t router = length_begin(t);
+    put_address(t, &p->gateway);
+    put(t, p->src_len);
+    put(t, p->dst_len);
+    length_end(t, router);
+    length_end(t, begun);
+}
+
+void sflow_counters(struct text *t, const struct sflow_counters *c)
+{
+    count_sample(t);
+    put(t, COUNTER_SAMPLE);
+    size_t begun = length_begin(t);
+    put(t, c->sequence);
+    put(t, c->source);
+    put(t, 1); // records
+    put(t, IF_COUNTERS);
+    size_t counters = length_begin(t);
+    put(t, c->source); // ifIndex
+    put(t, c->type);
+    put64(t, c->speed_bps);
+    put(t, c->full_duplex ? 1 : 2);
+    put(t, (uint32_t)c->admin_up | (uint32_t)c->up << 1);
+    put64(t, c->in_bytes);
+    put(t, c->in_packets);
+    put(t, NOT_COUNTED); // multicast
+    put(t, NOT_COUNTED); // broadcast
+    put(t, c->in_discards);
+    put(t, NOT_COUNTED); // errors
+    put(t, NOT_COUNTED); // unknown protocols
+    put64(t, c->out_bytes);
+    put(t, c->out_packets);
+    put(t, NOT_COUNTED);
+    put(t, NOT_COUNTED);
+    put(t, NOT_COUNTED); // discards
+    put(t, NOT_COUNTED);
+    put(t, c->promiscuous ? 1 : 2);
+    length_end(t, counters);
+    length_end(t, begun);
+}
