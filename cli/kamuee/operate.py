@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kamuee import render
 from kamuee.context import Context
+from kamuee.errors import DaemonError
 from kamuee.grammar import Match
 from kamuee.show_route import ways
 
@@ -58,3 +59,15 @@ def lookup(context: Context, match: Match) -> None:
 def shutdown(context: Context, match: Match) -> None:
     context.client.call("shutdown")
     context.line("kamueed stops")
+
+
+def web(context: Context, match: Match) -> None:
+    """web: where a browser on this host finds the page, with the key that it needs."""
+    found = context.client.call("web-address")
+    if context.options.json:
+        context.json({"url": found.get("url", [])})
+        return
+    if not found.get("url"):
+        raise DaemonError(["there is no web page; kamuee set web listen 127.0.0.1 port 8080 makes one"])
+    for url in found["url"]:
+        context.line(url)

@@ -77,6 +77,7 @@ SHAPES = {
     "audit": "{" + _AUDIT + "}",
     "audit-report": "[{vr, audits, ended, " + _AUDIT + ", fib-divergence}]",
     "latency": "[{input, output, packets, mean, median, p90, p99, p999, max, bucket [{below, packets}]}]",
+    "web": "{url []}",
     "alarm": "[{" + _ALARM + "}]",
     "alarm-history": "[{" + _ALARM + ", until}]",
     "route-at": "{time, since, known, prefix, " + _WAY + "}",

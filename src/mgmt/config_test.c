@@ -17,8 +17,9 @@
 
 // What a line may begin with, in the order of the schema.
 #define TOP_WORDS \
-    "memory, huge-pages, log-level, fib-engine, port, vport, vr, interface, address-set, acl, acl-limit, thread, forwarding, punt, multicast, icmp, journal, " \
-    "fib-audit, alarm, metrics, netlink, snmp, sflow, ipfix, api"
+    "memory, huge-pages, log-level, fib-engine, port, vport, vr, interface, address-set, acl, acl-limit, thread, forwarding, punt, " \
+    "multicast, icmp, journal, " \
+    "fib-audit, alarm, metrics, web, netlink, snmp, sflow, ipfix, api"
 
 static struct lyd_node *read_lines(const char *text, struct errors *e)
 {

@@ -171,6 +171,12 @@ const char *http_peer(const struct http *h)
     return h->who.name;
 }
 
+void http_admit(struct http *h, enum access access, const char *name)
+{
+    h->who = (struct who){.access = access, .known = true};
+    snprintf(h->who.name, sizeof h->who.name, "%s", name);
+}
+
 enum access http_access(const struct http *h)
 {
     return h->who.access;

@@ -44,6 +44,8 @@ const char *http_body(struct http *h, size_t *n);                // NUL-terminat
 const char *http_peer(const struct http *h);                     // "alice", "token ansible", "anonymous"
 bool http_peer_known(const struct http *h); // it has said who it is
 enum access http_access(const struct http *h);
+// What it may do from now on: whoever answers has found out by other means.
+void http_admit(struct http *h, enum access access, const char *name);
 bool http_gone(const struct http *h); // the server stopped: http_reply only frees
 
 // --- the answer ---

@@ -16,8 +16,9 @@
 #include "mgmt/http_listen.h"
 #include "mgmt/metrics.h"
 #include "mgmt/restconf_priv.h"
+#include "mgmt/web.h"
 
-const char *const listen_name[LISTEN_N] = {[LISTEN_METRICS] = "metrics"};
+const char *const listen_name[LISTEN_N] = {[LISTEN_METRICS] = "metrics", [LISTEN_WEB] = "web"};
 
 struct open_door {
     struct listen listen;
@@ -64,12 +65,21 @@ static void metrics_answer(struct http *h)
         metrics_get(h);
 }
 
+static void web_door_answer(struct http *h)
+{
+    if (!refused(h))
+        web_answer(h);
+}
+
 int listen_open(const struct listen *l, char *err, size_t err_size)
 {
-    void (*const answer[LISTEN_N])(struct http *h) = {[LISTEN_METRICS] = metrics_answer};
+    void (*const answer[LISTEN_N])(struct http *h) = {[LISTEN_METRICS] = metrics_answer, [LISTEN_WEB] = web_door_answer};
     struct http_door *d;
 
     thread_must_be(ROLE_CONTROL);
+    int r = l->what == LISTEN_WEB ? web_start(err, err_size) : 0;
+    if (r)
+        return r;
     d = http_door_open(l->address, l->port, answer[l->what], err, err_size);
     if (!d)
         return -EADDRINUSE;
@@ -90,10 +100,17 @@ void listen_close(const struct listen *l)
     }
 }
 
+void listen_each(void (*fn)(void *ctx, const struct listen *l), void *ctx)
+{
+    vec_foreach (&doors, d)
+        fn(ctx, &d->listen);
+}
+
 void listen_fini(void)
 {
     thread_must_be(ROLE_CONTROL);
     vec_foreach (&doors, d)
         http_door_close(d->door);
     vec_free(&doors);
+    web_stop();
 }

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum listen_what { LISTEN_METRICS, LISTEN_N };
-extern const char *const listen_name[LISTEN_N]; // "metrics"
+enum listen_what { LISTEN_METRICS, LISTEN_WEB, LISTEN_N };
+extern const char *const listen_name[LISTEN_N]; // "metrics", "web"
 
 struct listen {
     enum listen_what what;
@@ -21,6 +21,7 @@ struct listen {
 
 int listen_open(const struct listen *l, char *err, size_t err_size); // 0 or -errno with a sentence
 void listen_close(const struct listen *l);
+void listen_each(void (*fn)(void *ctx, const struct listen *l), void *ctx);
 void listen_fini(void); // closes all
 
 bool listen_host_is_ours(const char *host); // a Host header, NULL = none

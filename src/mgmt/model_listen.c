@@ -22,3 +22,8 @@ void model_read_metrics_listen(struct model *m, const struct lyd_node *entry)
 {
     read_listen(m, entry, LISTEN_METRICS);
 }
+
+void model_read_web_listen(struct model *m, const struct lyd_node *entry)
+{
+    read_listen(m, entry, LISTEN_WEB);
+}

@@ -7,5 +7,6 @@
 
 struct lyd_node;
 void model_read_metrics_listen(struct model *m, const struct lyd_node *entry);
+void model_read_web_listen(struct model *m, const struct lyd_node *entry);
 
 #endif

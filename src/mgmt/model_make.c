@@ -53,6 +53,7 @@ struct model *model_make(const struct lyd_node *tree, struct errors *e)
     read_list(m, tree, "multicast", "route", model_read_multicast);
     read_list(m, tree, "metrics", "listen", model_read_metrics_listen);
     model_read_acls(m, tree, e);
+    read_list(m, tree, "web", "listen", model_read_web_listen);
     model_bind_interfaces(m);
     model_inherit_acls(m);
 

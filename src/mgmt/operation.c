@@ -78,6 +78,7 @@ static const struct {
     {"route-at", operation_route_at},
     {"test-tap", operation_test_tap},
     {"capture", operation_capture},
+    {"web-address", operation_web_address},
     {"shutdown", shut_down},
 };
 

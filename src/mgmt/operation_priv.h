@@ -38,6 +38,7 @@ void operation_port_stop(struct http *h, const struct lyd_node *op);
 
 void operation_explain(struct http *h, const struct lyd_node *op); // answers later
 void operation_trace(struct http *h, const struct lyd_node *op); // answers later, by a stream
+void operation_web_address(struct http *h, const struct lyd_node *op); // web.c
 void operation_audit(struct http *h, const struct lyd_node *op);         // show_audit.c; answers later
 void operation_route_changes(struct http *h, const struct lyd_node *op); // operation_journal.c; answer later
 void operation_route_at(struct http *h, const struct lyd_node *op);

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The web page: who gets what from its listener, and the page itself in headless Chromium.
+
+SCREENSHOTS=docs/images writes the pictures of docs/features/web.md.
+"""
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from browser import Browser
+from daemon import Daemon
+from support import eventually
+
+PAGE = "http://127.0.0.1:8080/"
+STATE = PAGE + "restconf/data/kamuee:state/"
+LOOKUP = PAGE + "restconf/operations/kamuee:lookup"
+ASK = """
+import json, sys, urllib.request as u, urllib.error as e
+method, url, headers, body = json.loads(sys.stdin.read())
+r = u.Request(url, method=method, headers=headers, data=body.encode() if body else None)
+try: a = u.urlopen(r)
+except e.HTTPError as x: a = x
+print(json.dumps([a.status, dict(a.headers), a.read().decode()]))
+"""
+TRAFFIC = """
+import math, socket, time
+s = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW) for _ in range(2)]
+for i in range(2): s[i].bind((f'b{i}', 0))
+def frame(mac, src, dst):
+    ip = bytearray(bytes.fromhex('45000052000000004011 0000'.replace(' ', '')) + socket.inet_aton(src) + socket.inet_aton(dst))
+    total = sum(int.from_bytes(ip[k:k + 2], 'big') for k in range(0, 20, 2)); total = (total & 0xffff) + (total >> 16)
+    ip[10:12] = (~(total + (total >> 16)) & 0xffff).to_bytes(2, 'big')
+    return bytes.fromhex(mac.replace(':', '')) + bytes.fromhex('020000000009') + b'\\x08\\x00' + bytes(ip) + bytes.fromhex('0fa007d0003e0000') + bytes(54)
+there, back, nowhere = frame(%r, '10.0.0.9', '198.51.100.7'), frame(%r, '10.1.1.9', '192.0.2.7'), frame(%r, '10.0.0.9', '203.0.113.7')
+for k in range(100000):
+    for _ in range(int(20 + 12 * math.sin(k / 30))): s[0].send(there)
+    for _ in range(int(12 + 9 * math.sin(k / 47))): s[1].send(back)
+    s[0].send(nowhere)
+    time.sleep(0.005)
+"""
+
+
+@pytest.fixture(scope="module")
+def daemon(kamueed):
+    daemon = Daemon(kamueed, "we-e2e")
+    daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_af_packet1,iface=a1\nset vr red table 77\n"
+                 "set forwarding latency-sample 61\nset web listen 127.0.0.1\n")
+    for i in range(2):
+        daemon.run(f"ip address add 10.{i}.{i}.1/24 dev p{i}")
+        daemon.run(f"ip neighbor add 10.{i}.{i}.2 lladdr 02:00:00:00:00:0{i + 2} dev p{i}")
+    daemon.run("ip route add 198.51.100.0/24 via 10.1.1.2")
+    daemon.run("ip route add 192.0.2.0/24 via 10.0.0.2")
+    yield daemon
+    daemon.end()
+
+
+@pytest.fixture(scope="module")
+def url(daemon) -> str:
+    [url] = daemon.client.call("web-address")["url"]
+    assert url.startswith(PAGE + "#")
+    return url
+
+
+@pytest.fixture(scope="module")
+def browser(daemon):
+    if not shutil.which("chromium"):
+        pytest.skip("no chromium: make deps installs it")
+    browser = Browser(daemon.name)
+    yield browser
+    browser.close()
+
+
+def ask(daemon, target: str, key: str = "", method: str = "GET", body: str = "", **headers: str) -> tuple[int, dict, str]:
+    given = {"X-Kamuee-Key": key, **({"Content-Type": "application/yang-data+json"} if body else {}), **headers}
+    done = subprocess.run(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", ASK], check=True, text=True,
+                          capture_output=True, input=json.dumps([method, target, given, body]))
+    return tuple(json.loads(done.stdout))
+
+
+def test_data_needs_the_key_and_nothing_can_be_changed(daemon, url):
+    key = url.partition("#")[2]
+    assert ask(daemon, STATE + "ledger", key)[0] == 200
+    assert ask(daemon, STATE + "ledger")[0] == 401
+    assert ask(daemon, STATE + "ledger", "0" * len(key))[0] == 401
+    assert ask(daemon, STATE + "ledger", Authorization=f"Bearer {key}")[0] == 401
+    assert ask(daemon, LOOKUP, key, "POST", '{"kamuee:input":{"address":["198.51.100.7"]}}')[0] == 200
+    for method, path in (("POST", "restconf/operations/kamuee:configure"), ("POST", "restconf/operations/kamuee:shutdown"),
+                         ("POST", "restconf/operations/kamuee:web-address"), ("GET", "restconf/data/kamuee:port"), ("GET", "restconf/data"),
+                         ("DELETE", "restconf/data/kamuee:port=p0"), ("PUT", "restconf/data/kamuee:state/ledger"), ("GET", "metrics"),
+                         ("GET", "restconf/data/kamuee:statement"), ("GET", "../etc/passwd"), ("POST", "")):
+        assert ask(daemon, PAGE + path, key, method)[0] in (403, 405), path
+    assert ask(daemon, PAGE, Host="rebound.example:8080")[0] == 421
+    assert ask(daemon, STATE + "ledger", key, Host="rebound.example")[0] == 421
+
+
+def test_the_page_forbids_what_it_does_not_need(daemon):
+    status, headers, body = ask(daemon, PAGE)
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self'")
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert not any(name.lower().startswith("access-control") for name in headers)
+    assert "http" not in body.replace("<!DOCTYPE html>", "")   # nothing from elsewhere
+
+
+def test_the_page_shows_the_router_and_answers(daemon, url, browser):
+    browser.open(url)
+    eventually(lambda: browser.text("#live") == "live", 30, lambda: browser.text("body")[:500])
+    assert browser.run("location.href") == PAGE              # the key is not in sight
+    assert browser.run("[...document.querySelectorAll('#ports tbody th')].map(x => x.innerText).join()") == "p0,p1"
+    assert "Nothing is wrong" in browser.text("#alarms") or "stall" in browser.text("#alarms")
+    eventually(lambda: browser.text("#rx") not in ("–", ""), 20, "rates come with the second answer")
+    browser.run("address.value = '198.51.100.7'; lookup.requestSubmit()")
+    assert eventually(lambda: browser.text("#found"), 20) == "198.51.100.0/24: adjacency via 10.1.1.2 by p1"
+    browser.run("address.value = 'nonsense'; lookup.requestSubmit()")
+    eventually(lambda: "nonsense" in browser.text("#found .bad"), 20, lambda: browser.text("#found"))
+    browser.run("source.value = '10.0.0.9'; destination.value = '203.0.113.9'; explain.requestSubmit()")
+    assert "dropped: ip4_no_route" in eventually(lambda: browser.text("#explained .bad"), 20, lambda: browser.text("#explained"))
+    browser.complaints = [c for c in browser.complaints if c.get("source") != "network"]   # the answer 400 to nonsense
+    assert browser.complaints == []
+
+
+def test_without_its_key_the_page_asks_for_it(daemon, url, browser):
+    browser.open(PAGE)
+    browser.run("sessionStorage.clear()")
+    browser.open(PAGE)
+    eventually(lambda: browser.run("!locked.hidden && board.hidden"), 20, lambda: browser.text("#live"))
+    browser.run(f"document.getElementById('key').value = {url.partition('#')[2]!r}; unlock.requestSubmit()")
+    eventually(lambda: browser.run("locked.hidden && !board.hidden"), 20, lambda: browser.text("#live"))
+
+
+def test_every_control_has_a_name_and_the_page_fits_a_narrow_window(daemon, url, browser):
+    browser.open(url, width=400)
+    eventually(lambda: browser.text("#live") == "live", 20)
+    assert browser.run("[...document.querySelectorAll('input, select')].filter(x => !x.labels.length).length") == 0
+    assert browser.run("[...document.querySelectorAll('progress, svg')].filter(x => !x.getAttribute('aria-label')).length") == 0
+    assert browser.run("document.documentElement.scrollWidth") <= 400
+
+
+@pytest.mark.skipif(not os.environ.get("SCREENSHOTS"), reason="SCREENSHOTS=docs/images writes pictures")
+def test_pictures_for_the_documents(daemon, url, browser):
+    folder = Path(os.environ["SCREENSHOTS"])
+    folder.mkdir(parents=True, exist_ok=True)
+    mac = [daemon.client.state(f"interface=p{i}")[0]["mac"] for i in range(2)]
+    with subprocess.Popen(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", TRAFFIC % (mac[0], mac[1], mac[0])]) as traffic:
+        for scheme in ("light", "dark"):
+            browser.open(url, width=1200, scheme=scheme)
+            eventually(lambda: browser.run("document.querySelector('#ports polyline')?.getAttribute('points').split(' ').length") > 18, 80)
+            browser.run("address.value = '198.51.100.7'; lookup.requestSubmit(); source.value = '10.0.0.9';"
+                        "destination.value = '203.0.113.9'; explain.requestSubmit()")
+            eventually(lambda: browser.text("#found") and browser.text("#explained"), 20)
+            browser.screenshot(folder / f"web-{scheme}.png")
+        traffic.terminate()
