@@ -41,10 +41,9 @@ struct burst {
 static inline uint32_t l4_differs(const struct entry_l4 *e, const struct acl_key_l4 *k)
 {
     static const uint32_t compared[4] = {0, 0x0000ff, 0xff0000, 0xff00ff}; // by ENTRY_PROTO, ENTRY_DSCP
-    uint32_t have, want;
+    uint32_t have, want = __atomic_load_n((const uint32_t *)&e->proto, __ATOMIC_RELAXED); // partner: core_del, of the dead
 
     memcpy(&have, &k->proto, sizeof have);
-    memcpy(&want, &e->proto, sizeof want);
     return ((have ^ want) & (compared[e->is >> 1 & 3] | (uint32_t)e->tcp_mask << 8)) | (have & want & 0xff000000) |
            ((uint16_t)(k->sport - e->sport) > e->sport_span) | ((uint16_t)(k->dport - e->dport) > e->dport_span) |
            ((e->tcp_any != 0) & !(k->tcp_flags & e->tcp_any));

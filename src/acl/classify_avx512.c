@@ -221,7 +221,7 @@ static void load4(const struct core *c, const struct acl_key4 *key, struct addr4
             pair[j] = _mm512_permutex2var_epi32(row[2 * j], pick, row[2 * j + 1]);
         _mm512_store_si512(a->of[0] + i, _mm512_shuffle_epi8(_mm512_permutex2var_epi64(pair[0], low, pair[1]), swap));
         _mm512_store_si512(a->of[1] + i, _mm512_shuffle_epi8(_mm512_permutex2var_epi64(pair[0], high, pair[1]), swap));
-        if (!c->ports)
+        if (!__atomic_load_n(&c->ports, __ATOMIC_RELAXED))
             continue;
         for (unsigned j = 0; j < 2; j++)
             pair[j] = _mm512_permutex2var_epi32(row[2 * j], _mm512_add_epi32(pick, l4), row[2 * j + 1]);

@@ -354,7 +354,8 @@ void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t t
     c->rules--;
     c->deleted++;
     if (n > 1 && !to) { // no room to make a shorter one
-        __atomic_store_n(&entry_l4_at(c, from, i)->not_part, ENTRY_DEAD, __ATOMIC_RELAXED);
+        uint32_t *word = (uint32_t *)&entry_l4_at(c, from, i)->proto; // not_part is its last byte; partner: l4_differs
+        __atomic_store_n(word, *word | (uint32_t)ENTRY_DEAD << 24, __ATOMIC_RELAXED);
         *old = (struct core_block){0};
         return;
     }
