@@ -146,7 +146,7 @@ static void parts_read(const struct set4 *s, uint32_t word, struct parts *p)
     memcpy(p->longs, n->longs, sizeof p->longs);
     const uint32_t *child = set4_children(s, word);
     for (unsigned i = 0; i < 2; i++)
-        for (uint64_t m = n->longs[i]; m; m &= m - 1)
+        for (uint64_t m = p->longs[i]; m; m &= m - 1)
             p->child[64 * i + (unsigned)__builtin_ctzll(m)] = *child++;
 }
 
@@ -169,15 +169,18 @@ static bool parts_paint(struct parts *p)
 static bool parts_write(struct set4 *s, struct parts *p, uint32_t *word)
 {
     bool shorts = parts_paint(p);
-    struct set4_shorts n = {.all = {p->all[0], p->all[1]}};
+    struct set4_shorts n = {0};
     uint32_t child[128], used = 0, ref;
     size_t head = shorts ? sizeof n : sizeof(struct set4_node);
 
+    memcpy(n.all, p->all, sizeof n.all);
     memcpy(n.code, p->code, sizeof n.code);
     for (unsigned i = 0; i < 2; i++)
         for (uint64_t m = p->longs[i]; m; m &= m - 1)
             child[used++] = p->child[64 * i + (unsigned)__builtin_ctzll(m)];
     memcpy(n.longs, p->longs, sizeof n.longs);
+    for (unsigned i = 1; i < 4; i++)
+        n.below[i] = (uint8_t)(n.below[i - 1] + __builtin_popcount(n.longs[i - 1]));
     *word &= SET4_ALL;
     if (!shorts && !used)
         return true;

@@ -40,11 +40,14 @@ struct set4_filter {
 };
 
 struct set4_node { // and behind it a word for each bit of `longs`
-    uint64_t longs[2];
+    uint32_t longs[4];
+    uint8_t below[4]; // how many of these words there are before those of longs[i]
 };
 struct set4_shorts { // the same with members of 17..24 bits
-    uint64_t longs[2], all[2];
-    uint64_t code[4]; // bit c: the member of code c
+    uint32_t longs[4];
+    uint8_t below[4];
+    uint32_t all[4];
+    uint32_t code[8]; // bit c: the member of code c
 };
 
 struct set4_pending {
@@ -124,6 +127,11 @@ static inline bool set4_bit(const uint64_t *bits, unsigned i)
     return bits[i / 64] >> (i % 64) & 1;
 }
 
+static inline bool set4_bit32(const uint32_t *bits, unsigned i)
+{
+    return bits[i / 32] >> (i % 32) & 1;
+}
+
 // --- reader: the steps behind the filter ---
 
 static inline uint32_t set4_word(const struct set4 *s, uint32_t addr)
@@ -143,12 +151,11 @@ static inline uint32_t set4_child(const struct set4 *s, uint32_t word, uint32_t 
         return SET4_YES;
     if (!(word & SET4_REF))
         return 0;
-    if (word & SET4_SHORTS && set4_bit(n->all, at))
+    if (word & SET4_SHORTS && set4_bit32(n->all, at))
         return SET4_YES;
-    if (!set4_bit(n->longs, at))
+    if (!set4_bit32(n->longs, at))
         return 0;
-    unsigned below = at >= 64 ? (unsigned)__builtin_popcountll(n->longs[0]) : 0;
-    below += (unsigned)__builtin_popcountll(n->longs[at / 64] & ((1ull << at % 64) - 1));
+    unsigned below = n->below[at / 32] + (unsigned)__builtin_popcount(n->longs[at / 32] & ((1u << at % 32) - 1));
     return set4_children(s, word)[below];
 }
 

@@ -52,8 +52,8 @@ static void slot_used(const struct set4 *s, unsigned slot, uint64_t used[2])
     const struct set4_shorts *n = set4_at(s, w);
 
     used[0] = used[1] = w & SET4_ALL ? UINT64_MAX : 0;
-    for (unsigned i = 0; i < 2 && w & SET4_REF; i++)
-        used[i] |= n->longs[i] | (w & SET4_SHORTS ? n->all[i] : 0);
+    for (unsigned i = 0; i < 4 && w & SET4_REF; i++)
+        used[i / 2] |= (uint64_t)(n->longs[i] | (w & SET4_SHORTS ? n->all[i] : 0)) << 32 * (i % 2);
 }
 
 static void word_store(struct set4_filter *f, uint32_t at, uint32_t value)

@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set_find.c - which addresses of a burst are in a set
 //
-// IPv4: the filter for all of them, in vectors where the CPU has them; then the few that it lets pass, step by step for all of them,
-// so that their reads of memory overlap. IPv6: Poptrie's bulk lookup.
+// IPv4: the filter for all of them; then the few that it lets pass, step by step for all of them, so that their reads of memory overlap;
+// in vectors where the CPU has them (set_find_avx512.c). IPv6: Poptrie's bulk lookup.
 #include "acl/set_priv.h"
 
-uint64_t set4_filter_scalar(const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
-{
-    uint64_t pass = 0;
-
-    for (unsigned i = 0; i < n; i++) {
-        uint32_t bit = __builtin_bswap32(addr_be[i]) >> shift;
-        pass |= (uint64_t)(word[bit / 32] >> bit % 32 & 1) << i;
-    }
-    return pass;
-}
-
-static uint64_t filter(const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
-{
-#ifdef ACL_X86
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
-        return set4_filter_avx512(f->word, f->shift, addr_be, n);
-#endif
-    return set4_filter_scalar(f->word, f->shift, addr_be, n);
-}
-
-uint64_t set4_find(const struct set4 *s, uint64_t pass, const uint32_t *addr_be)
+uint64_t set4_find_few(const struct set4 *s, uint64_t pass, const uint32_t *addr_be)
 {
     uint32_t addr[64], word[64];
     uint8_t at[64];
@@ -47,15 +27,54 @@ uint64_t set4_find(const struct set4 *s, uint64_t pass, const uint32_t *addr_be)
     return found;
 }
 
+uint64_t set4_find_scalar(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
+{
+    uint64_t pass = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t bit = __builtin_bswap32(addr_be[i]) >> shift;
+        pass |= (uint64_t)(word[bit / 32] >> bit % 32 & 1) << i;
+    }
+    return pass ? set4_find_few(s, pass, addr_be) : 0;
+}
+
+// --- which kernel: the best one of this CPU ---
+
+set4_find *set4_find_of(enum set4_kernel k)
+{
+#ifdef ACL_X86
+    bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2");
+
+    if (k == SET4_AVX512)
+        return avx512 ? set4_find_avx512 : NULL;
+    if (k == SET4_VPOPCNT)
+        return avx512 && __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512cd") ? set4_find_avx512_vpopcnt : NULL;
+#endif
+    return k == SET4_SCALAR ? set4_find_scalar : NULL;
+}
+
+static uint64_t find_first(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n);
+static set4_find *current = find_first;
+
+static uint64_t find_first(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
+{
+    set4_find *best = NULL;
+
+    for (int k = SET4_VPOPCNT; !best; k--)
+        best = set4_find_of((enum set4_kernel)k);
+    __atomic_store_n(&current, best, __ATOMIC_RELAXED);
+    return best(s, word, shift, addr_be, n);
+}
+
 uint64_t acl_set_find4(const struct acl_set *s, const uint32_t *addr_be, unsigned n)
 {
     const struct set4 *v4 = __atomic_load_n(&s->v4, __ATOMIC_ACQUIRE); // partner: set.c
-    uint64_t pass;
 
     if (!v4)
         return 0;
-    pass = filter(__atomic_load_n(&v4->filter, __ATOMIC_ACQUIRE), addr_be, n); // partner: set4_filter_fit
-    return pass ? set4_find(v4, pass, addr_be) : 0;
+    const struct set4_filter *f = __atomic_load_n(&v4->filter, __ATOMIC_ACQUIRE); // partner: set4_filter_fit
+    return __atomic_load_n(&current, __ATOMIC_RELAXED)(v4, f->word, f->shift, addr_be, n);
 }
 
 uint64_t acl_set_find6(const struct acl_set *s, const uint8_t (*addr)[16], unsigned n)

@@ -1,21 +1,145 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set_find_avx512.c - the filter of IPv4 sets, 16 addresses at a time
+// set_find_avx512.c - IPv4 addresses in a set, 16 at a time; compiled twice, with and without VPOPCNTDQ and CD
+//
+// The filter looks at all. Those that pass, when they are many, are packed together and go through directory, node and leaf side by
+// side; lists and bitmaps of a /24 are then looked at one by one. When they are few, waiting for memory is all there is, and
+// plain code waits as well. Without VPOPCNTDQ only the filter is in vectors.
+// Gathers are plain loads that x86 keeps in order, so what a word leads to is complete when the word is read.
 #include "acl/set_priv.h"
 
 #include <immintrin.h>
 
-uint64_t set4_filter_avx512(const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
+#define INLINE static inline __attribute__((always_inline))
+#define LANES 16u
+#define FEW 8u
+
+INLINE __mmask16 lanes(unsigned left)
+{
+    return left >= LANES ? 0xffff : (__mmask16)((1u << left) - 1);
+}
+
+INLINE __m512i load(const uint32_t *addr_be, __mmask16 m)
 {
     const __m512i swap = _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
-    const __m512i one = _mm512_set1_epi32(1), low = _mm512_set1_epi32(31);
+
+    return _mm512_shuffle_epi8(_mm512_maskz_loadu_epi32(m, addr_be), swap);
+}
+
+INLINE __m512i all(uint32_t x)
+{
+    return _mm512_set1_epi32((int)x);
+}
+
+INLINE __mmask16 bit_test(__mmask16 m, __m512i word, __m512i bit) // bit & 31 of each word
+{
+    return _mm512_mask_test_epi32_mask(m, word, _mm512_sllv_epi32(all(1), _mm512_and_si512(bit, all(31))));
+}
+
+INLINE __m512i gather_word(__mmask16 m, __m512i index, const uint32_t *word)
+{
+    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, index, word, 4);
+}
+
+// Bits of the addresses that the filter lets pass.
+INLINE uint64_t filter(const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
+{
     const __m128i by = _mm_cvtsi32_si128((int)shift);
     uint64_t pass = 0;
 
-    for (unsigned i = 0; i < n; i += 16) {
-        __mmask16 m = n - i >= 16 ? 0xffff : (__mmask16)((1u << (n - i)) - 1);
-        __m512i bit = _mm512_srl_epi32(_mm512_shuffle_epi8(_mm512_maskz_loadu_epi32(m, addr_be + i), swap), by);
-        __m512i w = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, _mm512_srli_epi32(bit, 5), word, 4);
-        pass |= (uint64_t)_mm512_test_epi32_mask(w, _mm512_sllv_epi32(one, _mm512_and_si512(bit, low))) << i;
+    for (unsigned i = 0; i < n; i += LANES) {
+        __mmask16 m = lanes(n - i);
+        __m512i bit = _mm512_srl_epi32(load(addr_be + i, m), by);
+        pass |= (uint64_t)bit_test(m, gather_word(m, _mm512_srli_epi32(bit, 5), word), bit) << i;
     }
     return pass;
 }
+
+#ifdef __AVX512VPOPCNTDQ__
+
+INLINE __m512i gather_at(__mmask16 m, __m512i offset, const void *base)
+{
+    return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, offset, base, 1);
+}
+
+// Packed side by side into addr[0..), in host order.
+INLINE void pack(uint32_t *addr, const uint32_t *addr_be, unsigned n, uint64_t pass)
+{
+    for (unsigned i = 0; i < n; i += LANES) {
+        __mmask16 m = (__mmask16)(pass >> i);
+        _mm512_storeu_si512(addr, _mm512_maskz_compress_epi32(m, load(addr_be + i, m)));
+        addr += __builtin_popcount(m);
+    }
+}
+
+// set4_child of 16 addresses. The arena is at most 1 GiB, so that an offset in it fits a lane.
+INLINE __m512i children(const struct set4 *s, __m512i addr, __mmask16 m)
+{
+    const uint32_t head = sizeof(struct set4_node), more = sizeof(struct set4_shorts) - head;
+    __m512i w = gather_word(m, _mm512_srli_epi32(addr, 15), s->dir);
+    __mmask16 yes = _mm512_test_epi32_mask(w, all(SET4_ALL)), node = _mm512_mask_test_epi32_mask(m & ~yes, w, all(SET4_REF));
+    __mmask16 shorts = _mm512_mask_test_epi32_mask(node, w, all(SET4_SHORTS));
+    __m512i base = _mm512_slli_epi32(_mm512_and_si512(w, all(SET4_REF)), 3), at = _mm512_srli_epi32(addr, 8);
+    __m512i quarter = _mm512_and_si512(_mm512_srli_epi32(at, 5), all(3)), bit = _mm512_and_si512(at, all(31));
+    __m512i here = _mm512_add_epi32(base, _mm512_slli_epi32(quarter, 2));
+    __m512i longs = gather_at(node, here, s->arena), below = gather_at(node, base, s->arena + offsetof(struct set4_node, below));
+
+    if (shorts)
+        yes |= bit_test(shorts, gather_at(shorts, here, s->arena + offsetof(struct set4_shorts, all)), bit);
+    node = bit_test(node & ~yes, longs, bit);
+    below = _mm512_and_si512(_mm512_srlv_epi32(below, _mm512_slli_epi32(quarter, 3)), all(255));
+    __m512i before = _mm512_and_si512(longs, _mm512_sub_epi32(_mm512_sllv_epi32(all(1), bit), all(1)));
+    __m512i rank = _mm512_add_epi32(below, _mm512_popcnt_epi32(before));
+    __m512i child = _mm512_add_epi32(_mm512_mask_add_epi32(base, shorts, base, all(more)), _mm512_slli_epi32(rank, 2));
+    return _mm512_mask_mov_epi32(gather_at(node, child, s->arena + head), yes, all(SET4_YES));
+}
+
+// Is one of the three codes in a word a prefix of the address?
+INLINE __mmask16 words_have(__m512i word, __m512i addr, __mmask16 m)
+{
+    __m512i host = _mm512_or_si512(_mm512_and_si512(addr, all(255)), all(256));
+    __mmask16 hit = 0;
+
+    for (unsigned i = 0; i < 3; i++, word = _mm512_srli_epi32(word, 9)) {
+        __m512i code = _mm512_and_si512(word, all(511));
+        __m512i by = _mm512_sub_epi32(_mm512_lzcnt_epi32(_mm512_or_si512(code, all(1))), all(23));
+        hit |= _mm512_mask_cmpeq_epi32_mask(m, _mm512_srlv_epi32(host, by), code);
+    }
+    return hit;
+}
+
+uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
+{
+    uint64_t pass = filter(word, shift, addr_be, n), found = 0, listed = 0;
+    unsigned some = (unsigned)__builtin_popcountll(pass);
+    uint32_t addr[64 + LANES], child[64 + LANES];
+
+    if (some <= FEW)
+        return set4_find_few(s, pass, addr_be);
+    pack(addr, addr_be, n, pass);
+    for (unsigned i = 0; i < some; i += LANES) {
+        __mmask16 m = lanes(some - i);
+        __m512i a = _mm512_maskz_loadu_epi32(m, addr + i), c = children(s, a, m);
+        __mmask16 yes = _mm512_cmpeq_epi32_mask(c, all(SET4_YES)), list = (__mmask16)(_mm512_movepi32_mask(c) & ~yes);
+        _mm512_storeu_si512(child + i, c);
+        found |= (uint64_t)(yes | words_have(c, a, (__mmask16)(m & ~yes & ~list))) << i;
+        listed |= (uint64_t)list << i;
+        for (unsigned l = list; l; l &= l - 1)
+            __builtin_prefetch(set4_at(s, child[i + (unsigned)__builtin_ctz(l)]));
+    }
+    for (; listed; listed &= listed - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(listed);
+        found |= (uint64_t)set4_leaf_has(s, child[i], addr[i]) << i;
+    }
+    return _pdep_u64(found, pass);
+}
+
+#else
+
+uint64_t set4_find_avx512(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
+{
+    uint64_t pass = filter(word, shift, addr_be, n);
+
+    return pass ? set4_find_few(s, pass, addr_be) : 0;
+}
+
+#endif

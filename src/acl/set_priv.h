@@ -7,6 +7,8 @@
 #include "acl/set4.h"
 #include "poptrie/poptrie.h"
 
+enum set4_kernel { SET4_SCALAR, SET4_AVX512, SET4_VPOPCNT };
+
 struct acl_set_old { // a half that was replaced
     struct set4 *v4;
     struct poptrie *v6;
@@ -31,9 +33,12 @@ size_t set6_need(size_t n);
 // set.c
 size_t acl_set_bytes(const struct acl_set *s); // of both, readers' and writer's
 
-// set_find.c: among the addresses of which `pass` has a bit
-uint64_t set4_find(const struct set4 *s, uint64_t pass, const uint32_t *addr_be);
-uint64_t set4_filter_scalar(const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n);
-uint64_t set4_filter_avx512(const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n);
+// --- reader ---
+
+// Which of n addresses are in the set; word, shift: of its filter. Kernels for any CPU, AVX-512, AVX-512 with VPOPCNTDQ and CD.
+typedef uint64_t set4_find(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n);
+set4_find set4_find_scalar, set4_find_avx512, set4_find_avx512_vpopcnt;
+uint64_t set4_find_few(const struct set4 *s, uint64_t pass, const uint32_t *addr_be); // those that the filter lets pass, one by one
+set4_find *set4_find_of(enum set4_kernel k);                                          // NULL: not on this CPU
 
 #endif
