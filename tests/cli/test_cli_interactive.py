@@ -191,3 +191,26 @@ def test_zsh_completes(tmp_path, daemon):
               "words=(kamuee demo x); CURRENT=3; PREFIX=x; _kamuee")
     found = shell("zsh", ["-fc", script], tmp_path, daemon)
     assert found.stdout.split("\n")[:-1] == ["defined", "statistics:counters", "p0:", "p1:", "files"], found.stderr
+
+
+def test_editing_has_a_prompt_completion_and_question_mark_of_its_own(terminal, daemon):
+    asked = []
+    daemon.operations.update({
+        "session-open": lambda given: {"session": 7, "other": []}, "session-close": lambda given: None, "edit": lambda given: {},
+        "compare": lambda given: {"change": []}, "configure": lambda given: {"change": ["set port p0 mtu 9000"]},
+        "complete": lambda given: asked.append(given) or {"candidate": [{"word": "mtu", "help": "Largest packet."}]}})
+    talk = terminal()
+    talk.until(PROMPT)
+    talk.type("configure\r")
+    talk.until(r"\[edit\]#")
+    talk.type("com?")
+    talk.until(r"commit +make the candidate run(?s:.*)compare(?s:.*)# com")
+    talk.type("\x15set port p0 m\t9000\r")
+    talk.until(r"\[edit\*\]#")
+    assert asked[-1] == {"session": 7, "line": "set port p0 m"}
+    talk.type("commit confirmed 5\r")
+    talk.until(r"goes back in 5 min, unless it is confirmed(?s:.*)\[edit\]#")
+    talk.type("exit\r")
+    talk.until(PROMPT)
+    talk.type("exit\r")
+    assert talk.wait() == 0
