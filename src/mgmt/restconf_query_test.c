@@ -17,6 +17,7 @@
 #include "mgmt/yang.h"
 
 #define PORT "/restconf/data/kamuee:port"
+#define TABLE "{\"kamuee:routes\":[{\"vr\":\"default\",\"family\":\"ipv4\",\"route\":"
 
 // A request with more header lines, each ended by \r\n.
 static int ask_with(const char *method, const char *target, const char *headers, const char *body)
@@ -99,7 +100,7 @@ static void only_the_fields_that_are_wanted_come(void **state)
     assert_int_equal(ask("GET", "/restconf/data?fields=kamuee:port/mtu&content=config", NULL), 200);
     assert_string_equal(a.body.s, "{\"ietf-restconf:data\":{\"kamuee:port\":[{\"name\":\"p0\",\"mtu\":9000},{\"name\":\"p1\"}]}}\n");
     assert_int_equal(ask("GET", ROUTES "?fields=route(prefix%3Bhop/gateway)&limit=1", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:routes\":[{\"vr\":\"default\",\"family\":\"ipv4\",\"route\":[{\"prefix\":\"1.0.0.0/24\",\"hop\":[{\"gateway\":\"10.0.0.1\"}]}]}]}\n");
+    assert_string_equal(a.body.s, TABLE "[{\"prefix\":\"1.0.0.0/24\",\"hop\":[{\"gateway\":\"10.0.0.1\"}]}]}]}\n");
 }
 
 static void wrong_fields_are_refused(void **state)
@@ -164,7 +165,7 @@ static void a_page_of_a_long_table_is_no_walk_of_all_of_it(void **state)
 {
     fake_rib_routes = 1000000;
     assert_int_equal(ask("GET", ROUTES "?offset=300&limit=2&fields=route/prefix", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:routes\":[{\"vr\":\"default\",\"family\":\"ipv4\",\"route\":[{\"prefix\":\"1.1.44.0/24\"},{\"prefix\":\"1.1.45.0/24\"}]}]}\n");
+    assert_string_equal(a.body.s, TABLE "[{\"prefix\":\"1.1.44.0/24\"},{\"prefix\":\"1.1.45.0/24\"}]}]}\n");
     assert_true(fake_rib_rows < 1000);
     assert_int_equal(fake_rib_walks, 0);
 }
