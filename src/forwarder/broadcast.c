@@ -4,6 +4,7 @@
 // They never leave to one host. When the interface of the subnet passes them on (`directed-broadcast`, off unless
 // configured: RFC 2644), they leave to everybody on the link, otherwise they end here by name. No error is sent
 // about one (RFC 1812 4.3.2.7), nor is one that is larger than the link cut.
+#include "forwarder/acl.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
@@ -27,6 +28,8 @@ enum drop_reason broadcast(struct forwarder *f, struct burst *b, unsigned i, boo
     enum drop_reason why = why_not(b, i, expired);
     struct burst *one = &f->fragment; // a burst of its own: this one's packets have adjacencies
 
+    if (why == DROP_NONE && b->features & IFACE_ACL_OUT)
+        why = acl_out_copy(f, b, i, nexthop_word_iface(b->word[i]));
     if (why != DROP_NONE)
         return why;
     burst_reset(one);

@@ -5,6 +5,7 @@
 #ifndef FORWARDER_DROP_H
 #define FORWARDER_DROP_H
 
+#include "forwarder/packet.h"
 #include "forwarder/state.h"
 
 // Why a packet ended, for who watches drops: bits 0-7 enum drop_reason, NONE = its work is done; 8-23 interface; 24 it starts
@@ -45,6 +46,13 @@ static inline void packet_drop_bare(struct forwarder *f, struct rte_mbuf *m, uin
 {
     drop_count(f, iface, reason);
     packet_end(f, m, dead_word(iface, reason, true));
+}
+
+// Packet i of b, with or without its Ethernet header: held, made by us, or ready to be cut, it has none.
+static inline void packet_drop_of(struct forwarder *f, const struct burst *b, unsigned i, enum drop_reason reason)
+{
+    drop_count(f, b->iface[i], reason);
+    packet_end(f, b->pkt[i], dead_word(b->iface[i], reason, !packet_l2_len(b->pkt[i], b->ip[i])));
 }
 
 #endif

@@ -6,6 +6,7 @@
 // resolved -> hold; larger than the MTU -> fragments, or ICMP too big; anything
 // else -> ICMP unreachable with the code of `refusal`. What is dropped keeps its
 // own reason, whether or not the ICMP error could be sent.
+#include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/icmp.h"
@@ -31,24 +32,16 @@ static const struct refusal {
     [NEXTHOP_FAILED] = {1 /* host */, 3 /* address */, DROP_NEIGH_FAILED, DROP_NEIGH_FAILED},
 };
 
-static void drop(struct forwarder *f, struct burst *b, unsigned i, enum drop_reason reason)
-{
-    if (packet_l2_len(b->pkt[i], b->ip[i]))
-        packet_drop(f, b->pkt[i], b->iface[i], reason);
-    else // held, made by us, or ready to be cut
-        packet_drop_bare(f, b->pkt[i], b->iface[i], reason);
-}
-
 static void refuse(struct forwarder *f, struct burst *b, unsigned i, enum nexthop_kind kind)
 {
     const struct refusal *r = &refusal[kind];
 
     if (b->family == IP4) {
         icmp4_error(f, b, i, ICMP4_UNREACHABLE, r->code4, 0);
-        drop(f, b, i, r->reason4);
+        packet_drop_of(f, b, i, r->reason4);
     } else {
         icmp6_error(f, b, i, ICMP6_UNREACHABLE, r->code6, 0);
-        drop(f, b, i, r->reason6);
+        packet_drop_of(f, b, i, r->reason6);
     }
 }
 
@@ -56,10 +49,10 @@ static void expire(struct forwarder *f, struct burst *b, unsigned i)
 {
     if (b->family == IP4) {
         icmp4_error(f, b, i, ICMP4_TIME_EXCEEDED, 0, 0);
-        drop(f, b, i, DROP_IP4_TTL);
+        packet_drop_of(f, b, i, DROP_IP4_TTL);
     } else {
         icmp6_error(f, b, i, ICMP6_TIME_EXCEEDED, 0, 0);
-        drop(f, b, i, DROP_IP6_HOP_LIMIT);
+        packet_drop_of(f, b, i, DROP_IP6_HOP_LIMIT);
     }
 }
 
@@ -67,14 +60,16 @@ static void too_big(struct forwarder *f, struct burst *b, unsigned i)
 {
     uint16_t mtu = nexthop_get(b->nh[i])->mtu;
 
+    if (b->features & IFACE_ACL_OUT && b->kind != BURST_ORIGIN && !acl_out_one(f, b, i, nexthop_word_iface(b->word[i])))
+        return;
     if (b->family == IP6) { // routers do not fragment (RFC 8200 5)
         icmp6_error(f, b, i, ICMP6_TOO_BIG, 0, mtu);
-        drop(f, b, i, DROP_IP6_TOO_BIG);
+        packet_drop_of(f, b, i, DROP_IP6_TOO_BIG);
     } else if (load16(b->ip[i] + 6) & RTE_BE16(0x4000)) { // DF; the MTU in the error is RFC 1191's
         icmp4_error(f, b, i, ICMP4_UNREACHABLE, ICMP4_CODE_FRAG_NEEDED, mtu);
-        drop(f, b, i, DROP_IP4_TOO_BIG);
+        packet_drop_of(f, b, i, DROP_IP4_TOO_BIG);
     } else if (!fragment4(f, b, i)) {
-        drop(f, b, i, DROP_IP4_TOO_BIG);
+        packet_drop_of(f, b, i, DROP_IP4_TOO_BIG);
     }
 }
 
@@ -83,7 +78,7 @@ static void deliver(struct forwarder *f, struct burst *b, unsigned i)
     struct rte_mbuf *m = b->pkt[i];
 
     if (b->kind == BURST_ORIGIN) { // our error goes to ourselves: its cause had our own address as its source
-        drop(f, b, i, b->family == IP4 ? DROP_IP4_MARTIAN_SRC : DROP_IP6_MARTIAN_SRC);
+        packet_drop_of(f, b, i, b->family == IP4 ? DROP_IP4_MARTIAN_SRC : DROP_IP6_MARTIAN_SRC);
         return;
     }
     if (b->kind == BURST_RESUMED) // the address became ours while the packet was held
@@ -108,10 +103,10 @@ void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)
         if (nexthop_word_iface(b->word[i]) == b->iface[i])
             deliver(f, b, i);
         else if ((why = broadcast(f, b, i, expired)) != DROP_NONE)
-            drop(f, b, i, why);
+            packet_drop_of(f, b, i, why);
         break;
     case NEXTHOP_BLACKHOLE:
-        drop(f, b, i, DROP_BLACKHOLE);
+        packet_drop_of(f, b, i, DROP_BLACKHOLE);
         break;
     case NEXTHOP_HOLD:
     case NEXTHOP_GLEAN:

@@ -122,6 +122,7 @@ int forwarder_explain(uint16_t port, const void *frame, uint32_t n, struct passa
     record_begin(f, p, port, m);
     path_recorded(f, port, &nowhere);
     flush_dry(f, real);
+    f->record.on = false;
     return 0;
 }
 

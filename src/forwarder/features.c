@@ -9,6 +9,7 @@
 // The features follow each other in this order, whatever the interfaces: who lies about his source is not asked
 // anything else. A feature looks at the packets whose own interface has its bit and lets the others go on. A burst of
 // interfaces without features never comes here: that is all that the plain path pays.
+#include "forwarder/acl.h"
 #include "forwarder/feature.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
@@ -17,6 +18,9 @@ void features_in(struct forwarder *f, struct burst *b)
 {
     if (b->n && b->features & (IFACE_URPF4 | IFACE_URPF6))
         urpf(f, b);
-    if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT)
+    f->n_ways = 0;
+    if (b->n && b->features & IFACE_ACL_IN)
+        acl_in(f, b);
+    if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT && !f->n_ways)
         b->family == IP4 ? redirect4(f, b) : redirect6(f, b);
 }

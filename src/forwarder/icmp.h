@@ -15,6 +15,10 @@ void icmp6_beyond_scope(struct forwarder *f, struct burst *b, unsigned i);
 void icmp6_fill(uint8_t *ip, uint32_t len, const uint8_t *from, const uint8_t *to, uint8_t type, uint8_t code, uint32_t word);
 bool icmp6_may_be_error(const uint8_t *ip, uint32_t readable); // is it an ICMPv6 error, or may it be one?
 bool icmp_has_token(const struct forwarder *f, uint16_t iface, bool redirect);
+// May something be said to the source of packet i of b, as an ICMP error might? Takes a token.
+bool icmp_may_answer(struct forwarder *f, const struct burst *b, unsigned i);
+// A packet of ours, an answer to one that came in by `iface`, joins the burst that goes the way of all: it starts at its IP header.
+void origin_add(struct forwarder *f, uint8_t family, struct rte_mbuf *m, uint16_t iface);
 // A buffer with `head` bytes of room for headers and up to `quote` bytes of packet i behind; NULL when there is none.
 struct rte_mbuf *icmp_quote(struct burst *b, unsigned i, uint32_t head, uint32_t quote);
 

@@ -19,7 +19,7 @@
 // interface without one, from the virtual router's own.
 #include "base/checksum.h"
 #include "forwarder/icmp.h"
-#include "forwarder/packet.h"
+#include "forwarder/ip6_chain.h"
 #include "table/icmp.h"
 #include "table/iface.h"
 #include "table/vr.h"
@@ -30,7 +30,6 @@
 #define IP6_ERROR_MAX 1280u
 #define ERROR_TTL 65 // 64 (RFC 1700) on the wire: the forwarding path takes one
 #define ERROR_TOS 0xc0 // precedence 6 (RFC 1812 4.3.2.5), that is CS6 (RFC 2474)
-#define EXTENSIONS_MAX 8u // extension headers looked through
 
 enum { ICMP4_REDIRECT = 5, ICMP6_TOO_BIG_TYPE = 2, ICMP6_REDIRECT = 137 };
 
@@ -93,25 +92,13 @@ static bool may_answer4(const uint8_t *ip, uint32_t readable)
 // Looks for ICMPv6 behind the extension headers.
 bool icmp6_may_be_error(const uint8_t *ip, uint32_t readable)
 {
-    uint8_t proto = ip[6];
-    uint32_t at = IP6_HDR;
+    struct ip6_chain c = ip6_chain(ip, readable);
 
-    for (unsigned n = 0; n < EXTENSIONS_MAX; n++) {
-        if (proto == PROTO_ICMP6)
-            return readable <= at || ip[at] < 128 || ip[at] == ICMP6_REDIRECT;
-        if (proto != PROTO_HOPOPTS && proto != PROTO_ROUTING && proto != PROTO_DSTOPTS &&
-            proto != PROTO_FRAGMENT)
-            return false;
-        if (readable < at + 8)
-            return true;
-        bool later = proto == PROTO_FRAGMENT && (load16(ip + at + 2) & RTE_BE16(0xfff8));
-        uint32_t step = proto == PROTO_FRAGMENT ? 8 : 8u * (ip[at + 1] + 1u);
-        proto = ip[at];
-        at += step;
-        if (later) // what follows is the middle of something
-            return proto == PROTO_ICMP6;
-    }
-    return true;
+    if (c.cut)
+        return true;
+    if (c.proto != PROTO_ICMP6)
+        return false;
+    return c.offset || readable <= c.at || ip[c.at] < 128 || ip[c.at] == ICMP6_REDIRECT;
 }
 
 static bool may_answer6(const uint8_t *ip, uint32_t readable, uint8_t type)
@@ -123,6 +110,15 @@ static bool may_answer6(const uint8_t *ip, uint32_t readable, uint8_t type)
     if (ip[24] == 0xff && type != ICMP6_TOO_BIG_TYPE)
         return false;
     return !icmp6_may_be_error(ip, readable);
+}
+
+bool icmp_may_answer(struct forwarder *f, const struct burst *b, unsigned i)
+{
+    const uint8_t *about = b->ip[i];
+    uint32_t readable = packet_readable(b->pkt[i], about);
+    bool four = b->family == IP4, allowed = b->kind != BURST_ORIGIN && (four ? may_answer4(about, readable) : may_answer6(about, readable, 0));
+
+    return may_send(f, four ? &f->origin4 : &f->origin6, b->iface[i], allowed, false);
 }
 
 struct rte_mbuf *icmp_quote(struct burst *b, unsigned i, uint32_t head, uint32_t quote)
@@ -141,8 +137,9 @@ struct rte_mbuf *icmp_quote(struct burst *b, unsigned i, uint32_t head, uint32_t
     return m;
 }
 
-static void send_error(struct forwarder *f, struct burst *origin, struct rte_mbuf *m, uint16_t iface)
+void origin_add(struct forwarder *f, uint8_t family, struct rte_mbuf *m, uint16_t iface)
 {
+    struct burst *origin = family == IP4 ? &f->origin4 : &f->origin6;
     unsigned i = burst_add(origin, m, rte_pktmbuf_mtod(m, uint8_t *), iface);
 
     origin->len[i] = m->data_len;
@@ -181,7 +178,7 @@ void icmp4_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
     icmp[1] = code;
     store32(icmp + 4, rte_cpu_to_be_32(word));
     store16(icmp + 2, checksum(icmp, m->data_len - IP4_HDR));
-    send_error(f, &f->origin4, m, b->iface[i]);
+    origin_add(f, IP4, m, b->iface[i]);
 }
 
 void icmp6_fill(uint8_t *ip, uint32_t len, const uint8_t *from, const uint8_t *to, uint8_t type, uint8_t code, uint32_t word)
@@ -213,5 +210,5 @@ void icmp6_error(struct forwarder *f, struct burst *b, unsigned i, uint8_t type,
     if (!m)
         return;
     icmp6_fill(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, from, about + 8, type, code, word);
-    send_error(f, &f->origin6, m, b->iface[i]);
+    origin_add(f, IP6, m, b->iface[i]);
 }

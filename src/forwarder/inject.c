@@ -8,6 +8,7 @@
 // At most one burst per poll, so that a busy kernel does not starve the ports.
 // Who puts a packet into the ring has counted it (inject), or it never left the
 // router (the other two kinds).
+#include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
@@ -35,6 +36,8 @@ static void resume(struct forwarder *f)
         ip4_resume(f, b);
     else if (b->n)
         ip6_resume(f, b);
+    if (b->features & IFACE_ACL_OUT && b->n)
+        acl_out(f, b);
     ether_out(f, b);
     burst_reset(b);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage ip4_fwd: choose each IPv4 packet's next hop. The stage itself is told in fwd_priv.h.
+#include "forwarder/acl.h"
 #include "forwarder/fwd_priv.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
@@ -7,6 +8,13 @@
 void ip4_fwd(struct forwarder *f, struct burst *b)
 {
     fwd_lookup(f, b, IP4);
+    fwd_decide(f, b, IP4, true);
+}
+
+void ip4_fwd_redirected(struct forwarder *f, struct burst *b)
+{
+    fwd_lookup(f, b, IP4);
+    acl_redirect(f, b);
     fwd_decide(f, b, IP4, true);
 }
 

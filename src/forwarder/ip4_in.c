@@ -11,6 +11,7 @@
 // length, total length, checksum), 5.3.7 for the martians. Packet by packet: these are the
 // ones with options, those that are to be dropped, and those for us by multicast.
 #include "base/checksum.h"
+#include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/ip4_options.h"
@@ -89,6 +90,11 @@ static bool look(struct forwarder *f, struct burst *b, unsigned i)
     if (why != DROP_NONE) {
         packet_drop(f, b->pkt[i], b->iface[i], why);
         return false;
+    }
+    if ((up || is_group(ip + 16)) && iface_get(b->iface[i])->features & IFACE_ACL_IN) {
+        b->len[i] = load16_host(ip + 2);
+        if (!acl_in_one(f, b, i))
+            return false;
     }
     if (up) {
         punt_ip4(f, b->pkt[i], ip, b->iface[i]);

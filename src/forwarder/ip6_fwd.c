@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage ip6_fwd: choose each IPv6 packet's next hop. The stage itself is told in fwd_priv.h.
+#include "forwarder/acl.h"
 #include "forwarder/fwd_priv.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
@@ -7,6 +8,13 @@
 void ip6_fwd(struct forwarder *f, struct burst *b)
 {
     fwd_lookup(f, b, IP6);
+    fwd_decide(f, b, IP6, true);
+}
+
+void ip6_fwd_redirected(struct forwarder *f, struct burst *b)
+{
+    fwd_lookup(f, b, IP6);
+    acl_redirect(f, b);
     fwd_decide(f, b, IP6, true);
 }
 

@@ -10,6 +10,7 @@
 // RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (who can be a source
 // or destination). Addresses whose first octet is 0x01..0xfd - all that is
 // global or unique-local - are plain; these are the ones of ::/8, fe80::/10 and ff00::/8.
+#include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/packet.h"
@@ -95,6 +96,11 @@ static bool look(struct forwarder *f, struct burst *b, unsigned i)
         return false;
     }
     bool group = ip[24] == 0xff;
+    if ((up || group) && iface_get(b->iface[i])->features & IFACE_ACL_IN) {
+        b->len[i] = (uint16_t)(IP6_HDR + load16_host(ip + 4));
+        if (!acl_in_one(f, b, i))
+            return false;
+    }
     if (up || (group && is_mld(ip, packet_readable(b->pkt[i], ip)))) {
         punt_ip6(f, b->pkt[i], ip, b->iface[i]);
         return false;

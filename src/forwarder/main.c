@@ -8,11 +8,15 @@
 #include <rte_cycles.h>
 #include <rte_vect.h>
 
+#include "acl/cache.h"
 #include "base/log.h"
 #include "core/mem.h"
 #include "core/rcu.h"
 #include "forwarder/idle.h"
 #include "forwarder/state.h"
+#include "table/acl.h"
+
+#define ACL_CACHE_BYTES ((size_t)8 << 20) // committed when touched: 64 K flows of each family
 
 static void burst_init(struct burst *b, enum burst_kind kind, uint8_t family)
 {
@@ -46,13 +50,19 @@ struct forwarder *forwarder_new(unsigned index)
 {
     struct forwarder *f = mem_map("forwarder", sizeof *f);
 
-    if (f)
-        forwarder_init(f, index, counter_mine(), nexthop_used_mark[index], nexthop_chosen[index]);
+    if (!f)
+        return NULL;
+    forwarder_init(f, index, counter_mine(), nexthop_used_mark[index], nexthop_chosen[index]);
+    f->acl_cache = acl_caches[index] = acl_cache_new(ACL_CACHE_BYTES, acl_secret); // without one, lists are asked each time
     return f;
 }
 
 void forwarder_free(struct forwarder *f)
 {
+    if (f) {
+        acl_caches[f->index] = NULL;
+        acl_cache_free(f->acl_cache);
+    }
     mem_unmap(f, sizeof *f);
 }
 

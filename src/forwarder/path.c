@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // path.c - the order of a packet's life; read this first
 //
-//     rx -> ether_in -+-------------> (features_in) -> ip4_fwd -+-> ether_out -> tx
+//     rx -> ether_in -+-------------> (features_in) -> ip4_fwd -+-> (acl_out) -> ether_out -> tx
 //                     +-> (ip4_in) ->                          |
 //                     +-------------> (features_in) -> ip6_fwd -+
 //                     +-> (ip6_in) ->
@@ -28,6 +28,7 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
+#include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
 #include "forwarder/record.h"
@@ -82,49 +83,44 @@ PATH_INLINE void path_features(struct forwarder *f, struct burst *b, enum how ho
     done(f, how, STAGE_FEATURES, b, n);
 }
 
-// From the lookup to the port.
-PATH_INLINE void to_port4(struct forwarder *f, struct burst *b, enum how how)
+// What the interfaces they leave by say.
+PATH_INLINE void path_acl_out(struct forwarder *f, struct burst *b, enum how how)
 {
     unsigned n = b->n;
 
-    ip4_fwd(f, b);
-    done(f, how, STAGE_IP4_FWD, b, n);
+    if (!n || !(b->features & IFACE_ACL_OUT))
+        return;
+    acl_out(f, b);
+    done(f, how, STAGE_ACL_OUT, b, n);
+}
+
+// From the lookup to the port. `lists`: an access list may be asked about what leaves, or has redirected some.
+PATH_INLINE void to_port(struct forwarder *f, struct burst *b, uint8_t family, enum how how, bool lists)
+{
+    unsigned n = b->n;
+
+    if (lists && f->n_ways)
+        family == IP4 ? ip4_fwd_redirected(f, b) : ip6_fwd_redirected(f, b);
+    else
+        family == IP4 ? ip4_fwd(f, b) : ip6_fwd(f, b);
+    done(f, how, family == IP4 ? STAGE_IP4_FWD : STAGE_IP6_FWD, b, n);
+    if (lists)
+        path_acl_out(f, b, how);
     if ((n = b->n)) {
         ether_out(f, b);
         done(f, how, STAGE_ETHER_OUT, b, n);
     }
 }
 
-PATH_INLINE void path_fwd4(struct forwarder *f, struct burst *b, enum how how)
+PATH_INLINE void path_fwd(struct forwarder *f, struct burst *b, uint8_t family, enum how how)
 {
-    if (unlikely(b->features)) {
-        path_features(f, b, how);
-        if (!b->n)
-            return;
+    if (likely(!b->features)) {
+        to_port(f, b, family, how, false);
+        return;
     }
-    to_port4(f, b, how);
-}
-
-PATH_INLINE void to_port6(struct forwarder *f, struct burst *b, enum how how)
-{
-    unsigned n = b->n;
-
-    ip6_fwd(f, b);
-    done(f, how, STAGE_IP6_FWD, b, n);
-    if ((n = b->n)) {
-        ether_out(f, b);
-        done(f, how, STAGE_ETHER_OUT, b, n);
-    }
-}
-
-PATH_INLINE void path_fwd6(struct forwarder *f, struct burst *b, enum how how)
-{
-    if (unlikely(b->features)) {
-        path_features(f, b, how);
-        if (!b->n)
-            return;
-    }
-    to_port6(f, b, how);
+    path_features(f, b, how);
+    if (b->n)
+        to_port(f, b, family, how, true);
 }
 
 // Packets that ether_in has not found plain.
@@ -136,14 +132,14 @@ PATH_INLINE void path_odd(struct forwarder *f, enum how how)
         ip4_in(f, &f->odd4);
         done(f, how, STAGE_IP4_IN, &f->odd4, n);
         if (f->odd4.n)
-            path_fwd4(f, &f->odd4, how);
+            path_fwd(f, &f->odd4, IP4, how);
         burst_reset(&f->odd4);
     }
     if ((n = f->odd6.n)) {
         ip6_in(f, &f->odd6);
         done(f, how, STAGE_IP6_IN, &f->odd6, n);
         if (f->odd6.n)
-            path_fwd6(f, &f->odd6, how);
+            path_fwd(f, &f->odd6, IP6, how);
         burst_reset(&f->odd6);
     }
 }
@@ -184,11 +180,11 @@ static void path_local(struct forwarder *f)
 PATH_INLINE void origin_stages(struct forwarder *f, enum how how)
 {
     if (f->origin4.n) {
-        to_port4(f, &f->origin4, how);
+        to_port(f, &f->origin4, IP4, how, false);
         burst_reset(&f->origin4);
     }
     if (f->origin6.n) {
-        to_port6(f, &f->origin6, how);
+        to_port(f, &f->origin6, IP6, how, false);
         burst_reset(&f->origin6);
     }
 }
@@ -258,9 +254,9 @@ PATH_INLINE void path_stages(struct forwarder *f, uint16_t port, struct plan_rx_
     stats->bytes += ether_in(f, port);
     done(f, how, STAGE_ETHER_IN, NULL, n);
     if (likely(f->in4.n))
-        path_fwd4(f, &f->in4, how);
+        path_fwd(f, &f->in4, IP4, how);
     if (f->in6.n)
-        path_fwd6(f, &f->in6, how);
+        path_fwd(f, &f->in6, IP6, how);
     if (unlikely(f->odd4.n | f->odd6.n))
         path_odd(f, how);
     path_apart(f, how);

@@ -56,6 +56,8 @@ static void note_all(struct forwarder *f)
     r->origin = origin_n(f);
     for (unsigned p = 0; p < PORT_MAX; p++)
         r->tx[p] = (uint16_t)tx_word_n(f->tx_word[p]);
+    r->acl.list = 0;
+    r->acl.spared = false;
 }
 
 static enum drop_reason dropped(const struct forwarder *f)
@@ -124,6 +126,10 @@ static void find_icmp(struct forwarder *f, struct passage_step *s)
     if (origin_n(f) <= f->record.origin)
         return;
     const struct burst *b = f->origin4.n ? &f->origin4 : &f->origin6;
+    if (b->ip[b->n - 1][b->family == IP4 ? 9 : 6] == PROTO_TCP) {
+        s->icmp = PASSAGE_RESET_SENT;
+        return;
+    }
     const uint8_t *icmp = b->ip[b->n - 1] + (b->family == IP4 ? IP4_HDR : IP6_HDR);
     s->icmp = PASSAGE_ICMP_SENT;
     s->icmp_type = icmp[0];
@@ -201,7 +207,7 @@ static const char *name_of(enum stage stage, const struct burst *b)
         [STAGE_IP4_IN] = {"ip4_in", "ip4_in"},    [STAGE_IP4_FWD] = {"ip4_fwd", "ip4_fwd"},
         [STAGE_IP6_IN] = {"ip6_in", "ip6_in"},    [STAGE_IP6_FWD] = {"ip6_fwd", "ip6_fwd"},
         [STAGE_ETHER_OUT] = {"ether_out", "ether_out"}, [STAGE_TX] = {"tx", "tx"},
-        [STAGE_FEATURES] = {"features_in", "features_in"}, [STAGE_OTHER] = {"ip4_local", "ip6_local"},
+        [STAGE_FEATURES] = {"features_in", "features_in"}, [STAGE_ACL_OUT] = {"acl_out", "acl_out"}, [STAGE_OTHER] = {"ip4_local", "ip6_local"},
     };
 
     return name[stage][b && b->family == IP6];
@@ -235,6 +241,7 @@ void record_stage(struct forwarder *f, enum stage stage, const struct burst *b)
             find_lookup(f, b, s);
         find_end(f, s, b && b->n);
         find_icmp(f, s);
+        s->acl = f->record.acl;
         f->record.iface = s->iface;
     }
     note_all(f);
@@ -244,6 +251,7 @@ void record_begin(struct forwarder *f, struct passage *p, uint16_t port, const s
 {
     p->port = port;
     f->record.passage = p;
+    f->record.on = true;
     f->record.left = 0;
     uint16_t iface = iface_of_frame(port_get(port), m, true);
     f->record.iface = iface ? iface : port_get(port)->untagged;
@@ -270,4 +278,5 @@ void record_end(struct forwarder *f)
 
     if (reason != DROP_NONE)
         record_refused(f, reason);
+    f->record.on = false;
 }

@@ -17,6 +17,9 @@ void features_in(struct forwarder *f, struct burst *b);
 // Next hop for each packet; survivors have an adjacency and a lowered TTL.
 void ip4_fwd(struct forwarder *f, struct burst *b);
 void ip6_fwd(struct forwarder *f, struct burst *b);
+// The same, where an access list has redirected some of them (f->way).
+void ip4_fwd_redirected(struct forwarder *f, struct burst *b);
+void ip6_fwd_redirected(struct forwarder *f, struct burst *b);
 // The same without lookup: b->nh is set (BURST_RESUMED).
 void ip4_resume(struct forwarder *f, struct burst *b);
 void ip6_resume(struct forwarder *f, struct burst *b);

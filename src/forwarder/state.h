@@ -18,11 +18,12 @@
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/nexthop.h"
+#include "table/passage.h"
 #include "table/plan.h"
 #include "table/port.h"
 #include "table/watch.h"
 
-struct passage;
+struct acl_cache;
 
 // Room of a collecting array. A stage may add BURST_MAX packets to it without looking, so each is flushed when more than
 // COLLECT_MAX - BURST_MAX are in it.
@@ -36,12 +37,15 @@ struct collect {
 // As it was before the stage that is being written down (record.h).
 struct record {
     struct passage *passage;
+    bool on;        // a packet is being written down
     uint16_t iface; // came in by
     uint8_t left;   // bit o: something of enum passage_of o waits to be sent, held or punted
     uint64_t drop[DROP_N];
     struct counter_icmp icmp;
     uint32_t punt[PUNT_CLASS_N], hold, local, origin;
     uint16_t tx[PORT_MAX];
+    // what an access list said since then
+    struct passage_acl acl;
 };
 
 struct sampling { // of one watch that samples (sample.c)
@@ -85,6 +89,13 @@ struct forwarder {
     uint64_t tx_word[PORT_MAX] __attribute__((aligned(64))); // of each port, see tx_word_n
     struct rte_mbuf *tx_pkt[PORT_MAX][COLLECT_MAX];
     struct sampling sampling[WATCH_MAX];
+    struct acl_cache *acl_cache;     // verdicts of access lists; NULL: none
+    uint64_t acl_random;             // chooses whom they log
+    uint32_t n_ways;                 // packets of the burst that a list sends to another next hop: until the lookup
+    struct {
+        uint8_t at; // place in the burst
+        uint32_t nexthop;
+    } way[BURST_MAX];
     struct record record;            // of the packet that goes alone
 } __attribute__((aligned(64)));
 

@@ -31,6 +31,14 @@ static void offer_port(struct forwarder *f, uint32_t bits, enum watch_point poin
     offer(f, bits, point, pkt, tag, n);
 }
 
+void watch_one(struct forwarder *f, unsigned index, struct rte_mbuf *m, uint16_t iface)
+{
+    struct watch_tag tag = {.port = iface_get(iface)->port, .iface = iface};
+
+    if (watch_table[index].to != WATCH_TO_NOBODY)
+        offer(f, 1u << index, WATCH_RX, &m, &tag, 1);
+}
+
 bool watch_received(struct forwarder *f, uint16_t port)
 {
     uint32_t bits = watch_bits(&port_get(port)->watch_rx), sampling = bits & watch_bits(&watch_sampling);

@@ -144,7 +144,7 @@ int acl_manager_start(void)
     return r;
 }
 
-int acl_ask(void (*fn)(void *arg), void *arg)
+int acl_manager_run(void (*fn)(void *arg), void *arg)
 {
     thread_must_be(ROLE_CONTROL);
     return mailbox_post(ROLE_ACL_MANAGER, fn, arg);
@@ -222,7 +222,7 @@ int acl_manager_prepare(const struct acl_prepare_ask *ask)
     if (state != IDLE)
         return -EBUSY;
     p = preparing_new(ask);
-    r = acl_ask(prepare_and_tell, p);
+    r = acl_manager_run(prepare_and_tell, p);
     if (r)
         preparing_free(p);
     else

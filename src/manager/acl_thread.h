@@ -8,6 +8,6 @@ void acl_reply(void (*fn)(void *arg), void *arg);
 void acl_tidy_later(void); // something waits for a grace period
 
 // Control: runs fn(arg) on acl_manager's thread. 0 or -errno.
-int acl_ask(void (*fn)(void *arg), void *arg);
+int acl_manager_run(void (*fn)(void *arg), void *arg);
 
 #endif

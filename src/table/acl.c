@@ -19,6 +19,7 @@
 
 struct acl_list *acl_table;
 uint8_t acl_secret[16];
+struct acl_cache *acl_caches[FORWARDER_MAX];
 
 enum state { FREE, USED, WAITING };
 
@@ -83,6 +84,7 @@ struct acl_content *acl_content_new(struct acl_engine *engine, uint32_t slots)
         return NULL;
     c->engine = engine;
     c->slots = slots;
+    c->cached = engine != NULL;
     c->bytes[0] = n;
     c->bytes[1] = n * sizeof *c->action;
     c->bytes[2] = row * FORWARDER_MAX;

@@ -49,6 +49,7 @@ struct acl_hits {
 };
 
 struct acl_engine; // acl_engine.h
+struct acl_cache;
 
 #define ACL_MORE 0x80 // in acl_content.verb: the action has extras
 
@@ -76,6 +77,7 @@ struct acl_list {
 
 extern struct acl_list *acl_table; // [ACL_LIST_MAX]
 extern uint8_t acl_secret[16];     // of the process, random: for verdict caches
+extern struct acl_cache *acl_caches[FORWARDER_MAX]; // acl/cache.h, for show: control, which starts and joins forwarders
 
 int acl_table_init(void);
 void acl_table_fini(void); // contents and engines are acl_manager's to free before

@@ -48,7 +48,7 @@ struct counter_punt { // packets of one class
     uint64_t full;    // found the queue full
 };
 
-struct counter_icmp { // errors of ours
+struct counter_icmp { // errors of ours, and TCP resets of access lists
     uint64_t sent;
     uint64_t limited;   // over the rate of the interface or the router
     uint64_t forbidden; // about what no error may be sent, or there is no address to send it from
@@ -57,7 +57,7 @@ struct counter_icmp { // errors of ours
 // What a packet's life is made of, as its cost is told. OTHER: what leaves the common path (for us, ICMP errors, held,
 // dropped).
 enum stage { STAGE_RX, STAGE_ETHER_IN, STAGE_IP4_IN, STAGE_IP4_FWD, STAGE_IP6_IN, STAGE_IP6_FWD, STAGE_FEATURES,
-             STAGE_ETHER_OUT, STAGE_TX, STAGE_OTHER, STAGE_N };
+             STAGE_ACL_OUT, STAGE_ETHER_OUT, STAGE_TX, STAGE_OTHER, STAGE_N };
 extern const char *const stage_name[STAGE_N]; // "ether_in"
 
 struct counter_stage { // of the bursts that were timed

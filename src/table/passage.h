@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "acl/acl.h"
 #include "base/ip.h"
 #include "table/counter.h"
 #include "table/fib.h"
@@ -24,7 +25,7 @@ enum passage_kind { PASSAGE_NO_IP, PASSAGE_PLAIN, PASSAGE_ODD, PASSAGE_LOCAL }; 
 // How a step ends: the packet goes on to the next one, or that was its end.
 enum passage_end { PASSAGE_ON, PASSAGE_TO_LOCAL /* goes on, may only be delivered here */, PASSAGE_SENT, PASSAGE_PUNTED,
                    PASSAGE_HELD, PASSAGE_DROPPED };
-enum passage_icmp { PASSAGE_ICMP_NONE, PASSAGE_ICMP_SENT, PASSAGE_ICMP_LIMITED, PASSAGE_ICMP_FORBIDDEN };
+enum passage_icmp { PASSAGE_ICMP_NONE, PASSAGE_ICMP_SENT, PASSAGE_ICMP_LIMITED, PASSAGE_ICMP_FORBIDDEN, PASSAGE_RESET_SENT };
 
 struct passage_lookup {
     bool asked;
@@ -37,6 +38,18 @@ struct passage_lookup {
     uint16_t iface, mtu; // of the way out, 0 = none
     uint8_t n_nodes;
     struct fib_node node[PASSAGE_NODES];
+};
+
+struct passage_acl { // what an access list said
+    uint16_t list;  // id, 0 = none was asked
+    uint16_t iface; // bound to it
+    bool out;       // for what leaves
+    bool rules;     // the list has any: there is a key
+    bool spared;    // neighbour discovery passes all the same
+    uint8_t verb, extra; // enum acl_verb, enum acl_extra
+    uint32_t rule;  // number; 0 = no rule matches
+    uint32_t nexthop; // of a redirect
+    struct acl_key6 key; // what was asked; IPv4: the first four bytes of the addresses
 };
 
 struct passage_step {
@@ -53,6 +66,7 @@ struct passage_step {
     uint32_t icmp_word;                 // second word of its header, host order: MTU, pointer
     uint16_t frame, n_frames;           // that left in this step: frame[frame .. frame + n_frames)
     struct passage_lookup lookup;
+    struct passage_acl acl;
 };
 
 struct passage_frame {

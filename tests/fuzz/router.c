@@ -16,6 +16,7 @@ static unsigned watch;
 void fuzz_router(void)
 {
     random_router();
+    random_lists();
     rig_icmp_rate(1000000000, 1000000000);
     // Interfaces 1..6 are those of random_router: ports 0, 1, 0.10, 2.20, 2 (MTU 300), 3 (down).
     member[0] = rig_adjacency(2, 11);
@@ -61,7 +62,8 @@ static void policy_switch(uint32_t state)
     for (uint16_t i = 1; i <= 5; i++, state = state >> 4 | state << 28) {
         uint8_t mode = (uint8_t)(state & 3);
         iface_get(i)->policy.urpf[0] = iface_get(i)->policy.urpf[1] = mode | (state & 4 ? URPF_ALLOW_DEFAULT : 0);
-        iface_get(i)->features = mode && state & 8 ? IFACE_URPF4 | IFACE_URPF6 : state & 4 ? IFACE_REDIRECT : 0;
+        iface_get(i)->features = (uint16_t)((mode && state & 8 ? IFACE_URPF4 | IFACE_URPF6 : state & 4 ? IFACE_REDIRECT : 0) |
+                                            (state & 32 ? IFACE_ACL_IN : 0) | (state & 64 ? IFACE_ACL_OUT : 0));
         iface_get(i)->policy.directed_broadcast = state & 8;
     }
 }

@@ -2,6 +2,8 @@
 // harness.c - see harness.h
 #include "harness.h"
 
+#include "acl_kit.h"
+
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <stdio.h>
@@ -158,6 +160,7 @@ static void drain_rest(void)
 int rig_teardown(void **state)
 {
     rig_poll();
+    lists_free();
     drain_rest();
     rig_check_conservation();
     assert_int_equal(rig_buffers_in_use(), 0);

@@ -48,9 +48,9 @@ static struct counter_block *before;
 static void note(void)
 {
     if (!before)
-        before = calloc(4, sizeof *before);
+        before = calloc(THREAD_SLOT_FORWARDER + 1, sizeof *before);
     assert_non_null(before);
-    for (unsigned s = 0; s < 4; s++)
+    for (unsigned s = 0; s <= THREAD_SLOT_FORWARDER; s++)
         memcpy(&before[s], counter_of_slot(s), COUNTED);
 }
 
@@ -58,7 +58,7 @@ static void nothing_has_changed(void)
 {
     struct ledger l;
 
-    for (unsigned s = 0; s < 4; s++)
+    for (unsigned s = 0; s <= THREAD_SLOT_FORWARDER; s++)
         assert_memory_equal(&before[s], counter_of_slot(s), COUNTED);
     ledger_read(&l, 2);
     assert_int_equal(l.imbalance, 0);
@@ -176,7 +176,7 @@ static void the_same_happens(unsigned port, const struct frame *f, struct tally 
         same_step(p, &p->step[i], drop, t);
         icmp.limited += p->step[i].icmp == PASSAGE_ICMP_LIMITED;
         icmp.forbidden += p->step[i].icmp == PASSAGE_ICMP_FORBIDDEN;
-        icmp.sent += p->step[i].icmp == PASSAGE_ICMP_SENT;
+        icmp.sent += p->step[i].icmp == PASSAGE_ICMP_SENT || p->step[i].icmp == PASSAGE_RESET_SENT;
     }
     for (unsigned r = 0; r < DROP_N; r++)
         if (drop[r] != rig_drops(r))
@@ -202,6 +202,8 @@ static void explain_says_what_happens_to_random_frames(void **state)
     random_router();
     rig_icmp_rate(1000000, 1000);
     for (unsigned i = 0; i < FRAMES; i++) {
+        if (i == FRAMES / 2)
+            random_lists();
         unsigned port = random_frame(&r, &f);
         plan_ip4_options = i / 64 % 3;
         if (plan_ip4_options == IP4_OPTIONS_PROCESS && is_timestamped(&f))
@@ -210,7 +212,7 @@ static void explain_says_what_happens_to_random_frames(void **state)
     }
     plan_ip4_options = IP4_OPTIONS_DROP;
     assert_in_range(t.sent, 1000, FRAMES * 2);
-    assert_in_range(t.punted, 1000, FRAMES);
+    assert_in_range(t.punted, 500, FRAMES);
     assert_in_range(t.held, 500, FRAMES);
     assert_in_range(t.dropped, 1000, FRAMES);
     assert_in_range(t.errors, 500, FRAMES);

@@ -74,6 +74,7 @@ static void plain_packets_are_the_same_ones(void **state)
     unsigned n_plain[TAG_N] = {0}, n_odd = 0;
 
     random_router();
+    random_lists();
     for (unsigned k = 0; k < BURSTS; k++) {
         unsigned port = arrive(&a);
         for (unsigned family = IP4;; family = IP6) {
@@ -131,6 +132,7 @@ static void next_hops_take_the_same_packets(void **state)
     unsigned n_same = 0, n_bad = 0;
 
     random_router();
+    random_lists();
     for (unsigned k = 0; k < BURSTS * 4; k++) {
         bool lower = random_below(&rnd, 4);
         random_burst(&x, k % 2 ? IP4 : IP6);

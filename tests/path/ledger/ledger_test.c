@@ -53,6 +53,7 @@ static void fifty_thousand_random_frames_leave_the_ledger_at_zero(void **state)
     struct random r = {.state = seed ? strtoull(seed, NULL, 0) : 20260101};
 
     random_router();
+    random_lists();
     rig_icmp_rate(1000000, 1000);
     for (unsigned sent = 0, blocked = 0; sent < FRAMES;) {
         unsigned n = 1 + random_below(&r, 100);
@@ -95,6 +96,7 @@ static void random_frames_reach_nearly_every_drop_reason(void **state)
     struct random r = {.state = 7};
 
     random_router();
+    random_lists();
     struct iface *checked = iface_find_name("p2.30.6");
     checked->features = IFACE_URPF4 | IFACE_URPF6;
     checked->policy.urpf[0] = checked->policy.urpf[1] = URPF_STRICT;
@@ -102,7 +104,8 @@ static void random_frames_reach_nearly_every_drop_reason(void **state)
         if (i == 10000) { // reverse-path checks: strict by the first port, loose by the second
             iface_get(1)->policy.urpf[0] = iface_get(1)->policy.urpf[1] = URPF_STRICT;
             iface_get(2)->policy.urpf[0] = iface_get(2)->policy.urpf[1] = URPF_LOOSE;
-            iface_get(1)->features = iface_get(2)->features = IFACE_URPF4 | IFACE_URPF6;
+            iface_get(1)->features |= IFACE_URPF4 | IFACE_URPF6;
+            iface_get(2)->features |= IFACE_URPF4 | IFACE_URPF6;
         }
         send_one(&r);
         rig_step(0);

@@ -2,6 +2,9 @@
 // random.c - see random.h
 #include "random.h"
 
+#include "acl_kit.h"
+#include "table/acl_meter.h"
+
 #include <stdio.h>
 
 static uint16_t iface[8];
@@ -82,6 +85,39 @@ void random_router(void)
         rig_route(blue, text, k % 3 ? there : back);
     }
     random_groups(blue);
+}
+
+static void random_rule(struct list *l, uint32_t number, const char *src, enum acl_verb verb, enum acl_extra extra)
+{
+    side(&list_rule(l, number, strchr(src, ':') ? ACL_IP6 : ACL_IP4, verb)->src, src);
+    list_action(l)->extra = (uint8_t)extra;
+}
+
+void random_lists(void)
+{
+    struct list l = {.otherwise = {.extra = ACL_LOG}};
+
+    random_rule(&l, 10, "10.1.0.0/16", ACL_DENY, 0);
+    random_rule(&l, 20, "10.2.0.0/16", ACL_REJECT, ACL_LOG);
+    random_rule(&l, 30, "10.3.0.0/16", ACL_PERMIT, ACL_POLICE);
+    rig_role(ROLE_ACL_MANAGER);
+    list_action(&l)->meter = acl_meter_new(1, 1); // nothing passes: an answer that time does not change
+    random_rule(&l, 40, "10.4.0.0/16", ACL_PERMIT, ACL_REDIRECT);
+    list_action(&l)->nexthop = rig_adjacency(iface[4], 7);
+    random_rule(&l, 50, "2001:db8:1::/48", ACL_DENY, ACL_LOG);
+    random_rule(&l, 60, "2001:db8:2::/48", ACL_REJECT, 0);
+    random_rule(&l, 70, "2001:db8:4::/48", ACL_PERMIT, ACL_REDIRECT);
+    list_action(&l)->nexthop = rig_adjacency(iface[4], 7);
+    list_rule(&l, 80, ACL_BOTH, ACL_DENY)->part = ACL_LATER;
+    uint16_t one = list_publish(&l, "one");
+    l.rule[0].src.addr[1] = 5; // 10.5/16
+    l.otherwise = (struct acl_action){0};
+    uint16_t other = list_publish(&l, "other");
+    list_bind(iface[0], one, 0);
+    list_bind(iface[1], 0, other);
+    list_bind(iface[2], other, other);
+    list_bind(iface[3], 0, one);
+    list_bind(iface[4], one, one);
 }
 
 uint32_t random_next(struct random *r)

@@ -10,6 +10,8 @@
 
 // Interfaces on every port, two virtual routers, sub-interfaces, next hops of all kinds, groups, small MTUs.
 void random_router(void);
+// Access lists on most of them, in and out, with rules of all actions.
+void random_lists(void);
 
 // xorshift64*: small, seeded, the same everywhere.
 struct random {

@@ -165,6 +165,7 @@ static void tracing_random_frames_changes_nothing(void **state)
     struct random r = {.state = 77};
 
     random_router();
+    random_lists();
     rig_icmp_rate(1000000, 1000);
     for (unsigned round = 0; round < 100; round++) {
         unsigned sent = 0;

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_act.c - what an access list's rule asks for besides letting the packet go
+//
+// In this order: it is logged, one of so many; a watch takes a copy; it is denied, in silence, or rejected, and its sender
+// told; it is policed; it goes to another next hop than the FIB's. A rule may ask for several of these.
+//
+// Rejected TCP is reset (tcp_reset.c), everything else gets ICMP unreachable, administratively prohibited (RFC 1812 5.2.7.1,
+// RFC 4443 3.1), in the limits of all ICMP errors.
+//
+// Neighbour discovery is to IPv6 what ARP is to IPv4, which no list sees: solicitations and advertisements of neighbours that
+// come from the link (hop limit 255) pass an input list whatever it says, and are not counted.
+//
+// Policy routing: the rule's next hop takes the packet while it is resolved and in the packet's virtual router; else the
+// FIB's does, as if the rule said permit alone. What is for ourselves stays ours.
+#include "base/hash.h"
+#include "forwarder/acl.h"
+#include "forwarder/icmp.h"
+#include "forwarder/packet.h"
+#include "forwarder/tcp_reset.h"
+#include "forwarder/watch.h"
+#include "table/acl_log.h"
+#include "table/acl_meter.h"
+#include "forwarder/forbidden.h"
+
+enum { ICMP4_UNREACHABLE = 3, ICMP4_CODE_PROHIBITED = 13, ICMP6_UNREACHABLE = 1, ICMP6_CODE_PROHIBITED = 1 };
+enum { ICMP6_NEIGH_SOLICIT = 135, ICMP6_NEIGH_ADVERT = 136 };
+
+static const struct acl_key_l4 *l4_of(const struct burst *b, const void *key)
+{
+    return b->family == IP4 ? &((const struct acl_key4 *)key)->l4 : &((const struct acl_key6 *)key)->l4;
+}
+
+static struct acl_key6 wide_key(const struct burst *b, const struct acl_verdict *v)
+{
+    struct acl_key6 k = {0};
+
+    if (v->key && b->family == IP6)
+        return *(const struct acl_key6 *)v->key;
+    if (v->key) {
+        const struct acl_key4 *four = v->key;
+        memcpy(k.src, &four->src_be, 4);
+        memcpy(k.dst, &four->dst_be, 4);
+        k.l4 = four->l4;
+    }
+    return k;
+}
+
+static bool is_neighbor_discovery(const struct burst *b, unsigned i)
+{
+    const uint8_t *ip = b->ip[i];
+    bool readable = b->family == IP6 && RTE_MIN(packet_readable(b->pkt[i], ip), (uint32_t)b->len[i]) > IP6_HDR;
+
+    return readable && ip[6] == PROTO_ICMP6 && ip[7] == 255 && (ip[IP6_HDR] == ICMP6_NEIGH_SOLICIT || ip[IP6_HDR] == ICMP6_NEIGH_ADVERT);
+}
+
+static void uncount(struct forwarder *f, const struct burst *b, unsigned i, const struct acl_verdict *v)
+{
+    struct acl_hits *h = &v->c->hits[f->dry ? 0 : f->index][v->place];
+
+    if (f->dry)
+        return;
+    h->packets--;
+    h->bytes -= b->len[i];
+}
+
+// One of about `every`.
+static bool is_turn(struct forwarder *f, uint16_t every)
+{
+    f->acl_random = hash_mix64(f->acl_random + 1);
+    return every <= 1 || (f->acl_random >> 32) * every >> 32 == 0;
+}
+
+static void log_packet(struct forwarder *f, const struct burst *b, unsigned i, const struct acl_verdict *v, const struct acl_action *a)
+{
+    if (f->dry || !is_turn(f, a->log_every))
+        return;
+    struct acl_log_entry e = {.tsc = f->now, .rule = a->number, .list = v->list, .iface = v->iface, .len = b->len[i],
+                              .family = b->family, .verb = a->verb, .out = v->out, .key = wide_key(b, v)};
+    acl_log_put(&e);
+}
+
+static void mirror_packet(struct forwarder *f, const struct burst *b, unsigned i, const struct acl_action *a)
+{
+    if (!f->dry && packet_l2_len(b->pkt[i], b->ip[i])) // of what was held the frame is gone
+        watch_one(f, a->mirror, b->pkt[i], b->iface[i]);
+}
+
+static void reject(struct forwarder *f, struct burst *b, unsigned i, const struct acl_verdict *v)
+{
+    const struct acl_key_l4 *l4 = v->key ? l4_of(b, v->key) : NULL;
+
+    if (b->kind == BURST_LOCAL) // sent to all of the link, or of the link alone
+        return;
+    if (l4 && l4->proto == PROTO_TCP && l4->part != ACL_LATER)
+        tcp_reset(f, b, i);
+    else if (b->family == IP4)
+        icmp4_error(f, b, i, ICMP4_UNREACHABLE, ICMP4_CODE_PROHIBITED, 0);
+    else
+        icmp6_error(f, b, i, ICMP6_UNREACHABLE, ICMP6_CODE_PROHIBITED, 0);
+}
+
+static void redirect(struct forwarder *f, const struct burst *b, unsigned i, uint32_t id)
+{
+    uint64_t word = nexthop_word(nexthop_get(id));
+
+    if (b->kind != BURST_TRANSIT || nexthop_word_kind(word) != NEXTHOP_ADJACENCY ||
+        iface_get(nexthop_word_iface(word))->vr != burst_vr(b, i))
+        return;
+    f->way[f->n_ways].at = (uint8_t)i;
+    f->way[f->n_ways++].nexthop = id;
+}
+
+enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i, const struct acl_verdict *v)
+{
+    const struct acl_action *a = &v->c->action[v->place];
+
+    if (a->verb != ACL_PERMIT && !v->out && is_neighbor_discovery(b, i)) {
+        uncount(f, b, i, v);
+        f->record.acl.spared = true;
+        return DROP_NONE;
+    }
+    if (a->extra & ACL_LOG)
+        log_packet(f, b, i, v, a);
+    if (a->extra & ACL_MIRROR)
+        mirror_packet(f, b, i, a);
+    if (a->verb == ACL_REJECT)
+        reject(f, b, i, v);
+    if (a->verb != ACL_PERMIT)
+        return a->verb == ACL_DENY ? DROP_ACL_DENIED : DROP_ACL_REJECTED;
+    if (a->extra & ACL_POLICE && !acl_meter_passes(a->meter, b->len[i], f->now, f->dry))
+        return DROP_ACL_POLICED;
+    if (a->extra & ACL_REDIRECT && !v->out)
+        redirect(f, b, i, a->nexthop);
+    return DROP_NONE;
+}
+
+void acl_note(struct forwarder *f, const struct burst *b, const struct acl_verdict *v)
+{
+    const struct acl_action *a = &v->c->action[v->place];
+
+    f->record.acl = (struct passage_acl){.list = v->list, .iface = v->iface, .out = v->out, .rules = v->c->engine != NULL, .rule = a->number,
+                                         .verb = a->verb, .extra = a->extra, .nexthop = a->nexthop, .key = wide_key(b, v)};
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_key.c - see acl_key.h
+//
+// Fragments: the first one has ports, flags, type and code as a whole packet has, and must have all of them; later ones have
+// none. A later fragment of TCP that begins within the header (offset 1) is refused: it would write over flags that a list has
+// already judged (RFC 3128). An IPv6 packet that is a fragment by its header alone (RFC 6946) is a whole one.
+//
+// IPv6: the upper layer is behind the extension headers (ip6_chain.h), within the first HEADERS_READ bytes.
+#include "forwarder/acl_key.h"
+
+#include "forwarder/ip6_chain.h"
+#include "forwarder/forbidden.h"
+
+#define HEADERS_READ 512u
+#define INLINE static inline __attribute__((always_inline))
+
+// Bytes of the upper layer's header that are asked for.
+static const uint8_t l4_bytes[256] = {
+    [PROTO_TCP] = 14, [PROTO_UDP] = 4, [PROTO_UDPLITE] = 4, [PROTO_SCTP] = 4, [PROTO_ICMP] = 2, [PROTO_ICMP6] = 2,
+};
+
+// Ports, flags, type and code at l4, of which `left` bytes may be read. Without branches on what kind of packet it is: that is
+// what traffic mixes.
+INLINE bool read_l4(const uint8_t *l4, int32_t left, uint8_t proto, struct acl_key_l4 *k)
+{
+    unsigned need = l4_bytes[proto];
+    bool is_tcp = proto == PROTO_TCP, is_icmp = need == 2;
+
+    if (unlikely(left < (int32_t)need))
+        return false;
+    k->sport = k->dport = 0;
+    k->tcp_flags = 0;
+    if (unlikely(!need))
+        return true;
+    unsigned first = load16(l4), second = load16(l4 + (need >= 4 ? 2 : 0));
+    k->sport = is_icmp ? (uint8_t)first : rte_bswap16((uint16_t)first);
+    k->dport = is_icmp ? (uint16_t)(first >> 8) : rte_bswap16((uint16_t)second);
+    k->tcp_flags = l4[is_tcp ? 13 : 0] & (is_tcp ? 0xff : 0);
+    return true;
+}
+
+static void later(struct acl_key_l4 *k)
+{
+    k->part = ACL_LATER;
+    k->sport = k->dport = 0;
+    k->tcp_flags = 0;
+}
+
+static __rte_noinline bool fragment_key4(const uint8_t *ip, int32_t end, struct acl_key_l4 *k)
+{
+    uint16_t offset = load16_host(ip + 6) & 0x1fff;
+
+    if (!offset) {
+        k->part = ACL_FIRST;
+        return read_l4(ip + (ip[0] & 15) * 4u, end - (ip[0] & 15) * 4, ip[9], k);
+    }
+    later(k);
+    return offset > 1 || ip[9] != PROTO_TCP;
+}
+
+INLINE bool key4(const struct burst *b, unsigned i, struct acl_key4 *k)
+{
+    const uint8_t *ip = b->ip[i];
+    int32_t end = (int32_t)RTE_MIN(packet_readable(b->pkt[i], ip), (uint32_t)b->len[i]), hlen = (ip[0] & 15) * 4;
+
+    store64(&k->src_be, load64(ip + 12));
+    k->l4.proto = ip[9];
+    k->l4.dscp = ip[1] >> 2;
+    k->l4.part = ACL_WHOLE;
+    if (unlikely(load16(ip + 6) & RTE_BE16(0x3fff)))
+        return fragment_key4(ip, end, &k->l4);
+    return read_l4(ip + hlen, end - hlen, ip[9], &k->l4);
+}
+
+bool acl_key4(const struct burst *b, unsigned i, struct acl_key4 *k)
+{
+    return key4(b, i, k);
+}
+
+uint64_t acl_keys4(const struct burst *b, struct acl_key4 *k)
+{
+    uint64_t none = 0;
+
+    for (unsigned i = 0; i < b->n; i++)
+        none |= (uint64_t)!key4(b, i, &k[i]) << i;
+    return none;
+}
+
+// `ip` has `end` bytes.
+static bool walk(const uint8_t *ip, uint32_t end, struct acl_key_l4 *k)
+{
+    struct ip6_chain c = ip6_chain(ip, end);
+
+    if (c.cut)
+        return false;
+    k->proto = c.proto;
+    if (c.offset) {
+        later(k);
+        return c.offset > 1 || c.proto != PROTO_TCP;
+    }
+    k->part = c.more ? ACL_FIRST : ACL_WHOLE;
+    return read_l4(ip + c.at, (int32_t)end - (int32_t)c.at, c.proto, k);
+}
+
+static __rte_noinline bool extended_key6(const struct burst *b, unsigned i, struct acl_key_l4 *k)
+{
+    const uint8_t *ip = b->ip[i];
+    uint32_t end = packet_readable(b->pkt[i], ip);
+    uint8_t copy[HEADERS_READ];
+
+    if (b->len[i] > end) { // of several segments
+        end = RTE_MIN((uint32_t)b->len[i], HEADERS_READ);
+        ip = rte_pktmbuf_read(b->pkt[i], packet_l2_len(b->pkt[i], ip), end, copy);
+        if (!ip)
+            return false;
+    }
+    return walk(ip, RTE_MIN(end, (uint32_t)b->len[i]), k);
+}
+
+INLINE bool key6(const struct burst *b, unsigned i, struct acl_key6 *k)
+{
+    const uint8_t *ip = b->ip[i];
+    int32_t end = (int32_t)RTE_MIN(packet_readable(b->pkt[i], ip), (uint32_t)b->len[i]);
+    uint8_t proto = ip[6];
+
+    memcpy(k->src, ip + 8, 32);
+    k->l4.proto = proto;
+    k->l4.dscp = (uint8_t)((ip[0] & 15) << 2 | ip[1] >> 6);
+    k->l4.part = ACL_WHOLE;
+    if (likely(l4_bytes[proto]) && likely(end >= (int32_t)IP6_HDR + l4_bytes[proto]))
+        return read_l4(ip + IP6_HDR, end - (int32_t)IP6_HDR, proto, &k->l4);
+    return extended_key6(b, i, &k->l4);
+}
+
+bool acl_key6(const struct burst *b, unsigned i, struct acl_key6 *k)
+{
+    return key6(b, i, k);
+}
+
+uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k)
+{
+    uint64_t none = 0;
+
+    for (unsigned i = 0; i < b->n; i++)
+        none |= (uint64_t)!key6(b, i, &k[i]) << i;
+    return none;
+}

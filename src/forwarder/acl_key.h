@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_key.h - what access lists know of a packet, from its headers
+//
+// Both take packets whose IP header is sound and in the first segment. False: the packet has no key, because it ends, or is cut,
+// within the headers that a rule may ask for (RFC 1858, RFC 3128, RFC 7112): nobody could say which rule it matches.
+#ifndef FORWARDER_ACL_KEY_H
+#define FORWARDER_ACL_KEY_H
+
+#include "acl/acl.h"
+#include "forwarder/burst.h"
+
+bool acl_key4(const struct burst *b, unsigned i, struct acl_key4 *k);
+bool acl_key6(const struct burst *b, unsigned i, struct acl_key6 *k);
+// The same of all packets of the burst: a bit for each that has no key.
+uint64_t acl_keys4(const struct burst *b, struct acl_key4 *k);
+uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k);
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ip6_chain.h - what is behind the extension headers of an IPv6 packet
+//
+// Hop-by-hop options, routing, fragment and destination options are passed; AH, ESP and whatever else count as the upper layer.
+// No more than IP6_CHAIN_MAX headers: who hides behind more of them has no upper layer.
+#ifndef FORWARDER_IP6_CHAIN_H
+#define FORWARDER_IP6_CHAIN_H
+
+#include "forwarder/packet.h"
+
+#define IP6_CHAIN_MAX 8u
+
+struct ip6_chain {
+    bool cut;        // ends before the upper layer, or has too many headers
+    bool more;       // a fragment that others follow
+    uint16_t offset; // of a later fragment, in 8 bytes: what is behind is the middle of something
+    uint8_t proto;   // of the upper layer; of a later fragment, what its fragment header names
+    uint32_t at;     // where it begins
+};
+
+static inline bool ip6_is_extension(uint8_t proto)
+{
+    return proto == PROTO_HOPOPTS || proto == PROTO_ROUTING || proto == PROTO_DSTOPTS || proto == PROTO_FRAGMENT;
+}
+
+// `end`: bytes from ip on that may be read.
+static inline struct ip6_chain ip6_chain(const uint8_t *ip, uint32_t end)
+{
+    struct ip6_chain c = {.proto = ip[6], .at = IP6_HDR};
+
+    for (unsigned n = 0; ip6_is_extension(c.proto) && !c.offset; n++) {
+        if (n == IP6_CHAIN_MAX || end < c.at + 8) {
+            c.cut = true;
+            return c;
+        }
+        const uint8_t *header = ip + c.at;
+        bool fragment = c.proto == PROTO_FRAGMENT;
+        if (fragment) {
+            c.offset = load16_host(header + 2) >> 3;
+            c.more |= header[3] & 1;
+        }
+        c.proto = header[0];
+        c.at += fragment ? 8 : 8u * (header[1] + 1u);
+    }
+    return c;
+}
+
+#endif

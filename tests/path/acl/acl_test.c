@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_test.c - what becomes of packets by the rules of access lists, in and out, and what is counted
+#include "acl_kit.h"
+
+#include "base/checksum.h"
+#include "core/rcu.h"
+#include "table/acl_meter.h"
+#include "table/watch.h"
+
+static uint16_t in, out;
+
+static void two_interfaces(void)
+{
+    in = rig_iface(0, 0, VR_DEFAULT);
+    out = rig_iface(1, 0, VR_DEFAULT);
+    uint32_t back = rig_adjacency(in, 1), on = rig_adjacency(out, 2);
+    rig_route(VR_DEFAULT, "10.0.0.0/8", back);
+    rig_route(VR_DEFAULT, "2001:db8:a::/48", back);
+    rig_route(VR_DEFAULT, "20.0.0.0/8", on);
+    rig_route(VR_DEFAULT, "2001:db8:b::/48", on);
+}
+
+static void send(const char *src, const char *dst)
+{
+    struct frame f = frame_ip(&(struct ip_spec){.src = src, .dst = dst});
+
+    rig_send(0, &f);
+}
+
+// Denies what comes from 10.1/16 and 2001:db8:a:1::/64 by rules 10 and 20.
+static struct list denies(enum acl_verb verb)
+{
+    struct list l = {.otherwise = {.verb = ACL_PERMIT}};
+
+    side(&list_rule(&l, 10, ACL_IP4, verb)->src, "10.1.0.0/16");
+    side(&list_rule(&l, 20, ACL_IP6, verb)->src, "2001:db8:a:1::/64");
+    return l;
+}
+
+static void send_both(void)
+{
+    send("10.1.0.1", "20.0.0.1");
+    send("10.2.0.1", "20.0.0.1");
+    send("2001:db8:a:1::1", "2001:db8:b::1");
+    send("2001:db8:a:2::1", "2001:db8:b::1");
+    rig_poll();
+}
+
+static void the_first_rule_that_matches_decides_and_counts(void **state)
+{
+    two_interfaces();
+    struct list l = denies(ACL_DENY);
+    uint16_t id = list_publish(&l, "edge");
+    list_bind(in, id, 0);
+    for (unsigned cached = 0; cached < 2; cached++) {
+        list_cached(id, cached);
+        send_both();
+        assert_int_equal(rig_discard(1), 2);
+    }
+    assert_only_drop(DROP_ACL_DENIED, 4);
+    assert_hits(id, 10, 2);
+    assert_hits(id, 20, 2);
+    assert_hits(id, 0, 4);
+    assert_int_equal(list_hits(id, 10).bytes, 2 * 28); // of layer 3
+    assert_int_equal(list_hits(id, 0).bytes, 2 * 28 + 2 * 48);
+}
+
+static void an_output_list_is_asked_about_what_leaves_by_its_interface(void **state)
+{
+    two_interfaces();
+    struct list l = denies(ACL_DENY);
+    uint16_t id = list_publish(&l, "edge");
+    list_bind(out, 0, id);
+    send_both();
+    send("10.1.0.1", "10.0.0.9"); // leaves by another one
+    rig_poll();
+    assert_int_equal(rig_discard(1), 2);
+    assert_int_equal(rig_discard(0), 1);
+    assert_only_drop(DROP_ACL_DENIED, 2);
+    assert_hits(id, 10, 1);
+    assert_hits(id, 0, 2);
+}
+
+static void an_empty_list_counts_and_its_default_decides(void **state)
+{
+    two_interfaces();
+    struct list l = {.otherwise = {.verb = ACL_PERMIT}};
+    uint16_t id = list_publish(&l, "empty");
+    list_bind(in, id, id);
+    send_both();
+    assert_int_equal(rig_discard(1), 4);
+    assert_hits(id, 0, 4);
+    l.otherwise.verb = ACL_DENY;
+    list_replace(id, &l);
+    send_both();
+    assert_int_equal(rig_discard(1), 0);
+    assert_only_drop(DROP_ACL_DENIED, 4);
+    assert_hits(id, 0, 8);
+}
+
+// rfc: 1812 5.3.9 SHOULD
+// rfc: 1812 5.2.7.1 SHOULD
+// rfc: 4443 3.1 SHOULD
+static void who_is_rejected_is_told_that_it_is_prohibited(void **state)
+{
+    struct frame f;
+
+    two_interfaces();
+    struct list l = denies(ACL_REJECT);
+    list_bind(in, list_publish(&l, "edge"), 0);
+    rig_icmp_rate(1, 2);
+    for (unsigned i = 0; i < 3; i++)
+        send_both();
+    assert_int_equal(rig_discard(1), 6);
+    assert_int_equal(rig_drops(DROP_ACL_REJECTED), 6);
+    unsigned four = 0, six = 0;
+    while (rig_receive(0, &f)) {
+        const uint8_t *ip = frame_l3(&f);
+        if (ip[0] >> 4 == 4) {
+            assert_int_equal(ip[20], 3);
+            assert_int_equal(ip[21], 13);
+            four++;
+        } else {
+            assert_int_equal(ip[40], 1);
+            assert_int_equal(ip[41], 1);
+            six++;
+        }
+    }
+    assert_in_range(four + six, 2, 3); // the burst of the interface's bucket; one more when the test takes a second
+    assert_in_range(four, 1, 2);
+}
+
+// A segment to 20.0.0.1 or 2001:db8:b::1 port 80 with these flags, sequence number 0x01020304, acknowledgement 0x0a0b0c0d.
+static void send_segment(bool six, uint8_t flags, unsigned data)
+{
+    uint8_t tcp[64] = {0x30, 0x39, 0, 80, 1, 2, 3, 4, 10, 11, 12, 13, 0x50, flags};
+    struct frame f = frame_ip(&(struct ip_spec){.src = six ? "2001:db8:a:1::1" : "10.1.0.1", .dst = six ? "2001:db8:b::1" : "20.0.0.1",
+                                                .proto = 6, .l4 = tcp, .l4_len = 20 + data});
+
+    rig_send(0, &f);
+    rig_poll();
+}
+
+static void assert_reset(bool six, uint8_t flags, uint32_t seq, uint32_t ack)
+{
+    struct frame f;
+    uint32_t word;
+
+    assert_true(rig_receive(0, &f));
+    const uint8_t *ip = frame_l3(&f), *tcp = ip + (six ? 40 : 20);
+    assert_int_equal(tcp[-(six ? 40 : 20) + (six ? 6 : 9)], 6);
+    assert_memory_equal(tcp, "\x00\x50\x30\x39", 4);
+    memcpy(&word, tcp + 4, 4);
+    assert_int_equal(be32toh(word), seq);
+    memcpy(&word, tcp + 8, 4);
+    assert_int_equal(be32toh(word), ack);
+    assert_int_equal(tcp[13], flags);
+    if (six) {
+        uint32_t sum = checksum_pseudo6(ip + 8, ip + 24, 20, 6);
+        assert_int_equal(checksum_finish(checksum_add(sum, tcp, 20)), 0);
+    } else {
+        uint8_t pseudo[4] = {0, 6, 0, 20};
+        assert_true(frame_is_ip4_sound(&f));
+        assert_memory_equal(ip + 12, "\x14\x00\x00\x01\x0a\x01\x00\x01", 8);
+        assert_int_equal(checksum_finish(checksum_add(checksum_add(checksum_add(0, ip + 12, 8), pseudo, 4), tcp, 20)), 0);
+    }
+}
+
+// rfc: 9293 3.5.2 MUST
+static void rejected_tcp_is_reset(void **state)
+{
+    enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
+
+    two_interfaces();
+    struct list l = denies(ACL_REJECT);
+    list_bind(in, list_publish(&l, "edge"), 0);
+    rig_icmp_rate(1000, 1000);
+    for (unsigned six = 0; six < 2; six++) {
+        send_segment(six, SYN, 0);
+        assert_reset(six, RST | ACK, 0, 0x01020305);
+        send_segment(six, ACK, 7);
+        assert_reset(six, RST, 0x0a0b0c0d, 0);
+        send_segment(six, FIN, 7);
+        assert_reset(six, RST | ACK, 0, 0x0102030c);
+        send_segment(six, RST, 0);
+        send_segment(six, RST | ACK, 0);
+        assert_int_equal(rig_discard(0), 0);
+    }
+    assert_only_drop(DROP_ACL_REJECTED, 10);
+    rig_icmp_rate(1, 3);
+    for (unsigned i = 0; i < 9; i++)
+        send_segment(false, SYN, 0);
+    assert_in_range(rig_discard(0), 3, 4); // in the limits of ICMP errors
+}
+
+static void what_a_meter_does_not_let_pass_is_policed(void **state)
+{
+    two_interfaces();
+    rig_role(ROLE_ACL_MANAGER);
+    uint16_t meter = acl_meter_new(1, 5 * 1028); // five packets, then one in eight seconds
+    struct list l = {0};
+    side(&list_rule(&l, 10, ACL_IP4, ACL_PERMIT)->src, "10.1.0.0/16");
+    list_action(&l)->extra = ACL_POLICE;
+    list_action(&l)->meter = meter;
+    uint16_t id = list_publish(&l, "edge");
+    list_bind(in, id, 0);
+    struct frame f = frame_ip(&(struct ip_spec){.src = "10.1.0.1", .dst = "20.0.0.1", .payload = 1000});
+    for (unsigned i = 0; i < 30; i++)
+        rig_send(0, &f);
+    send("10.2.0.1", "20.0.0.1");
+    rig_poll();
+    assert_int_equal(rig_discard(1), 6);
+    assert_only_drop(DROP_ACL_POLICED, 25);
+    assert_hits(id, 10, 30);
+    rig_role(ROLE_ACL_MANAGER);
+    acl_meter_free(meter);
+}
+
+static void a_mirror_gets_what_the_rule_matches(void **state)
+{
+    two_interfaces();
+    uint16_t third = rig_iface(2, 0, VR_DEFAULT);
+    for (uint16_t p = 0; p < RIG_PORTS; p++)
+        port_get(p)->mtu = 1500;
+    rig_role(ROLE_CONTROL);
+    struct watch w = {.to = WATCH_TO_PORT, .to_port = iface_get(third)->port, .port = PORT_NONE};
+    int watch = watch_new(&w, 0);
+    assert_true(watch >= 0);
+    struct list l = denies(ACL_DENY);
+    l.action[0].extra = l.action[1].extra = ACL_MIRROR;
+    l.action[0].mirror = l.action[1].mirror = (uint16_t)watch;
+    l.action[1].verb = ACL_PERMIT;
+    list_bind(in, list_publish(&l, "edge"), 0);
+    send_both();
+    assert_int_equal(rig_discard(1), 3);
+    assert_int_equal(rig_discard(2), 2); // what is denied, too
+    list_bind(in, 0, 0);
+    rcu_synchronize();
+    watch_free((unsigned)watch);
+}
+
+static void a_redirected_packet_goes_to_the_next_hop_of_its_rule_while_that_is_resolved(void **state)
+{
+    two_interfaces();
+    uint16_t third = rig_iface(2, 0, VR_DEFAULT);
+    uint32_t way = rig_adjacency(third, 3);
+    struct list l = denies(ACL_PERMIT);
+    l.action[0].extra = l.action[1].extra = ACL_REDIRECT;
+    l.action[0].nexthop = l.action[1].nexthop = way;
+    rig_route(VR_DEFAULT, "20.0.0.99/32", rig_nexthop(NEXTHOP_LOCAL, out));
+    list_bind(in, list_publish(&l, "edge"), 0);
+    send_both();
+    send("10.1.0.1", "20.0.0.99"); // for us
+    send("10.1.0.1", "99.0.0.1"); // no route needed
+    rig_poll();
+    assert_int_equal(rig_discard(1), 2);
+    assert_int_equal(rig_discard(2), 3);
+    assert_true(rig_punted(PUNT_OTHER, &(struct frame){0}, NULL));
+    rig_role(ROLE_RIB_MANAGER);
+    nexthop_set_kind(way, NEXTHOP_HOLD);
+    send_both();
+    assert_int_equal(rig_discard(1), 4); // as the FIB says
+    assert_int_equal(rig_drops_all(), 0);
+}
+
+static void redirected_packets_move_up_when_others_end(void **state)
+{
+    two_interfaces();
+    uint16_t third = rig_iface(2, 0, VR_DEFAULT);
+    struct list l = denies(ACL_DENY);
+    side(&list_rule(&l, 30, ACL_IP4, ACL_PERMIT)->src, "10.3.0.0/16");
+    list_action(&l)->extra = ACL_REDIRECT;
+    list_action(&l)->nexthop = rig_adjacency(third, 3);
+    list_bind(in, list_publish(&l, "edge"), 0);
+    for (unsigned i = 0; i < 10; i++) {
+        send("10.1.0.1", "20.0.0.1");
+        send("10.2.0.1", "20.0.0.1");
+        send("10.3.0.1", "20.0.0.1");
+        send("10.1.0.1", "20.0.0.1");
+    }
+    rig_poll();
+    assert_int_equal(rig_discard(1), 10);
+    struct frame f;
+    for (unsigned i = 0; i < 10; i++) {
+        assert_true(rig_receive(2, &f));
+        assert_memory_equal(frame_l3(&f) + 12, "\x0a\x03\x00\x01", 4);
+    }
+    assert_false(rig_receive(2, &f));
+    assert_only_drop(DROP_ACL_DENIED, 20);
+}
+
+static void what_is_logged_is_told_with_rule_and_addresses(void **state)
+{
+    struct acl_log_entry e[4];
+
+    two_interfaces();
+    struct list l = denies(ACL_DENY);
+    l.action[0].extra = ACL_LOG;
+    l.otherwise.extra = ACL_LOG;
+    l.otherwise.log_every = UINT16_MAX;
+    uint16_t id = list_publish(&l, "edge");
+    list_bind(in, id, 0);
+    send("10.1.0.1", "20.0.0.1");
+    rig_poll();
+    for (unsigned i = 0; i < 200; i++) {
+        send("10.2.0.1", "20.0.0.1");
+        rig_poll();
+    }
+    assert_int_equal(rig_discard(1), 200);
+    rig_role(ROLE_CONTROL);
+    unsigned n = acl_log_take(e, 4);
+    assert_in_range(n, 1, 2); // one of 65535
+    assert_int_equal(e[0].rule, 10);
+    assert_int_equal(e[0].list, id);
+    assert_int_equal(e[0].iface, in);
+    assert_int_equal(e[0].verb, ACL_DENY);
+    assert_int_equal(e[0].len, 28);
+    assert_false(e[0].out);
+    assert_memory_equal(e[0].key.src, "\x0a\x01\x00\x01", 4);
+    assert_memory_equal(e[0].key.dst, "\x14\x00\x00\x01", 4);
+    assert_int_equal(e[0].key.l4.sport, 1000);
+    assert_int_equal(e[0].key.l4.dport, 2000);
+    assert_int_equal(e[0].key.l4.proto, 17);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        path_test(the_first_rule_that_matches_decides_and_counts),
+        path_test(an_output_list_is_asked_about_what_leaves_by_its_interface),
+        path_test(an_empty_list_counts_and_its_default_decides),
+        path_test(who_is_rejected_is_told_that_it_is_prohibited),
+        path_test(rejected_tcp_is_reset),
+        path_test(what_a_meter_does_not_let_pass_is_policed),
+        path_test(a_mirror_gets_what_the_rule_matches),
+        path_test(a_redirected_packet_goes_to_the_next_hop_of_its_rule_while_that_is_resolved),
+        path_test(redirected_packets_move_up_when_others_end),
+        path_test(what_is_logged_is_told_with_rule_and_addresses),
+    };
+    return path_run(tests);
+}
