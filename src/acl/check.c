@@ -21,6 +21,21 @@ static bool filter_has(const struct core *c, uint32_t key)
     return (*filter_word(c, key) & filter_bits(key)) == filter_bits(key);
 }
 
+// The rule's first address of a side, at least.
+static bool side_lets_pass(const struct core *c, enum core_side s, unsigned tuple, const struct acl_rule *r)
+{
+    const struct gate *gate = &c->gate[s];
+    const struct guard *guard = &c->guard[c->tuple[tuple].guard[s] % CORE_GUARDS];
+    struct acl_rule first = *r;
+    struct acl_side *side = s == CORE_SRC ? &first.src : &first.dst;
+
+    for (unsigned bit = side->len; bit < 128; bit++)
+        side->addr[bit / 8] &= (uint8_t)~(0x80 >> bit % 8);
+    if (c->tuple[tuple].guard[s] != CORE_NONE && !filter_has(c, rule_digest(c, s, &first, c->len[s][guard->level]) ^ guard->salt))
+        return false;
+    return gate->level == CORE_NONE || ((*gate_word(gate, rule_digest(c, s, &first, c->len[s][gate->level])) | gate->always) >> tuple & 1);
+}
+
 // Each rule is where its tuple says, and filter and guards let its packets through.
 static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t slot, unsigned tuple, char *why, size_t n)
 {
@@ -32,8 +47,8 @@ static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t s
     if (!filter_has(c, key))
         return wrong(why, n, "the filter lacks rule %u", r->number);
     for (unsigned s = 0; s < 2; s++)
-        if (t->guard[s] != CORE_NONE && !filter_has(c, guard_key(c, &c->guard[t->guard[s]], r)))
-            return wrong(why, n, "guard %u lacks rule %u", t->guard[s], r->number);
+        if (!side_lets_pass(c, s, tuple, r))
+            return wrong(why, n, "gate or guard of side %u lacks rule %u", s, r->number);
     while (ref && (entry_l4_at(c, ref, i)->slot != slot || entry_l4_at(c, ref, i)->not_part == ENTRY_DEAD)) {
         if (entry_l4_at(c, ref, i)->is & ENTRY_LAST)
             ref = 0;

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 
 #define LEAST_RULES 64u
-#define FILTER_BITS 12u // for each key, at least
+#define FILTER_BITS 10u // for each key, at least
 #define HUGE_PAGE (UINT64_C(2) << 20)
 
 // --- memory ---
@@ -147,19 +147,11 @@ static uint32_t block_length(const struct core *c, uint32_t ref)
     return n;
 }
 
-static void filter_set(const struct core *c, uint32_t key)
+void filter_set(const struct core *c, uint32_t key)
 {
     uint32_t *word = filter_word(c, key);
 
     __atomic_store_n(word, *word | filter_bits(key), __ATOMIC_RELAXED);
-}
-
-static void filter_add(const struct core *c, const struct tuple *t, const struct acl_rule *r)
-{
-    filter_set(c, tuple_key(c, t, r));
-    for (unsigned s = 0; s < 2; s++)
-        if (t->guard[s] != CORE_NONE)
-            filter_set(c, guard_key(c, &c->guard[t->guard[s]], r));
 }
 
 // --- building ---
@@ -217,7 +209,7 @@ static void blocks_fill(struct core *c, const struct core_rules *r, const uint8_
         uint32_t *head = head_of(c, tuple_key(c, t, rule));
         --*head;
         entry_write(c, *head, rule, r->slot[i], entry_l4_at(c, *head, 0)->is & ENTRY_LAST);
-        filter_add(c, t, rule);
+        filter_set(c, tuple_key(c, t, rule));
         gates_add(c, tuple[r->slot[i]], rule);
     }
 }
@@ -271,12 +263,12 @@ struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct
         draft(&d, cfg, family, shape, room, count);
         tuples_plan(&d, r);
         n = choose_all(&d, r, tuple);
+        d.rules = n;
         gates_choose(&d, r, sketch, gate_log);
         struct layout l = layout_of(family, room, room + d.guard_keys, gate_log);
         uint32_t more = units_of(&d, (uint32_t)heads) - n; // sizes are rounded up
         l.units += more;
         l.bytes += more * entry_bytes(&d);
-        d.rules = n;
         d.room = room;
         errno = ENOMEM;
         if (max_bytes && l.bytes > max_bytes)
@@ -331,7 +323,7 @@ int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *t
         entry_l4_at(c, to, n - 1)->is &= (uint8_t)~ENTRY_LAST;
     tuple_count(t, 1);
     publish(c, head, to, old, n);
-    filter_add(c, t, r);
+    filter_set(c, tuple_key(c, t, r));
     gates_add(c, at, r);
     *tuple = (uint8_t)at;
     c->rules++;

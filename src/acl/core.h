@@ -221,7 +221,7 @@ void tuples_plan(struct core *c, const struct core_rules *r);
 // The tuple that the rule goes to, made if need be; chain(c, head) says how many rules a head has already.
 unsigned tuple_choose(struct core *c, const struct acl_rule *r, unsigned (*chain)(const struct core *c, uint32_t head));
 void guards_of_tuple(struct core *c, struct tuple *t);
-uint32_t guard_key(const struct core *c, const struct guard *g, const struct acl_rule *r);
+void filter_set(const struct core *c, uint32_t key); // core.c
 // gate.c: which gates and guards suit the rules; gate_log: log2 of the words of each gate
 #define SKETCH_WORDS 16384u // of 64 bits: a million keys or two can be counted
 void gates_choose(struct core *c, const struct core_rules *r, uint64_t *sketch, uint8_t gate_log[2]); // sketch: scratch of SKETCH_WORDS

@@ -8,15 +8,11 @@
 #include "acl/core.h"
 
 #define GATE_KEYS_MAX (1u << 17)
+#define GUARD_SPREAD 4u // as GATE_SPREAD: each key takes three bits of the filter
 
 static unsigned tuple_len(const struct core *c, unsigned t, enum core_side s)
 {
     return c->len[s][c->tuple[t].level[s]];
-}
-
-uint32_t guard_key(const struct core *c, const struct guard *g, const struct acl_rule *r)
-{
-    return g->salt ^ rule_digest(c, g->side, r, c->len[g->side][g->level]);
 }
 
 void guards_of_tuple(struct core *c, struct tuple *t)
@@ -24,7 +20,7 @@ void guards_of_tuple(struct core *c, struct tuple *t)
     for (unsigned s = 0; s < 2; s++) {
         t->guard[s] = CORE_NONE;
         for (uint8_t g = 0; g < c->n_guards; g++)
-            if (c->guard[g].side == s && c->len[s][t->level[s]] >= c->len[s][c->guard[g].level])
+            if (c->guard[g].side == s && c->len[s][t->level[s]] + GUARD_SPREAD >= c->len[s][c->guard[g].level] && c->len[s][t->level[s]])
                 t->guard[s] = g;
     }
 }
@@ -50,14 +46,14 @@ static double distinct(const struct core *c, const struct core_rules *r, enum co
     return zero < 1 ? bits : -bits * __builtin_log(zero / bits);
 }
 
-// Words that a gate of this length fills.
-static double gate_keys(const struct core *c, const struct core_rules *r, enum core_side s, unsigned len, uint64_t *sketch)
+// Keys of this length that cover all rules whose tuples are not shorter by more than `spread`.
+static double keys_of(const struct core *c, const struct core_rules *r, enum core_side s, unsigned len, unsigned spread, uint64_t *sketch)
 {
     double n = distinct(c, r, s, len, len, 128, sketch);
 
     for (unsigned i = 0; i < c->n_levels[s]; i++) {
         unsigned shorter = c->len[s][i];
-        if (shorter && shorter < len && shorter + GATE_SPREAD >= len)
+        if (shorter && shorter < len && shorter + spread >= len)
             n += distinct(c, r, s, shorter, shorter, len - 1, sketch) * (1u << (len - shorter));
     }
     return n;
@@ -85,62 +81,82 @@ static double shut_tuples(const struct core *c, enum core_side s) // that some l
     return n;
 }
 
-// The gate's length, or none, if it pays for the look.
-static double gate_choose(struct core *c, const struct core_rules *r, enum core_side s, uint64_t *sketch)
+struct length { // of a gate or a guard
+    uint8_t level; // CORE_NONE: none pays for the look
+    double open, keys;
+};
+
+static struct length length_choose(const struct core *c, const struct core_rules *r, enum core_side s, unsigned spread, double keys_max,
+                                   uint64_t *sketch)
 {
-    double least = 2 * shut_tuples(c, s) - 1, keys = 0;
+    struct length best = {CORE_NONE, 2 * shut_tuples(c, s) - 1, 0};
 
-    c->gate[s].level = CORE_NONE;
-    for (uint8_t l = 0; l < c->n_levels[s]; l++) {
-        double n = c->len[s][l] ? gate_keys(c, r, s, c->len[s][l], sketch) : 0, open = open_tuples(c, s, c->len[s][l], GATE_SPREAD, n);
+    for (uint8_t l = 0; l < c->n_levels[s] && best.open > 0; l++) {
+        unsigned len = c->len[s][l];
 
-        if (!c->len[s][l] || (c->family == ACL_IP6 && c->len[s][l] > 64) || n > GATE_KEYS_MAX || open >= least)
+        if (!len || (c->family == ACL_IP6 && len > 64))
             continue;
-        least = open;
-        keys = n;
-        c->gate[s].level = l;
+        double n = keys_of(c, r, s, len, spread, sketch), open = open_tuples(c, s, len, spread, n);
+        if (n <= keys_max && open < best.open)
+            best = (struct length){l, open, n};
     }
-    return keys;
+    return best;
 }
 
-static void guard_choose(struct core *c, const struct core_rules *r, enum core_side s, uint64_t *sketch)
+static void guard_new(struct core *c, enum core_side s, const struct length *l)
 {
-    double least = 2 * shut_tuples(c, s) - 1, keys = 0;
-    unsigned best = CORE_NONE;
-
-    for (unsigned l = 0; l < c->n_levels[s]; l++) {
-        double n = c->len[s][l] ? distinct(c, r, s, c->len[s][l], c->len[s][l], 128, sketch) : 0, open = open_tuples(c, s, c->len[s][l], 0, n);
-
-        if (!c->len[s][l] || open >= least)
-            continue;
-        least = open;
-        keys = n;
-        best = l;
-    }
-    if (best == CORE_NONE)
-        return;
-    c->guard[c->n_guards] = (struct guard){s, (uint8_t)best, core_salt(c, CORE_TUPLES + c->n_guards)};
+    c->guard[c->n_guards] = (struct guard){s, l->level, core_salt(c, CORE_TUPLES + c->n_guards)};
     c->n_guards++;
-    c->guard_keys += (uint64_t)keys;
+    c->guard_keys += (uint64_t)l->keys;
 }
 
 void gates_choose(struct core *c, const struct core_rules *r, uint64_t *sketch, uint8_t gate_log[2])
 {
     for (unsigned s = 0; s < 2; s++) {
-        double keys = gate_choose(c, r, s, sketch);
+        struct length gate = length_choose(c, r, s, GATE_SPREAD, GATE_KEYS_MAX, sketch);
+        struct length guard = length_choose(c, r, s, GUARD_SPREAD, c->rules, sketch);
 
-        for (gate_log[s] = 4; c->gate[s].level != CORE_NONE && (1u << gate_log[s]) < 3 * keys && gate_log[s] < 18;)
+        gate_log[s] = 4;
+        if (guard.level != CORE_NONE && guard.open < gate.open) {
+            guard_new(c, s, &guard);
+            gate.level = CORE_NONE;
+        }
+        while (gate.level != CORE_NONE && (1u << gate_log[s]) < 3 * gate.keys && gate_log[s] < 18)
             gate_log[s]++;
+        c->gate[s].level = gate.level;
         c->gate[s].shift = 32 - gate_log[s];
         for (unsigned t = 0; t < c->n_tuples; t++)
-            if (c->tuple[t].set[s] != CORE_NONE || c->gate[s].level == CORE_NONE ||
-                tuple_len(c, t, s) + GATE_SPREAD < c->len[s][c->gate[s].level])
+            if (c->tuple[t].set[s] != CORE_NONE || gate.level == CORE_NONE || tuple_len(c, t, s) + GATE_SPREAD < c->len[s][gate.level])
                 c->gate[s].always |= 1u << t;
-        if (c->gate[s].level == CORE_NONE)
-            guard_choose(c, r, s, sketch);
     }
     for (unsigned t = 0; t < c->n_tuples; t++)
         guards_of_tuple(c, &c->tuple[t]);
+}
+
+// --- rules ---
+
+struct covered { // the digests of all keys of a length that a rule's prefix covers
+    struct acl_rule part;
+    uint64_t top;
+    unsigned len, n;
+};
+
+static struct covered covered_by(const struct acl_rule *r, enum core_side s, unsigned len)
+{
+    unsigned own = rule_len(r, s);
+    struct covered v = {.part = *r, .len = len, .n = own < len ? 1u << (len - own) : 1};
+
+    memcpy(&v.top, s == CORE_SRC ? r->src.addr : r->dst.addr, sizeof v.top);
+    v.top = __builtin_bswap64(v.top) & mask6(own < len ? own : 64, 0);
+    return v;
+}
+
+static uint32_t covered_digest(struct covered *v, const struct core *c, enum core_side s, unsigned i)
+{
+    uint64_t one = __builtin_bswap64(v->top | (uint64_t)i << (64 - v->len));
+
+    memcpy(s == CORE_SRC ? v->part.src.addr : v->part.dst.addr, &one, sizeof one);
+    return rule_digest(c, s, &v->part, v->len);
 }
 
 static void gate_open(const struct gate *g, uint32_t digest, unsigned tuple)
@@ -150,30 +166,21 @@ static void gate_open(const struct gate *g, uint32_t digest, unsigned tuple)
     __atomic_store_n(word, *word | 1u << tuple, __ATOMIC_RELAXED);
 }
 
-static void gate_add(struct core *c, enum core_side s, unsigned tuple, const struct acl_rule *r)
-{
-    const struct gate *g = &c->gate[s];
-    unsigned len = c->len[s][g->level], own = rule_len(r, s);
-    struct acl_rule part = *r;
-    uint8_t *addr = s == CORE_SRC ? part.src.addr : part.dst.addr;
-    uint64_t top;
-
-    if (own >= len) {
-        gate_open(g, rule_digest(c, s, r, len), tuple);
-        return;
-    }
-    memcpy(&top, addr, sizeof top);
-    top = __builtin_bswap64(top) & mask6(own, 0);
-    for (uint64_t i = 0; i < 1u << (len - own); i++) { // every word that it covers
-        uint64_t one = __builtin_bswap64(top | i << (64 - len));
-        memcpy(addr, &one, sizeof one);
-        gate_open(g, rule_digest(c, s, &part, len), tuple);
-    }
-}
-
 void gates_add(struct core *c, unsigned tuple, const struct acl_rule *r)
 {
-    for (unsigned s = 0; s < 2; s++)
-        if (c->gate[s].level != CORE_NONE && !(c->gate[s].always >> tuple & 1))
-            gate_add(c, s, tuple, r);
+    for (unsigned s = 0; s < 2; s++) {
+        const struct gate *g = &c->gate[s];
+        unsigned guard = c->tuple[tuple].guard[s];
+
+        if (g->level != CORE_NONE && !(g->always >> tuple & 1)) {
+            struct covered v = covered_by(r, s, c->len[s][g->level]);
+            for (unsigned i = 0; i < v.n; i++)
+                gate_open(g, covered_digest(&v, c, s, i), tuple);
+        }
+        if (guard != CORE_NONE) {
+            struct covered v = covered_by(r, s, c->len[s][c->guard[guard].level]);
+            for (unsigned i = 0; i < v.n; i++)
+                filter_set(c, covered_digest(&v, c, s, i) ^ c->guard[guard].salt);
+        }
+    }
 }
