@@ -22,6 +22,7 @@ from kamuee.context import Context
 from kamuee.errors import KamueeError, UsageError
 from kamuee.grammar import Match
 from kamuee.render import Column, right, si
+from kamuee.show_latency import span
 
 ENDS = (b"q", b"Q", b"\x03", b"\x04")
 
@@ -65,15 +66,29 @@ def text(found: dict, width: int) -> Iterator[str]:
         [[port["name"], port["status"], *(si(port[name]) for name in rates)] for port in found["port"]], width)
     yield ""
     yield from render.table(
-        (Column("Thread"), right("Core"), right("Load"), right("pps")),
+        (Column("Thread"), right("Core"), right("Load"), right("pps"), right("Burst")),
         [[thread["name"], "any" if (thread["core"] or 0) < 0 else str(thread["core"]),
-          None if thread["load"] is None else f"{100 * thread['load']:.1f}%", si(thread["pps"])]
+          None if thread["load"] is None else f"{100 * thread['load']:.1f}%", si(thread["pps"]),
+          None if thread["burst"] is None else f"{thread['burst']:.1f}"]
          for thread in found["thread"]], width)
     yield ""
     yield from render.table(
         (Column("Table"), Column("Family"), right("Prefixes"), right("Memory"), right("Updates/s")),
         [[table["vr"], table["family"], render.count(table["routes"]), render.iec(table["bytes"]),
           si(table["updates-ps"])] for table in found["table"]], width)
+    yield ""
+    yield from render.table((Column("Control plane"), right("pps"), right("Drops/s"), right("Waiting")),
+                            [[punt["class"], si(punt["pps"]), si(punt["drop-pps"]), render.count(punt["queued"])]
+                             for punt in found["punt"]], width)
+    if found["latency"]:
+        yield ""
+        yield from render.table((Column("In"), Column("Out"), right("Median"), right("99 %"), right("99.9 %")),
+                                [[pair["input"], pair["output"], *(span(pair[name]) for name in ("median", "p99", "p999"))]
+                                 for pair in found["latency"]], width)
+    if found["alarm"]:
+        yield ""
+        yield from render.table((Column("Severity"), Column("Alarm"), Column("Meaning", wrap=True)),
+                                [[alarm["severity"], alarm["name"], alarm["message"]] for alarm in found["alarm"]], width)
     if found["drop"]:
         yield ""
         yield from render.table((Column("Drops now"), right("/s"), Column("Meaning", wrap=True)),

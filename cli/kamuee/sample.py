@@ -23,12 +23,16 @@ class Look(NamedTuple):
     drops: dict[str, dict]
     ledger: dict
     vrs: list[dict]
+    punts: dict[str, dict]
+    alarms: list[dict]
+    latency: dict[tuple[str, str], dict]
 
 
 def look(client: Client, clock: Callable[[], float] = time.monotonic) -> Look:
     return Look(clock(), client.state("system"), named(client.entries("port")), client.entries("interface"),
                 named(client.entries("thread")), named(client.entries("drop")), client.state("ledger"),
-                client.entries("vr"))
+                client.entries("vr"), {entry["class"]: entry for entry in client.entries("punt")}, client.entries("alarm"),
+                {(pair["input"], pair["output"]): pair for pair in client.entries("latency")})
 
 
 def measured(before: Look, after: Look) -> dict:
@@ -45,6 +49,9 @@ def measured(before: Look, after: Look) -> dict:
         "thread": [thread(before.threads.get(name, {}), now, seconds) for name, now in after.threads.items()],
         "drop": drops(before, after, seconds),
         "table": tables(before, after, seconds),
+        "punt": punts(before, after, seconds),
+        "latency": latencies(before, after),
+        "alarm": [{key: alarm[key] for key in ("name", "subject", "severity", "message")} for alarm in after.alarms],
         "held": after.ledger.get("held", 0),
         "imbalance": after.ledger.get("imbalance", 0),
     }
@@ -80,9 +87,44 @@ def thread(was: dict, now: dict, seconds: float) -> dict:
         load = busy / (busy + idle) if busy + idle > 0 else 0.0
     else:
         load = None if cpu is None else cpu / 1e9
+    pps, bursts = (rate(a.get(key), b.get(key), seconds) for key in ("rx-packets", "bursts"))
     return {"name": now["name"], "role": now.get("role"), "core": now.get("core"),
-            "load": None if load is None else round(load, 4),
-            "pps": rate(a.get("rx-packets"), b.get("rx-packets"), seconds)}
+            "load": None if load is None else round(load, 4), "pps": pps,
+            "burst": round(pps / bursts, 1) if pps and bursts else None}
+
+
+def punts(before: Look, after: Look, seconds: float) -> list[dict]:
+    """Every class, the best first."""
+    found = []
+    for name, now in after.punts.items():
+        was = before.punts.get(name, {})
+        lost = [rate(was.get(key), now.get(key), seconds) for key in ("policed", "queue-full")]
+        found.append({"class": name, "pps": rate(was.get("passed"), now.get("passed"), seconds), "queued": now.get("queued"),
+                      "drop-pps": None if None in lost else sum(lost)})
+    return found
+
+
+def latencies(before: Look, after: Look) -> list[dict]:
+    """Of the packets measured in between: the ends of the buckets that have the quantiles, in ns."""
+    found = []
+    for pair, now in after.latency.items():
+        was = {bucket["below"]: bucket["packets"] for bucket in before.latency.get(pair, {}).get("bucket", [])}
+        grown = [(bucket["below"], bucket["packets"] - was.get(bucket["below"], 0)) for bucket in now["bucket"]]
+        total = sum(packets for _, packets in grown)
+        if before is after or total <= 0:
+            continue
+        found.append({"input": pair[0], "output": pair[1], "packets": total,
+                      **{name: quantile(grown, total * part) for name, part in (("median", 0.5), ("p99", 0.99), ("p999", 0.999))}})
+    return found
+
+
+def quantile(grown: list[tuple[int, int]], wanted: float) -> int:
+    below = 0
+    for end, packets in grown:
+        below += packets
+        if below >= wanted:
+            return end
+    return grown[-1][0]
 
 
 def drops(before: Look, after: Look, seconds: float) -> list[dict]:

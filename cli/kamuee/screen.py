@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The monitor's screen: a sample as text for a terminal of any size from 80x24 up.
 
-Four sections share the lines there are; what does not fit is counted in the section's last line.
+Four sections share the lines there are, and up to three more where there is something to tell and room; what does not fit is counted in
+the section's last line.
 """
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kamuee.render import count, duration, iec, si
+from kamuee.show_latency import span
 
 BARS = " ▁▂▃▄▅▆▇█"
 FIXED = 6       # lines of the head, the ledger, the foot and between
@@ -21,17 +23,26 @@ SEVERITY = {"attack": "red", "loss": "red", "config": "yellow"}
 
 
 class Trail:
-    """The received rate of each port, for sparklines."""
+    """The received rate of each port and the changes of each table, for sparklines."""
 
     def __init__(self) -> None:
         self._rates: dict[str, deque[float]] = {}
 
     def add(self, sample: dict) -> None:
         for port in sample["port"]:
-            self._rates.setdefault(port["name"], deque(maxlen=HISTORY)).append(port["rx-pps"] or 0.0)
+            self._add(port["name"], port["rx-pps"])
+        for table in sample["table"]:
+            self._add(table_key(table), table["updates-ps"])
+
+    def _add(self, name: str, value: float | None) -> None:
+        self._rates.setdefault(name, deque(maxlen=HISTORY)).append(value or 0.0)
 
     def line(self, name: str, width: int) -> str:
         return sparkline(list(self._rates.get(name, ()))[-width:])
+
+
+def table_key(table: dict) -> str:
+    return f"{table['vr']}/{table['family']}"  # no port has such a name
 
 
 def sparkline(values: Sequence[float]) -> str:
@@ -47,7 +58,10 @@ def screen(sample: dict | None, trail: Trail, trouble: str, width: int, height: 
     if sample is None:
         return Group(Text(trouble or "waiting for the first sample …", style="red" if trouble else ""), foot(trouble))
     parts = [ports, threads, tables, drops]
-    lengths = [len(sample[name]) for name in ("port", "thread", "table", "drop")]
+    for name, part in (("alarm", alarms), ("latency", latency), ("punt", punt)):
+        if sample[name] and height - FIXED - 3 * (len(parts) + 1) > 8:
+            parts.insert(0 if part is alarms else len(parts), part)
+    lengths = [len(sample[CONTENT[part]]) for part in parts]
     room = share(height - FIXED - 2 * len(parts) + 1, lengths)
     body = [section(sample, trail, n, width) for section, n in zip(parts, room)]
     return Group(head(sample), *body, Text(), ledger(sample), foot(trouble))
@@ -101,10 +115,10 @@ def ports(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableTyp
 
 
 def threads(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
-    table = grid(("Thread", "Core", "Load", "pps", ""), 1, width)
+    table = grid(("Thread", "Core", "Load", "pps", "Burst", ""), 1, width)
     rows = [[thread["name"], "any" if (thread["core"] or 0) < 0 else str(thread["core"]),
              "-" if thread["load"] is None else f"{100 * thread['load']:.0f}%", dash(si(thread["pps"])),
-             bar(thread["load"], 30)] for thread in sample["thread"]]
+             "-" if thread["burst"] is None else f"{thread['burst']:.1f}", bar(thread["load"], 30)] for thread in sample["thread"]]
     return Group(Text(), filled(table, cut(rows, n_lines, "threads")))
 
 
@@ -117,7 +131,8 @@ def bar(load: float | None, width: int) -> Text:
 def tables(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
     table = grid(("Table", "Family", "Prefixes", "Memory", "Updates/s", ""), 2, width)
     rows = [[entry["vr"], entry["family"], dash(count(entry["routes"])), dash(iec(entry["bytes"])),
-             dash(si(entry["updates-ps"])), Text("" if entry["synced"] is not False else "being synced", style="yellow")]
+             dash(si(entry["updates-ps"])), Text("being synced", style="yellow") if entry["synced"] is False else
+             Text(trail.line(table_key(entry), max(width - 60, 8)), style="cyan")]
             for entry in sample["table"]]
     return Group(Text(), filled(table, cut(rows, n_lines, "tables")))
 
@@ -129,9 +144,35 @@ def drops(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableTyp
     return Group(Text(), filled(table, cut(rows, n_lines, "reasons") or [[Text("none", style="green")]]))
 
 
+def alarms(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
+    table = grid(("Alarm", "Severity", "Message"), 3, width)
+    rows = [[Text(alarm["name"], style="bold red"), Text(alarm["severity"] or "", style="red"),
+             Text(alarm["message"] or "", overflow="ellipsis")] for alarm in sample["alarm"]]
+    return Group(Text(), filled(table, cut(rows, n_lines, "alarms")))
+
+
+def punt(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
+    table = grid(("Control plane", "pps", "Drops/s", "Waiting", ""), 1, width)
+    rows = [[entry["class"], dash(si(entry["pps"])), Text(dash(si(entry["drop-pps"])), style="red" if entry["drop-pps"] else ""),
+             dash(count(entry["queued"]))] for entry in sample["punt"]]
+    return Group(Text(), filled(table, cut(rows, n_lines, "classes")))
+
+
+def latency(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
+    table = grid(("In", "Out", "Median", "99 %", "99.9 %", ""), 2, width)
+    rows = [[pair["input"], pair["output"], *(dash(span(pair[name])) for name in ("median", "p99", "p999"))]
+            for pair in sample["latency"]]
+    return Group(Text(), filled(table, cut(rows, n_lines, "pairs")))
+
+
+CONTENT = {ports: "port", threads: "thread", tables: "table", drops: "drop", alarms: "alarm", punt: "punt", latency: "latency"}
+
+
 def head(sample: dict) -> Text:
-    return Text(f"Kamuee {sample['version']}   up {dash(duration(sample['uptime']))}   "
-                f"memory {dash(iec(sample['rss']))}", style="bold")
+    said = Text(f"Kamuee {sample['version']}   up {dash(duration(sample['uptime']))}   memory {dash(iec(sample['rss']))}", style="bold",
+                overflow="ellipsis", no_wrap=True)
+    names = ", ".join(sorted({alarm["name"] for alarm in sample["alarm"]}))
+    return said + Text(f"   alarm: {names}", style="bold red") if names else said
 
 
 def ledger(sample: dict) -> Text:

@@ -68,8 +68,9 @@ SHAPES = {
     "revision": "[{back, id, time, by, comment, changes, confirmed}]",
     "configuration-session": "[{id, by, age, idle, changes}]",
     "monitor": "{seconds, version, uptime, rss, port [{name, rx-pps, tx-pps, rx-bps, tx-bps, status, drop-pps}], "
-               "thread [{name, role, core, load, pps}], drop [{name, severity, sentence, pps}], "
-               "table [{vr, family, routes, bytes, synced, updates-ps}], held, imbalance}",
+               "thread [{name, role, core, load, pps, burst}], drop [{name, severity, sentence, pps}], "
+               "table [{vr, family, routes, bytes, synced, updates-ps}], punt [{class, pps, queued, drop-pps}], "
+               "latency [{input, output, packets, median, p99, p999}], alarm [{name, subject, severity, message}], held, imbalance}",
     "change": "{change [], note []}",
     "lookup": "[{address, prefix, nexthop, kind, interface, gateway, hop [" + _HOP + "]}]",
     "explain": f"{{{_PASSAGE}}}",

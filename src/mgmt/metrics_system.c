@@ -6,6 +6,7 @@
 #include "mgmt/metric.h"
 #include "mgmt/metrics.h"
 #include "mgmt/process.h"
+#include "mgmt/revision.h"
 #include "table/exchange.h"
 #include "table/fib.h"
 
@@ -43,6 +44,20 @@ static void write_buffers(struct metrics *m)
     rte_mempool_walk(write_size, m);
 }
 
+static void write_revision(struct metrics *m)
+{
+    const struct revision *r = revision_at(0);
+
+    if (!r)
+        return;
+    metric_family(m, METRIC_GAUGE, "configuration_revision", "", "Number of the newest committed configuration.");
+    metric_u64(m, r->id, NULL);
+    metric_family(m, METRIC_GAUGE, "configuration_revision_time_seconds", "seconds", "When it was committed, since 1970.");
+    metric_real(m, (double)r->time_ns / 1e9, NULL);
+    metric_family(m, METRIC_GAUGE, "configuration_confirmed", "", "0: it goes back unless it is confirmed.");
+    metric_u64(m, r->confirmed, NULL);
+}
+
 void metrics_system(struct metrics *m)
 {
     metric_family(m, METRIC_INFO, "build", "", "What runs here.");
@@ -53,4 +68,5 @@ void metrics_system(struct metrics *m)
     metric_u64(m, process_resident(), NULL);
     write_memory(m);
     write_buffers(m);
+    write_revision(m);
 }

@@ -27,6 +27,10 @@ def busy(state):
     state["thread"][2]["statistics"].update({"busy-cycles": "1650", "idle-cycles": "350"})
     state["thread"][1]["cpu-time"] = str(int(state["thread"][1]["cpu-time"]) + 500_000_000)
     state["drop"][2]["packets"] = "13"
+    state["thread"][2]["statistics"]["rx-packets"] = str(int(state["thread"][2]["statistics"]["rx-packets"]) + 64000)
+    state["thread"][2]["statistics"]["bursts"] = str(int(state["thread"][2]["statistics"]["bursts"]) + 4000)
+    state["punt"][1].update({"passed": str(int(state["punt"][1]["passed"]) + 20), "policed": str(int(state["punt"][1]["policed"]) + 6)})
+    state["latency"][0]["bucket"] = [{"below": "1300", "packets": "1000900"}, {"below": "90000", "packets": "48676"}]
     state["vr"][0]["fib"][0]["updates"] = str(int(state["vr"][0]["fib"][0]["updates"]) + 3000)
 
 
@@ -39,6 +43,10 @@ def test_sample_holds_what_changed_by_the_second(daemon):
                               "sentence": "no forwarder serves the port of the interface"}]
     assert found["table"][0]["updates-ps"] == 1500
     assert (found["held"], found["imbalance"]) == (3, 0)
+    assert [thread["burst"] for thread in found["thread"]] == [None, None, 16.0]
+    assert found["punt"][1] == {"class": "other", "pps": 10, "queued": 511, "drop-pps": 3}
+    assert found["latency"] == [{"input": "p0", "output": "p1", "packets": 1000, "median": 1300, "p99": 90000, "p999": 90000}]
+    assert [alarm["name"] for alarm in found["alarm"]] == ["ledger", "link-flapping"]
 
 
 def test_sample_across_a_restart_of_the_daemon_has_no_false_rates(daemon):
@@ -46,7 +54,7 @@ def test_sample_across_a_restart_of_the_daemon_has_no_false_rates(daemon):
         busy(state)
         state["system"]["pid"] += 1
     found = sample.measured(*looks(daemon, restart))
-    assert (found["port"][0]["rx-pps"], found["drop"]) == (0, [])
+    assert (found["port"][0]["rx-pps"], found["drop"], found["latency"]) == (0, [], [])
 
 
 def test_port_that_appears_has_no_rate_yet(daemon):
@@ -69,7 +77,7 @@ def shown(daemon):
 
 @pytest.mark.parametrize("width, height, times", [(80, 24, 1), (80, 24, 20), (80, 40, 5), (200, 60, 9), (80, 24, 0)])
 def test_screen_fits_the_terminal_whatever_there_is_to_show(shown, width, height, times):
-    for name in ("port", "thread", "table", "drop"):
+    for name in ("port", "thread", "table", "drop", "alarm", "latency", "punt"):
         shown[name] *= times
     trail = screen.Trail()
     for _ in range(300):
@@ -91,8 +99,9 @@ def test_screen_counts_what_does_not_fit(shown):
 def test_screen_shows_rates_load_tables_and_drops(shown):
     trail = screen.Trail()
     trail.add(shown)
-    text = "\n".join(drawn(shown, trail))
-    for part in ("p0", "1.00M", "4.00G", "forwarder/1", "90%", "901,899", "1.50k", "inject_no_forwarder", "held 3"):
+    text = "\n".join(drawn(shown, trail, height=50))
+    for part in ("link-flapping", "16.0", "1.30 us", "Control plane", "p0",
+                 "1.00M", "4.00G", "forwarder/1", "90%", "901,899", "1.50k", "inject_no_forwarder", "held 3"):
         assert part in text, part
 
 

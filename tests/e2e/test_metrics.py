@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """/metrics: read by an OpenMetrics parser, and collected by a real Prometheus."""
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from kamuee.errors import DaemonError
 from daemon import Daemon
 from support import eventually
 
-PROMETHEUS = Path(__file__).resolve().parents[2] / ".prometheus/usr/bin/prometheus"
+ROOT = Path(__file__).resolve().parents[2]
+PROMETHEUS, DEPLOY = ROOT / ".prometheus/usr/bin/prometheus", ROOT / "deploy"
 ACCEPT = "application/openmetrics-text; version=1.0.0"
 
 
@@ -94,6 +96,28 @@ def test_a_listener_moves_and_one_that_cannot_leaves_all_as_it_was(daemon):
     assert daemon.running() == before
     assert get(daemon, "*/*").startswith("200 ")
     assert daemon.client.state("port=p1")[0]["mtu"] == 1500
+
+
+def test_dashboards_and_rules_name_metrics_that_exist(daemon):
+    found = families(daemon)
+    there = set(found) | {sample.name for family in found.values() for sample in family.samples}
+    there |= {f"{family.name}{part}" for family in found.values() if family.type == "histogram" for part in ("_bucket", "_sum", "_count")}
+    files = [*DEPLOY.glob("grafana/*.json"), DEPLOY / "prometheus/kamuee.rules.yml"]
+    assert len(files) >= 3
+    for file in files:
+        named = set(re.findall(r"(?<![\w:])kamuee_[a-z0-9_]+", file.read_text()))
+        assert named - there == set(), file
+    for file in DEPLOY.glob("grafana/*.json"):
+        board = json.loads(file.read_text())
+        assert board["panels"] and len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+
+
+def test_promtool_takes_the_rules():
+    if not PROMETHEUS.exists():
+        pytest.skip("no Prometheus: make deps unpacks it")
+    done = subprocess.run([PROMETHEUS.with_name("promtool"), "check", "rules", DEPLOY / "prometheus/kamuee.rules.yml"], capture_output=True,
+                          text=True)
+    assert done.returncode == 0 and "SUCCESS" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_real_prometheus_collects_it(daemon, tmp_path):
