@@ -10,7 +10,10 @@
 
 #include "base/clock.h"
 
+#define LINE_MAX_BYTES 1024
+
 static _Atomic int level_now = LOG_LEVEL_INFO;
+static log_sink_fn *sink_now;
 
 void log_set_level(enum log_level level)
 {
@@ -40,40 +43,48 @@ static bool site_admit(struct log_site *site, uint32_t *suppressed)
     return true;
 }
 
-static int head_format(char *buf, size_t size, enum log_level level)
+static void write_stderr(enum log_level level, const char *text)
 {
     static const char *const names[] = {"", "", "", "error", "warning", "notice", "info", "debug"};
-
-    if (getenv("JOURNAL_STREAM"))
-        return snprintf(buf, size, "<%d>", level);
+    char line[LINE_MAX_BYTES + 64];
     struct timespec t;
     struct tm tm;
-    clock_gettime(CLOCK_REALTIME, &t);
-    localtime_r(&t.tv_sec, &tm);
-    return snprintf(buf, size, "%02d:%02d:%02d.%03ld %s ", tm.tm_hour, tm.tm_min, tm.tm_sec,
-                    t.tv_nsec / 1000000, names[level]);
+    int n;
+
+    if (getenv("JOURNAL_STREAM")) {
+        n = snprintf(line, sizeof line, "<%d>%s\n", level, text);
+    } else {
+        clock_gettime(CLOCK_REALTIME, &t);
+        localtime_r(&t.tv_sec, &tm);
+        n = snprintf(line, sizeof line, "%02d:%02d:%02d.%03ld %s %s\n", tm.tm_hour, tm.tm_min, tm.tm_sec, t.tv_nsec / 1000000, names[level], text);
+    }
+    if (write(STDERR_FILENO, line, (size_t)n) < 0)
+        return; // nowhere left to say it
+}
+
+void log_set_sink(log_sink_fn *sink)
+{
+    sink_now = sink;
 }
 
 void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
 {
-    char line[1024];
+    char text[LINE_MAX_BYTES];
     uint32_t suppressed;
     va_list ap;
 
     if ((int)level > atomic_load_explicit(&level_now, memory_order_relaxed) ||
         !site_admit(site, &suppressed))
         return;
-    size_t n = (size_t)head_format(line, sizeof line, level);
     va_start(ap, fmt);
-    int k = vsnprintf(line + n, sizeof line - n - 32, fmt, ap);
+    int n = vsnprintf(text, sizeof text - 32, fmt, ap);
     va_end(ap);
-    if (k > 0)
-        n += (size_t)k < sizeof line - n - 32 ? (size_t)k : sizeof line - n - 33;
+    n = n < 0 ? 0 : n < (int)sizeof text - 32 ? n : (int)sizeof text - 33;
+    text[n] = '\0';
     if (suppressed)
-        n += (size_t)snprintf(line + n, sizeof line - n - 1, " suppressed=%u", suppressed);
-    line[n++] = '\n';
-    if (write(STDERR_FILENO, line, n) < 0)
-        return; // nowhere left to say it
+        snprintf(text + n, sizeof text - (size_t)n, " suppressed=%u", suppressed);
+    if (!sink_now || !sink_now(level, text))
+        write_stderr(level, text);
 }
 
 _Noreturn void log_bug(const char *file, int line, const char *cond)

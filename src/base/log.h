@@ -3,7 +3,8 @@
 //
 // Managers log; forwarders never do (they count). Lines go to stderr with a
 // level mark of sd-daemon(3) ("<3>") when the journal reads them, with a time
-// stamp otherwise. Each call site is limited to LOG_SITE_PER_S lines a second;
+// stamp otherwise; or where log_set_sink says: main gives them to the journal, in
+// fields (base/log_field.h). Each call site is limited to LOG_SITE_PER_S lines a second;
 // what was suppressed is counted and told by the site's next line.
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -26,6 +27,10 @@ void log_set_level(enum log_level level); // default INFO
 enum log_level log_get_level(void);
 void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+// Where lines go instead of stderr: `text` without time, level and line end. False: it could not, stderr gets the line.
+typedef bool log_sink_fn(enum log_level level, const char *text);
+void log_set_sink(log_sink_fn *sink); // NULL: stderr alone; before other threads log
 
 #define log_at(level, ...)                                                                         \
     do {                                                                                           \

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "core/thread.h"
 #include "main/instance.h"
+#include "main/journal.h"
 #include "main/life.h"
 #include "main/modules.h"
 #include "main/options.h"
@@ -87,6 +88,7 @@ int main(int argc, char **argv)
 
     if (!options_parse(argc, argv, &o, &code))
         return code;
+    journal_start();
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     if (o.log_level >= 0)
         log_set_level((enum log_level)o.log_level);

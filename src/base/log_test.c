@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// log_test.c - log lines in fields, message ids, and where lines go
+#include "base/log.h"
+#include "base/log_field.h"
+
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void assert_piece(const struct log_piece *p, const char *wanted)
+{
+    assert_int_equal(p->n, strlen(wanted));
+    assert_memory_equal(p->s, wanted, p->n);
+}
+
+static void a_line_is_read_as_module_what_and_pairs(void **state)
+{
+    struct log_fields f;
+
+    log_fields_read("config: changed: by=uid 0 lines=3 rx-offloads=0x1 comment=\"a \"b\" = c\" confirm=0", &f);
+    assert_piece(&f.module, "config");
+    assert_piece(&f.what, "changed");
+    assert_int_equal(f.n, 5);
+    assert_piece(&f.key[0], "by");
+    assert_piece(&f.value[0], "uid");
+    assert_piece(&f.key[2], "rx-offloads");
+    assert_piece(&f.value[3], "a \"b\" = c");
+    assert_piece(&f.value[4], "0");
+    assert_non_null(f.id);
+}
+
+static void odd_lines_are_read_as_far_as_they_go(void **state)
+{
+    struct log_fields f;
+
+    log_fields_read("rib: audit: FIB differed from the kernel, healed: vr=0 fib_divergence=2", &f);
+    assert_piece(&f.what, "audit: FIB differed from the kernel, healed");
+    assert_int_equal(f.n, 2);
+    assert_non_null(f.id);
+    log_fields_read("iface_manager: interface=p0 admin=up", &f);
+    assert_piece(&f.what, "");
+    assert_int_equal(f.n, 2);
+    assert_null(f.id);
+    log_fields_read("main: configuration reloaded", &f);
+    assert_piece(&f.what, "configuration reloaded");
+    assert_true(f.n == 0 && f.id);
+    log_fields_read("neigh: full: entries=1: give it room: sysctl -w net.x=2", &f);
+    assert_piece(&f.value[0], "1:");
+    log_fields_read("no colon", &f);
+    assert_true(f.module.n == 0 && f.n == 0 && !f.id);
+    log_fields_read("x: y: open=\"never closed", &f);
+    assert_piece(&f.value[0], "never closed");
+    log_fields_read("", &f);
+    assert_true(f.module.n == 0 && f.what.n == 0 && f.n == 0);
+}
+
+static void there_are_so_many_pairs_and_no_more(void **state)
+{
+    char line[400] = "m: w:";
+    struct log_fields f;
+
+    for (unsigned i = 0; i < LOG_FIELDS_MAX + 10; i++)
+        strcat(line, " a=1");
+    log_fields_read(line, &f);
+    assert_int_equal(f.n, LOG_FIELDS_MAX);
+}
+
+static void message_ids_are_128_bits_and_each_is_one_line_s(void **state)
+{
+    for (unsigned i = 0; i < log_ids_n; i++) {
+        assert_int_equal(strlen(log_ids[i].id), 32);
+        for (unsigned k = 0; k < 32; k++)
+            assert_true(isdigit((unsigned char)log_ids[i].id[k]) || (log_ids[i].id[k] >= 'a' && log_ids[i].id[k] <= 'f'));
+        for (unsigned k = 0; k < i; k++) {
+            assert_string_not_equal(log_ids[i].id, log_ids[k].id);
+            assert_string_not_equal(log_ids[i].text, log_ids[k].text);
+        }
+        struct log_fields f;
+        log_fields_read(log_ids[i].text, &f); // and is found again
+        assert_ptr_equal(f.id, log_ids[i].id);
+    }
+}
+
+static char seen[1100];
+static enum log_level seen_level;
+static bool sink_takes;
+
+static bool sink(enum log_level level, const char *text)
+{
+    seen_level = level;
+    strcpy(seen, text);
+    return sink_takes;
+}
+
+// What stderr gets from `fn`.
+static void stderr_of(void (*fn)(void), char *buf, size_t n)
+{
+    int p[2], keep = dup(STDERR_FILENO);
+
+    assert_int_equal(pipe(p), 0);
+    dup2(p[1], STDERR_FILENO);
+    fn();
+    dup2(keep, STDERR_FILENO);
+    close(p[1]);
+    close(keep);
+    ssize_t got = read(p[0], buf, n - 1);
+    buf[got > 0 ? got : 0] = '\0';
+    close(p[0]);
+}
+
+static void say(void)
+{
+    log_warning("test: said: n=%d", 7);
+}
+
+static void lines_go_to_the_sink_or_where_they_went_before(void **state)
+{
+    char buf[200];
+
+    unsetenv("JOURNAL_STREAM");
+    log_set_sink(sink);
+    sink_takes = true;
+    stderr_of(say, buf, sizeof buf);
+    assert_string_equal(buf, "");
+    assert_string_equal(seen, "test: said: n=7");
+    assert_int_equal(seen_level, LOG_LEVEL_WARNING);
+    sink_takes = false;
+    stderr_of(say, buf, sizeof buf);
+    assert_string_equal(buf + strlen("12:34:56.789 "), "warning test: said: n=7\n");
+    log_set_sink(NULL);
+    stderr_of(say, buf, sizeof buf);
+    assert_string_equal(buf + strlen("12:34:56.789 "), "warning test: said: n=7\n");
+    setenv("JOURNAL_STREAM", "1:2", 1);
+    stderr_of(say, buf, sizeof buf);
+    assert_string_equal(buf, "<4>test: said: n=7\n");
+    unsetenv("JOURNAL_STREAM");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_is_read_as_module_what_and_pairs),
+        cmocka_unit_test(odd_lines_are_read_as_far_as_they_go),
+        cmocka_unit_test(there_are_so_many_pairs_and_no_more),
+        cmocka_unit_test(message_ids_are_128_bits_and_each_is_one_line_s),
+        cmocka_unit_test(lines_go_to_the_sink_or_where_they_went_before),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// journal.c - see journal.h; fields are told in docs/features/log.md
+#define SD_JOURNAL_SUPPRESS_LOCATION // where the line was written is its message id's to tell
+#include "main/journal.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <systemd/sd-journal.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/log_field.h"
+
+#define ENTRY_BYTES 4096 // the line twice, and the names of its fields
+
+struct entry {
+    char buf[ENTRY_BYTES];
+    size_t used;
+    struct iovec field[LOG_FIELDS_MAX + 8];
+    int n;
+};
+
+// What does not fit is left out; MESSAGE comes first and has the whole line.
+static void add(struct entry *e, const char *name, const char *value, size_t n)
+{
+    size_t head = strlen(name);
+
+    if (e->used + head + 1 + n > sizeof e->buf)
+        return;
+    char *at = e->buf + e->used;
+    memcpy(at, name, head);
+    at[head] = '=';
+    memcpy(at + head + 1, value, n);
+    e->field[e->n++] = (struct iovec){at, head + 1 + n};
+    e->used += head + 1 + n;
+}
+
+// "rx-offloads" -> "KAMUEE_RX_OFFLOADS"
+static void add_pair(struct entry *e, const struct log_piece *key, const struct log_piece *value)
+{
+    char name[64] = "KAMUEE_";
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < key->n && n < sizeof name - 1; i++)
+        name[n++] = (char)(key->s[i] == '-' ? '_' : toupper((unsigned char)key->s[i]));
+    name[n] = '\0';
+    add(e, name, value->s, value->n);
+}
+
+static bool to_journal(enum log_level level, const char *text)
+{
+    const char priority[] = {(char)('0' + level)};
+    struct log_fields f;
+    struct entry e;
+
+    e.used = 0;
+    e.n = 0;
+    log_fields_read(text, &f);
+    add(&e, "MESSAGE", text, strlen(text));
+    add(&e, "PRIORITY", priority, 1); // the levels are syslog's
+    add(&e, "SYSLOG_IDENTIFIER", "kamueed", strlen("kamueed"));
+    if (f.id)
+        add(&e, "MESSAGE_ID", f.id, strlen(f.id));
+    add(&e, "KAMUEE_MODULE", f.module.s, f.module.n);
+    if (f.what.n)
+        add(&e, "KAMUEE_WHAT", f.what.s, f.what.n);
+    for (unsigned i = 0; i < f.n; i++)
+        add_pair(&e, &f.key[i], &f.value[i]);
+    return sd_journal_sendv(e.field, e.n) >= 0;
+}
+
+// $JOURNAL_STREAM has device and inode of what systemd gave us as stderr: it may have been led elsewhere since.
+void journal_start(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    unsigned long dev, ino;
+    struct stat s;
+
+    if (stream && sscanf(stream, "%lu:%lu", &dev, &ino) == 2 && !fstat(STDERR_FILENO, &s) && s.st_dev == dev && s.st_ino == ino)
+        log_set_sink(to_journal);
+}

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Log lines come to the journal as fields, with message ids; the journal is played by a socket of ours."""
+import json
+import re
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+
+from daemon import Daemon
+from support import eventually
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = """
+set port p0 devargs net_af_packet0,iface=a0
+"""
+# In a mount namespace of its own: the journal's socket, where sd-journal looks for it; what comes there goes to a file. Then kamueed.
+JOURNAL = """
+import os, socket, subprocess, sys
+subprocess.run("mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/journal", shell=True, check=True)
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("/run/systemd/journal/socket")
+parent = os.getpid()
+if not os.fork():
+    s.settimeout(0.2)
+    with open(sys.argv[1], "w") as file:
+        while os.getppid() == parent:
+            try: print(s.recv(1 << 18).hex(), file=file, flush=True)
+            except TimeoutError: pass
+    os._exit(0)
+s.close()
+where = os.fstat(2)
+os.environ["JOURNAL_STREAM"] = f"{where.st_dev}:{where.st_ino}"
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def entry(data):
+    """One message of systemd's native protocol: KEY=VALUE lines, or KEY, length and bytes."""
+    found = {}
+    while data:
+        line, _, data = data.partition(b"\n")
+        key, equals, value = line.partition(b"=")
+        if not equals:
+            size, = struct.unpack_from("<Q", data)
+            value, data = data[8:8 + size], data[8 + size + 1:]
+        found[key.decode()] = value.decode()
+    return found
+
+
+class Journaled(Daemon):
+    def command(self, *more):
+        nsenter, net, *rest = super().command(*more)
+        return [nsenter, net, "unshare", "--mount", sys.executable, "-c", JOURNAL, str(self.dir / "journal"), *rest]
+
+    def entries(self):
+        return [entry(bytes.fromhex(line)) for line in (self.dir / "journal").read_text().splitlines()]
+
+    def find(self, what):
+        return eventually(lambda: [e for e in self.entries() if e.get("KAMUEE_WHAT") == what], 20,
+                          lambda: json.dumps(self.entries(), indent=1)[-3000:])
+
+
+@pytest.fixture
+def daemon(kamueed):
+    daemon = Journaled(kamueed, "e2e-log")
+    try:
+        yield daemon.start(CONFIG)
+    finally:
+        daemon.end()
+
+
+def ids():
+    text = (ROOT / "src/base/log_id.def").read_text()
+    return dict(re.findall(r'^LOG_ID\("(.*)", "(.*)"\)$', text, re.M))
+
+
+def test_lines_are_entries_with_fields_and_message_ids(daemon):
+    ready = daemon.find("ready")[0]
+    assert ready["MESSAGE_ID"] == ids()["main: ready"] and ready["PRIORITY"] == "5" and ready["KAMUEE_MODULE"] == "main"
+    assert ready["MESSAGE"].startswith("main: ready: version=") and ready["KAMUEE_VERSION"] and ready["SYSLOG_IDENTIFIER"] == "kamueed"
+    attached = daemon.find("attached")[0]
+    assert attached["KAMUEE_PORT"] == "p0" and attached["PRIORITY"] == "6" and "KAMUEE_RX_OFFLOADS" in attached
+    daemon.run("ip link set b0 down")
+    link = daemon.find("link")
+    assert {e["MESSAGE_ID"] for e in link} == {ids()["port_manager: link"]}
+    assert eventually(lambda: [e for e in daemon.find("link") if e["KAMUEE_STATE"] == "down" and e["KAMUEE_PORT"] == "p0"], 20, str(link))
+    daemon.configure("set log-level debug")
+    changed = daemon.find("changed")[-1]
+    assert changed["KAMUEE_BY"] and changed["MESSAGE_ID"] == ids()["config: changed"]
+    assert daemon.log.read_text() == ""      # nothing twice
