@@ -25,6 +25,7 @@
 #include "mgmt/metrics.h"
 #include "mgmt/restconf_fields.h"
 #include "mgmt/restconf_priv.h"
+#include "mgmt/standard.h"
 #include "mgmt/yang.h"
 
 // --- which resource -----------------------------------------------------------------------------
@@ -139,6 +140,24 @@ static void options(struct http *h, const char *allow)
     http_set_header(h, "Allow", allow);
     http_set_header(h, "Accept-Patch", HTTP_JSON);
     http_reply(h, 200, NULL, NULL);
+}
+
+bool restconf_query_ok(struct http *h)
+{
+    const char *fields = http_query(h, "fields");
+    struct text why = {0};
+    struct content c;
+    struct page page;
+
+    if (!read_content(h, &c))
+        return false;
+    struct field *f = fields ? fields_parse(fields, NULL, true, &why) : NULL;
+    bool ok = (f || !fields) && page_parse(http_query(h, "offset"), http_query(h, "limit"), &page);
+    if (!ok)
+        restconf_error(h, 400, "invalid-value", "%s", why.n ? why.s : "'limit' and 'offset' are to be numbers");
+    fields_free(f);
+    text_free(&why);
+    return ok;
 }
 
 static void data_resource(struct http *h, const char *text)
@@ -256,7 +275,9 @@ void restconf_answer(struct http *h)
     else if (!sends_json(h))
         restconf_error(h, 415, "invalid-value", "the body is '%s', expected " HTTP_JSON,
                        http_header(h, "Content-Type"));
-    else if ((rest = below(path, "/restconf/data")))
+    else if ((rest = below(path, "/restconf/data")) && standard_get(h, rest))
+        return;
+    else if (rest)
         data_resource(h, rest);
     else if ((rest = below(path, "/restconf/operations")))
         operation_resource(h, rest);

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "mgmt/restconf_priv.h"
+#include "mgmt/standard.h"
 #include "mgmt/yang.h"
 
 #define YANG_LIBRARY "2019-01-04"
@@ -50,9 +51,16 @@ static json_t *yang_library(const char *container)
     return j;
 }
 
+// libyang knows what it has loaded; the models of standard.c are told beside that.
 static json_t *library(void)
 {
-    return yang_library("yang-library");
+    json_t *j = yang_library("yang-library");
+    json_t *set = json_array_get(json_object_get(json_object_get(j, "ietf-yang-library:yang-library"), "module-set"), 0);
+    json_t *more = standard_modules();
+
+    json_array_extend(json_object_get(set, "module"), more);
+    json_decref(more);
+    return j;
 }
 
 static json_t *modules_state(void)

@@ -67,6 +67,8 @@ bool condition_read(struct http *h);
 bool condition_edit(struct http *h, bool exists);
 void condition_tell(struct http *h); // ETag and Last-Modified of what is now
 
+bool restconf_query_ok(struct http *h); // of a read whose schema is not known; false: an answer has been given
+
 // --- resources ---
 struct content {
     bool config, state;

@@ -170,6 +170,32 @@ static void a_page_of_a_long_table_is_no_walk_of_all_of_it(void **state)
     assert_int_equal(fake_rib_walks, 0);
 }
 
+// --- models of the IETF ---------------------------------------------------------------------------
+
+static void state_is_there_in_the_models_of_the_ietf(void **state)
+{
+    assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces", NULL), 200);
+    assert_said("{\"ietf-interfaces:interfaces\":{\"interface\":[{\"name\":\"p0\",\"type\":\"iana-if-type:ethernetCsmacd\"");
+    assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface=v40/statistics/in-octets", NULL), 200);
+    assert_string_equal(a.body.s, "{\"ietf-interfaces:in-octets\":\"0\"}\n");
+    assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface=v40?fields=name%3Btype", NULL), 200);
+    assert_string_equal(a.body.s, "{\"ietf-interfaces:interface\":[{\"name\":\"v40\",\"type\":\"iana-if-type:l2vlan\"}]}\n");
+    assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface=v41", NULL), 404);
+    assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface/x", NULL), 404);
+    assert_int_equal(ask("PUT", "/restconf/data/ietf-interfaces:interfaces", "{}"), 405);
+    assert_int_equal(ask("GET", "/restconf/data/ietf-routing:routing/ribs/rib=default-ipv6", NULL), 200);
+    assert_string_equal(a.body.s, "{\"ietf-routing:rib\":[{\"name\":\"default-ipv6\",\"address-family\":\"ietf-routing:ipv6\",\"default-rib\":true}]}\n");
+    assert_int_equal(ask("GET", "/restconf/data/ietf-routing:routing/ribs/rib=default-ipv4/routes?limit=1", NULL), 200);
+    assert_string_equal(a.body.s, "{\"ietf-routing:routes\":{\"route\":[{\"ietf-ipv4-unicast-routing:destination-prefix\":\"1.0.0.0/24\","
+                                  "\"route-preference\":20,\"next-hop\":{\"outgoing-interface\":\"p0\","
+                                  "\"ietf-ipv4-unicast-routing:next-hop-address\":\"10.0.0.1\"},"
+                                  "\"source-protocol\":\"kamuee-routing:bgp\",\"active\":[null]}]}}\n");
+    assert_int_equal(ask("GET", "/restconf/data/ietf-routing:routing/ribs/rib=nowhere-ipv4/routes", NULL), 404);
+    assert_int_equal(ask("GET", "/restconf/data/ietf-routing:routing/ribs/rib=x/routes", NULL), 404);
+    assert_int_equal(ask("GET", "/restconf/data/ietf-yang-library:yang-library", NULL), 200);
+    assert_said("ietf-ipv4-unicast-routing");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +206,7 @@ int main(void)
         cmocka_unit_test(expressions_at_random),
         served(lists_come_in_pages),
         served(a_page_of_a_long_table_is_no_walk_of_all_of_it),
+        served(state_is_there_in_the_models_of_the_ietf),
     };
 
     return cmocka_run_group_tests(tests, server_set_up, server_tear_down);

@@ -69,5 +69,6 @@ int route_type_number(const char *name);    // or -1
 struct http;
 // Streams state/routes=VR,FAMILY with the query's filters, and ends the answer.
 void route_stream(struct http *h, const char *vr, const char *family);
+void route_stream_standard(struct http *h, const char *vr, const char *family); // the same as ietf-routing has it
 
 #endif

@@ -19,6 +19,7 @@
 #include "mgmt/restconf_fields.h"
 #include "mgmt/restconf_priv.h"
 #include "mgmt/show.h"
+#include "mgmt/standard.h"
 #include "table/vr.h"
 
 #define BLOCK_BYTES (48u << 10)
@@ -110,7 +111,13 @@ static void write_row(struct jwrite *j, const struct rib_row *r)
 
 // --- the stream ---------------------------------------------------------------------------------
 
+struct dialect { // what the rows stand in, and what one is
+    const char *head, *tail;
+    void (*write)(struct jwrite *j, const struct rib_row *r);
+};
+
 struct route_stream {
+    const struct dialect *dialect;
     struct http *http;
     struct rib_walk *walk;
     struct text block;
@@ -135,7 +142,7 @@ static void write_fields(struct route_stream *s, const struct rib_row *r)
     struct text t = {0};
     struct jwrite j = {.t = &t};
 
-    write_row(&j, r);
+    s->dialect->write(&j, r);
     json_t *row = json_loadb(t.s, t.n, 0, NULL);
     fields_keep(row, s->wanted);
     char *kept = json_dumps(row, JSON_COMPACT);
@@ -157,7 +164,7 @@ static bool on_rows(void *ctx, const struct rib_row *row, unsigned n)
         }
         s->page.limit--;
         if (!s->fields)
-            write_row(&s->out, &row[i]);
+            s->dialect->write(&s->out, &row[i]);
         else if (s->wanted)
             write_fields(s, &row[i]);
     }
@@ -176,7 +183,7 @@ static void on_done(void *ctx, int result)
     // An answer that breaks off is not well-formed, which is how the reader learns of it: its
     // status has been sent.
     if (!result)
-        text_printf(&s->block, "]}]}\n");
+        text_printf(&s->block, "%s", s->dialect->tail);
     else
         log_warning("restconf: route table not complete: error=%d", result);
     if (s->block.n)
@@ -199,6 +206,8 @@ static void on_gone(void *ctx)
     rib_walk_close(s->walk);
     stream_free(s);
 }
+
+static const struct dialect own = {"{\"kamuee:routes\":[", "]}]}\n", write_row};
 
 // The query's filters; false: an answer has been given.
 static bool read_query(struct http *h, struct rib_query *q)
@@ -240,7 +249,7 @@ static bool read_query(struct http *h, struct rib_query *q)
     return false;
 }
 
-void route_stream(struct http *h, const char *vr, const char *family)
+static void stream(struct http *h, const char *vr, const char *family, const struct dialect *dialect)
 {
     const struct vr *v = vr_find(vr);
     struct rib_query q = {.family = strcmp(family, "ipv6") ? IP4 : IP6};
@@ -261,6 +270,7 @@ void route_stream(struct http *h, const char *vr, const char *family)
     s = calloc(1, sizeof *s);
     bug_on(!s);
     s->http = h;
+    s->dialect = dialect;
     s->out.t = &s->block;
     bug_on(!page_parse(http_query(h, "offset"), http_query(h, "limit"), &s->page)); // looked at before
     if (http_query(h, "fields"))
@@ -274,6 +284,19 @@ void route_stream(struct http *h, const char *vr, const char *family)
         return;
     }
     http_stream_begin(h, HTTP_JSON, on_room, on_gone, s);
-    text_printf(&s->block, "{\"kamuee:routes\":[{\"vr\":\"%s\",\"family\":\"%s\",\"route\":[",
-                v->name, family);
+    text_printf(&s->block, "%s", dialect->head);
+    if (dialect == &own)
+        text_printf(&s->block, "{\"vr\":\"%s\",\"family\":\"%s\",\"route\":[", v->name, family);
+}
+
+void route_stream(struct http *h, const char *vr, const char *family)
+{
+    stream(h, vr, family, &own);
+}
+
+void route_stream_standard(struct http *h, const char *vr, const char *family)
+{
+    static const struct dialect ietf = {"{\"ietf-routing:routes\":{\"route\":[", "]}}\n", standard_route_write};
+
+    stream(h, vr, family, &ietf);
 }
