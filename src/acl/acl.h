@@ -102,8 +102,8 @@ struct acl_stats {
 // The most that one packet can cost, whatever it is.
 struct acl_cost {
     uint32_t tuples;       // combinations of prefix lengths and fields that the rules make
-    uint32_t probes_max;   // of hash tables, for the worst packet
-    double probes_mean;    // for packets that match a rule chosen at random
+    uint32_t probes_max;   // looks at the filter, for the worst packet
+    double probes_mean;    // the same for packets that match a rule chosen at random
     uint32_t address_only; // rules decided by an address alone
 };
 

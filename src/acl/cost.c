@@ -8,6 +8,50 @@ static bool by_address_alone(const struct acl_rule *r)
     return r->proto_any && r->part == ACL_ANY_PART && r->dscp == ACL_DSCP_ANY;
 }
 
+#define SAMPLE 1024u // rules
+
+static bool in_filter(const struct core *c, uint32_t key)
+{
+    return (*filter_word(c, key) & filter_bits(key)) == filter_bits(key);
+}
+
+// Looks at the filter for a packet with the first addresses that the rule covers.
+static unsigned probes_of(const struct core *c, const struct acl_rule *r)
+{
+    uint32_t open = 0;
+
+    for (unsigned t = 0; t < c->n_tuples; t++)
+        open |= (uint32_t)(c->tuple[t].rules != 0) << t;
+    for (unsigned s = 0; s < 2; s++) {
+        const struct gate *g = &c->gate[s];
+        if (g->level != CORE_NONE)
+            open &= *gate_word(g, rule_digest(c, s, r, c->len[s][g->level])) | g->always;
+    }
+    for (unsigned g = 0; g < c->n_guards; g++) {
+        const struct guard *guard = &c->guard[g];
+        if (in_filter(c, rule_digest(c, guard->side, r, c->len[guard->side][guard->level]) ^ guard->salt))
+            continue;
+        for (unsigned t = 0; t < c->n_tuples; t++)
+            if (c->tuple[t].guard[guard->side] == g)
+                open &= ~(1u << t);
+    }
+    return c->n_guards + (unsigned)__builtin_popcount(open);
+}
+
+static void probes_mean(const struct acl *a, struct acl_cost *cost)
+{
+    uint32_t step = a->slots / SAMPLE + 1, n = 0;
+
+    for (uint32_t s = 0; s < a->slots; s += step)
+        for (unsigned f = 0; f < 2; f++) {
+            if (!a->core[f] || !(a->rule[s].families & a->core[f]->family))
+                continue;
+            cost->probes_mean += probes_of(a->core[f], &a->rule[s]);
+            n++;
+        }
+    cost->probes_mean /= n + !n;
+}
+
 static void core_cost(const struct core *c, struct acl_cost *cost)
 {
     uint32_t tuples = 0;
@@ -25,6 +69,7 @@ void acl_cost(const struct acl *a, struct acl_cost *cost)
     for (unsigned f = 0; f < 2; f++)
         if (a->core[f])
             core_cost(a->core[f], cost);
+    probes_mean(a, cost);
     for (uint32_t s = 0; s < a->slots; s++)
         cost->address_only += a->rule[s].families && by_address_alone(&a->rule[s]);
 }
