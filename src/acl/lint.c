@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lint.c - rules of a list that never decide
+//
+// A rule that covers another one has addresses, protocol and ports that are the other's, or less particular. So rules are
+// sorted into classes by how particular they are (prefix lengths, sets, which fields are exact), and hashed by what a class
+// compares exactly. For each rule one look into the hash table for each class that may cover it finds the rules that agree in all
+// exact fields; what is left (ranges, flags) is compared one by one.
+#include "acl/lint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl/rule.h"
+#include "acl/set.h"
+#include "base/hash.h"
+#include "base/vec.h"
+
+#define LOOK_MAX 256 // rules of one look that are compared
+
+enum port_class { PORT_ANY, PORT_EXACT, PORT_RANGE };
+
+struct class {
+    uint8_t src_len, dst_len;
+    uint16_t src_set, dst_set;
+    uint8_t sport, dport; // enum port_class
+    bool proto_any;
+};
+
+struct acl_lint {
+    struct acl_rule *rule;
+    uint32_t *does, *class_of, *next, *head; // next, head: 1 + index
+    size_t n, done, buckets;
+    struct acl_set *set[ACL_SETS_MAX];
+    VEC(struct class) class;
+    VEC(struct acl_finding) finding;
+    bool incomplete;
+};
+
+// --- does one cover the other? -------------------------------------------------------------------
+
+static bool bits_equal(const uint8_t *a, const uint8_t *b, unsigned len)
+{
+    unsigned whole = len / 8, rest = len % 8;
+
+    return !memcmp(a, b, whole) && (!rest || !((a[whole] ^ b[whole]) >> (8 - rest)));
+}
+
+// Is all of the prefix in one member of the set?
+static bool set_covers(const struct acl_set *s, const struct acl_side *b, uint8_t families)
+{
+    struct acl_prefix p = {.family = families == ACL_IP6 ? 6 : 4};
+
+    if (families == ACL_BOTH)
+        return false;
+    for (unsigned len = 0; len <= b->len; len++) {
+        unsigned whole = len / 8, rest = len % 8;
+
+        memset(p.addr, 0, sizeof p.addr);
+        memcpy(p.addr, b->addr, whole);
+        if (rest)
+            p.addr[whole] = (uint8_t)(b->addr[whole] & 0xff << (8 - rest));
+        p.len = (uint8_t)len;
+        if (acl_set_has(s, &p))
+            return true;
+    }
+    return false;
+}
+
+static bool side_covers(const struct acl_side *a, const struct acl_side *b, uint8_t families, struct acl_set *const *set)
+{
+    if (a->set != ACL_NO_SET)
+        return b->set != ACL_NO_SET ? a->set == b->set : set_covers(set[a->set], b, families);
+    if (b->set != ACL_NO_SET)
+        return !a->len;
+    return a->len <= b->len && bits_equal(a->addr, b->addr, a->len);
+}
+
+static uint8_t parts_of(const struct acl_rule *r)
+{
+    return (uint8_t)(rule_needs_header(r) ? r->part & ~ACL_LATER : r->part);
+}
+
+static bool flags_cover(const struct acl_rule *a, const struct acl_rule *b)
+{
+    if (a->tcp_mask & ~b->tcp_mask || (b->tcp_value & a->tcp_mask) != a->tcp_value)
+        return false;
+    return !a->tcp_any || b->tcp_value & a->tcp_any || (b->tcp_any && !(b->tcp_any & ~a->tcp_any));
+}
+
+bool acl_rule_covers(const struct acl_rule *a, const struct acl_rule *b, struct acl_set *const *set)
+{
+    return !(b->families & ~a->families) && !(parts_of(b) & ~parts_of(a)) && (a->proto_any || (!b->proto_any && a->proto == b->proto)) &&
+           a->sport[0] <= b->sport[0] && b->sport[1] <= a->sport[1] && a->dport[0] <= b->dport[0] && b->dport[1] <= a->dport[1] &&
+           flags_cover(a, b) && (a->dscp == ACL_DSCP_ANY || a->dscp == b->dscp) && side_covers(&a->src, &b->src, b->families, set) &&
+           side_covers(&a->dst, &b->dst, b->families, set);
+}
+
+// --- classes -------------------------------------------------------------------------------------
+
+static uint8_t port_class(const uint16_t p[2])
+{
+    return p[0] == p[1] ? PORT_EXACT : p[0] == 0 && p[1] == UINT16_MAX ? PORT_ANY : PORT_RANGE;
+}
+
+static struct class class_of(const struct acl_rule *r)
+{
+    struct class c;
+
+    memset(&c, 0, sizeof c);
+    c.src_set = r->src.set;
+    c.dst_set = r->dst.set;
+    c.src_len = r->src.set == ACL_NO_SET ? r->src.len : 0;
+    c.dst_len = r->dst.set == ACL_NO_SET ? r->dst.len : 0;
+    c.sport = port_class(r->sport);
+    c.dport = port_class(r->dport);
+    c.proto_any = r->proto_any;
+    return c;
+}
+
+static uint64_t hash_side(const struct acl_side *s, unsigned len, uint64_t h)
+{
+    uint8_t b[16] = {0};
+    unsigned whole = len / 8, rest = len % 8;
+
+    memcpy(b, s->addr, whole);
+    if (rest)
+        b[whole] = (uint8_t)(s->addr[whole] & 0xff << (8 - rest));
+    return hash_bytes(b, sizeof b, h);
+}
+
+// Of what the class compares exactly, as rule `r` has it.
+static uint64_t hash_in(uint32_t number, const struct class *c, const struct acl_rule *r)
+{
+    uint64_t h = hash_side(&r->dst, c->dst_len, hash_side(&r->src, c->src_len, number));
+    uint64_t rest = (c->proto_any ? 0 : r->proto) | (uint64_t)(c->sport == PORT_EXACT ? r->sport[0] : 0) << 16 |
+                    (uint64_t)(c->dport == PORT_EXACT ? r->dport[0] : 0) << 32;
+
+    return hash_mix64(h ^ rest);
+}
+
+static uint32_t class_number(struct acl_lint *l, const struct acl_rule *r, uint32_t *index, size_t slots)
+{
+    struct class c = class_of(r);
+    size_t at = hash_bytes(&c, sizeof c, 0) & (slots - 1);
+
+    for (; index[at]; at = (at + 1) & (slots - 1))
+        if (!memcmp(&l->class.item[index[at] - 1], &c, sizeof c))
+            return index[at] - 1;
+    *vec_push(&l->class) = c;
+    index[at] = (uint32_t)l->class.n;
+    return index[at] - 1;
+}
+
+static bool may_cover(const struct class *a, const struct class *b)
+{
+    bool src = a->src_set == ACL_NO_SET ? (b->src_set == ACL_NO_SET ? a->src_len <= b->src_len : !a->src_len)
+                                        : b->src_set == ACL_NO_SET || a->src_set == b->src_set;
+    bool dst = a->dst_set == ACL_NO_SET ? (b->dst_set == ACL_NO_SET ? a->dst_len <= b->dst_len : !a->dst_len)
+                                        : b->dst_set == ACL_NO_SET || a->dst_set == b->dst_set;
+
+    return src && dst && (a->proto_any || !b->proto_any) && (a->sport != PORT_EXACT || b->sport == PORT_EXACT) &&
+           (a->dport != PORT_EXACT || b->dport == PORT_EXACT);
+}
+
+// --- a list --------------------------------------------------------------------------------------
+
+static void fill(struct acl_lint *l)
+{
+    size_t slots = 64;
+    uint32_t *index;
+
+    while (slots < 2 * l->n + 2)
+        slots *= 2;
+    index = calloc(slots, sizeof *index);
+    bug_on(!index);
+    for (size_t i = 0; i < l->n; i++)
+        l->class_of[i] = class_number(l, &l->rule[i], index, slots);
+    free(index);
+    for (size_t i = l->n; i--;) { // so that chains begin with the lowest number
+        uint32_t c = l->class_of[i];
+        uint32_t *head = &l->head[hash_in(c, &l->class.item[c], &l->rule[i]) & (l->buckets - 1)];
+        l->next[i] = *head;
+        *head = (uint32_t)i + 1;
+    }
+}
+
+struct acl_lint *acl_lint_new(const struct acl_rule *r, const uint32_t *does, size_t n, struct acl_set *const *set)
+{
+    struct acl_lint *l = calloc(1, sizeof *l);
+
+    if (!l)
+        return NULL;
+    l->n = n;
+    for (l->buckets = 64; l->buckets < n;)
+        l->buckets *= 2;
+    l->rule = malloc((n + 1) * sizeof *r);
+    l->does = malloc((n + 1) * sizeof *does);
+    l->class_of = malloc((n + 1) * sizeof *l->class_of);
+    l->next = malloc((n + 1) * sizeof *l->next);
+    l->head = calloc(l->buckets, sizeof *l->head);
+    if (!l->rule || !l->does || !l->class_of || !l->next || !l->head) {
+        acl_lint_free(l);
+        errno = ENOMEM;
+        return NULL;
+    }
+    memcpy(l->rule, r, n * sizeof *r);
+    memcpy(l->does, does, n * sizeof *does);
+    memcpy(l->set, set, sizeof l->set);
+    fill(l);
+    return l;
+}
+
+void acl_lint_free(struct acl_lint *l)
+{
+    if (!l)
+        return;
+    free(l->rule);
+    free(l->does);
+    free(l->class_of);
+    free(l->next);
+    free(l->head);
+    vec_free(&l->class);
+    vec_free(&l->finding);
+    free(l);
+}
+
+// The first rule of class c before j that covers it; l->n: none.
+static size_t look(struct acl_lint *l, uint32_t c, size_t j)
+{
+    uint32_t i = l->head[hash_in(c, &l->class.item[c], &l->rule[j]) & (l->buckets - 1)];
+    unsigned looked = 0;
+
+    for (; i && i - 1 < j; i = l->next[i - 1]) {
+        if (l->class_of[i - 1] != c)
+            continue;
+        if (acl_rule_covers(&l->rule[i - 1], &l->rule[j], l->set))
+            return i - 1;
+        if (++looked == LOOK_MAX) {
+            l->incomplete = true;
+            break;
+        }
+    }
+    return l->n;
+}
+
+static void judge(struct acl_lint *l, size_t j)
+{
+    const struct class *mine = &l->class.item[l->class_of[j]];
+    size_t by = l->n;
+
+    for (uint32_t c = 0; c < l->class.n; c++) {
+        size_t i = may_cover(&l->class.item[c], mine) ? look(l, c, j) : l->n;
+        by = i < by ? i : by;
+    }
+    if (by == l->n)
+        return;
+    bool same = l->does[by] == l->does[j];
+    bool exactly = acl_rule_covers(&l->rule[j], &l->rule[by], l->set);
+    *vec_push(&l->finding) = (struct acl_finding){(uint32_t)j, (uint32_t)by, same ? ACL_REDUNDANT : exactly ? ACL_CONTRADICTING : ACL_SHADOWED};
+}
+
+bool acl_lint_step(struct acl_lint *l, size_t rules)
+{
+    for (; rules-- && l->done < l->n; l->done++)
+        judge(l, l->done);
+    return l->done == l->n;
+}
+
+const struct acl_finding *acl_lint_findings(const struct acl_lint *l, size_t *n)
+{
+    *n = l->finding.n;
+    return l->finding.item;
+}
+
+bool acl_lint_complete(const struct acl_lint *l)
+{
+    return !l->incomplete;
+}
