@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "manager/acl_ask.h"
 #include "manager/acl_manager.h"
 #include "manager/iface_manager.h"
 #include "mgmt/fake_managers.h"
@@ -160,4 +161,49 @@ void fake_acl_state(struct text *t)
     for (unsigned i = 0; i < n_bindings; i++)
         if (bindings[i].in || bindings[i].out)
             text_printf(t, "interface %s acl %u %u\n", bindings[i].name, bindings[i].in, bindings[i].out);
+}
+
+// --- questions: an empty answer, at once ---
+
+static int nothing(acl_answered done, void *ctx)
+{
+    done(ctx, &(struct acl_answer){.complete = true});
+    return 0;
+}
+
+int acl_ask_lists(const char *name, acl_answered done, void *ctx)
+{
+    return nothing(done, ctx);
+}
+
+int acl_ask_sets(const char *name, acl_answered done, void *ctx)
+{
+    return nothing(done, ctx);
+}
+
+int acl_ask_rules(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx)
+{
+    return nothing(done, ctx);
+}
+
+int acl_ask_lint(const char *list, acl_answered done, void *ctx)
+{
+    return nothing(done, ctx);
+}
+
+int acl_ask_contains(const char *set, const struct ip_addr *address, size_t n, acl_answered done, void *ctx)
+{
+    return nothing(done, ctx);
+}
+
+int acl_ask_clear(const char *list, acl_answered done, void *ctx)
+{
+    return nothing(done, ctx);
+}
+
+int acl_ask_change(const char *set, struct acl_members *del, struct acl_members *add, acl_answered done, void *ctx)
+{
+    vec_free(&del->item);
+    vec_free(&add->item);
+    return nothing(done, ctx);
 }

@@ -79,6 +79,12 @@ static const struct {
     {"test-tap", operation_test_tap},
     {"capture", operation_capture},
     {"web-address", operation_web_address},
+    {"acl-rules", operation_acl_rules},
+    {"acl-lint", operation_acl_lint},
+    {"clear-acl", operation_clear_acl},
+    {"reload", operation_reload},
+    {"address-set-contains", operation_address_set_contains},
+    {"address-set-change", operation_address_set_change},
     {"shutdown", shut_down},
 };
 

@@ -46,6 +46,14 @@ void operation_test_tap(struct http *h, const struct lyd_node *op); // answers l
 
 void operation_capture(struct http *h, const struct lyd_node *op); // answers by a stream
 
+// operation_acl.c; each answers later.
+void operation_acl_rules(struct http *h, const struct lyd_node *op);
+void operation_acl_lint(struct http *h, const struct lyd_node *op);
+void operation_clear_acl(struct http *h, const struct lyd_node *op);
+void operation_reload(struct http *h, const struct lyd_node *op);
+void operation_address_set_contains(struct http *h, const struct lyd_node *op);
+void operation_address_set_change(struct http *h, const struct lyd_node *op);
+
 // The operation `lookup` for n addresses as text; answers later.
 void lookup_addresses(struct http *h, uint16_t vr, const char *const *address, unsigned n);
 

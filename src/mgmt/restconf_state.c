@@ -35,7 +35,7 @@ static const struct {
     {"capture", show_capture},
     {"nexthop", show_nexthop},
     {"mirror", show_mirror},
-    {"journal", show_journal},
+    {"acl", show_acl}, {"address-set", show_address_set}, {"journal", show_journal},
     {"audit", show_audit},
     {"snmp", show_snmp},
     {"sflow", show_sflow},

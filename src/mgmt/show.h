@@ -44,6 +44,8 @@ int show_capture(struct show *s);
 int show_nexthop(struct show *s);
 int show_mirror(struct show *s);
 int show_journal(struct show *s);
+int show_acl(struct show *s);
+int show_address_set(struct show *s);
 int show_audit(struct show *s);
 int show_alarm(struct show *s);
 int show_latency(struct show *s);
