@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kamuee.moment import is_duration, is_moment
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,15}")
+OBJECT_NAME = re.compile(r"[A-Za-z0-9_.-]{1,31}")
 
 
 class Argument(NamedTuple):
@@ -43,6 +44,10 @@ def is_prefix(word: str) -> bool:
 
 def is_name(word: str) -> bool:
     return NAME.fullmatch(word) is not None
+
+
+def is_object_name(word: str) -> bool:
+    return OBJECT_NAME.fullmatch(word) is not None
 
 
 def is_word(word: str) -> bool:
@@ -115,6 +120,10 @@ ARGUMENTS = {
     "BYTES": Argument("64 to 9728 bytes", is_word),
     "TIME": Argument("-5m, -1h30m, 22:05:10 or 2026-11-21T22:05:10", is_moment),
     "DURATION": Argument("how long: 30s, 10m, 2h, 1d", is_duration),
+    "ACL": Argument("an access list", is_object_name, "acl"),
+    "NEWACL": Argument("a name of 1 to 31 letters, digits, '_', '.', '-'", is_object_name),
+    "SET": Argument("an address set", is_object_name, "address-set"),
+    "MEMBER": Argument("a prefix or an address", lambda word: is_prefix(word) or is_address(word)),
     "SESSION": Argument("a session of 'show configuration sessions'", str.isdecimal),
     "MINUTES": Argument("1 to 10080 minutes", number(1, 10080)),
     "TEXT": Argument("a few words", is_word),

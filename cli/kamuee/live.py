@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names that exist now, for TAB: ports, interfaces, virtual routers, network namespaces."""
+"""Names that exist now, for TAB: ports, interfaces, virtual routers, access lists, network namespaces."""
 from __future__ import annotations
 
 import os
@@ -15,7 +15,7 @@ def values(client: Client, argument: Argument) -> list[str]:
     """What could stand for the argument; nothing when the daemon can not be asked."""
     if argument.values:
         return list(argument.values)
-    if argument.source in ("port", "interface", "vr"):
+    if argument.source in ("port", "interface", "vr", "acl", "address-set"):
         try:
             return [entry["name"] for entry in client.entries(argument.source)]
         except KamueeError:

@@ -54,6 +54,13 @@ SHAPES = {
     "vr": "[{name, id, namespace, table, flow-hash, flow-label, flow-hash-seed, synced, messages, batches, overruns, resyncs, swept, diverged, rules-ignored, "
           "nexthops, neighbors, held, rib-bytes, fib [{" + _FIB + "}]}]",
     "capture": "[{id, client, point [], port, interface, filter, snaplen, seconds, taken, bytes, sent, missed}]",
+    "acl": "[{name, default, file, rules, matched-packets, matched-bytes, unmatched-packets, unmatched-bytes, bytes, age, "
+           "bound [{interface, direction}], cost {classifier, reason, tuples, probes-max, probes-mean, address-only, cycles-ours, "
+           "cycles-rte-acl, reader-bytes, build-time}}]",
+    "acl-rules": "[{number, line, packets, bytes}]",
+    "acl-lint": "{rules, all-compared, finding [{number, kind, by}]}",
+    "address-set": "[{name, file, members-ipv4, members-ipv6, bytes, age}]",
+    "address-set-contains": "[{address, member}]",
     "mirror": "[{port, direction, to-tap, to-port, sent, bytes, missed}]",
     "snmp": "{status, master, error, trees, sessions, get, get-next, get-bulk, set-refused, variables, errors, notifications, "
             "notifications-lost}",
@@ -90,7 +97,7 @@ SHAPES = {
 # Shapes that are a list or container of the schema as it is.
 FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route", "neighbor": "neighbor", "nexthop": "nexthop",
               "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr", "capture": "capture",
-              "mirror": "mirror", "snmp": "snmp", "sflow": "sflow", "ipfix": "ipfix", "journal": "journal", "audit-report": "audit",
+              "mirror": "mirror", "acl": "acl", "address-set": "address-set", "snmp": "snmp", "sflow": "sflow", "ipfix": "ipfix", "journal": "journal", "audit-report": "audit",
               "alarm": "alarm", "latency": "latency", "alarm-history": "alarm-history",
               "revision": "configuration/revision", "configuration-session": "configuration/session",
               "mroute": "multicast/route"}

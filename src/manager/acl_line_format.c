@@ -142,8 +142,9 @@ static void put_port(const uint16_t port[2], struct text *t)
     text_printf(t, port[0] == port[1] ? " port %u" : " port %u-%u", port[0], port[1]);
 }
 
-static void put_side(const char *word, const struct acl_side *s, uint8_t families, const uint16_t *port, const char (*set)[ACL_NAME_MAX],
-                     struct text *t)
+// `any`: of no address in particular.
+static void put_side(const char *word, const struct acl_side *s, uint8_t families, const uint16_t *port, const char *any,
+                     const char (*set)[ACL_NAME_MAX], struct text *t)
 {
     struct prefix p = {.family = families == ACL_IP6 ? IP6 : IP4, .len = s->len};
     char buf[PREFIX_TEXT_MAX];
@@ -152,7 +153,7 @@ static void put_side(const char *word, const struct acl_side *s, uint8_t familie
     if (s->set != ACL_NO_SET) {
         text_printf(t, "set %s", set[s->set]);
     } else if (!s->len) {
-        text_printf(t, "any");
+        text_printf(t, "%s", any);
     } else {
         struct ip_addr host = {.family = p.family};
 
@@ -248,14 +249,26 @@ static void put_more(const struct acl_more *m, struct text *t)
     put_quoted(m->description, t);
 }
 
+// "any", unless nothing else of the line would say which family is meant.
+static const char *any_source(const struct acl_rule *r)
+{
+    const struct acl_word *w = acl_protocols;
+
+    while (w->name && w->number != r->proto)
+        w++;
+    if (r->families == ACL_BOTH || r->proto_any || (w->name && w->families) || r->dst.len)
+        return "any";
+    return r->families == ACL_IP4 ? "0.0.0.0/0" : "::/0";
+}
+
 void acl_line_format(const struct acl_rule *r, uint8_t verb, const struct acl_more *more, const char (*set)[ACL_NAME_MAX], struct text *t)
 {
     bool types = !r->proto_any && (r->proto == 1 || r->proto == 58);
 
     text_printf(t, "%u %s ", r->number, acl_verb_name[verb]);
     put_protocol(r, t);
-    put_side("from", &r->src, r->families, types ? NULL : r->sport, set, t);
-    put_side("to", &r->dst, r->families, types ? NULL : r->dport, set, t);
+    put_side("from", &r->src, r->families, types ? NULL : r->sport, any_source(r), set, t);
+    put_side("to", &r->dst, r->families, types ? NULL : r->dport, "any", set, t);
     put_flags(r, t);
     if (types)
         put_type(r, t);

@@ -46,7 +46,7 @@ static void write_cost(struct jwrite *j, const struct acl_engine_cost *c)
     write_number(j, "probes-mean", c->ours.probes_mean);
     jwrite_int(j, "address-only", c->ours.address_only);
     if (c->ours_cycles > 0)
-        write_number(j, "cycles", c->ours_cycles);
+        write_number(j, "cycles-ours", c->ours_cycles);
     if (c->rte_acl_cycles > 0)
         write_number(j, "cycles-rte-acl", c->rte_acl_cycles);
     jwrite_u64(j, "reader-bytes", c->bytes);

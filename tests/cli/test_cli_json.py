@@ -7,6 +7,7 @@ import pytest
 
 from kamuee import commands, reference, shapes
 
+import acls
 import history
 
 PASSAGES = json.loads((Path(__file__).parent / "passages.json").read_text(encoding="utf-8"))
@@ -24,6 +25,11 @@ EXAMPLES = {
     "punt": ("show punt",),
     "icmp": ("show icmp",),
     "capture": ("show capture",),
+    "acl": ("show acl", "show acl edge cost"),
+    "acl-rules": ("show acl edge",),
+    "acl-lint": ("show acl edge lint",),
+    "address-set": ("show address-set", "show address-set bad"),
+    "address-set-contains": ("show address-set bad contains 192.0.2.1",),
     "mirror": ("show mirror",),
     "snmp": ("show snmp",),
     "sflow": ("show sflow",),
@@ -60,6 +66,7 @@ def operations(daemon):
     daemon.operations = {
         "configuration": lambda given: {"text": "set port p0 devargs net_null0\nset port p0 mtu 9000\n"},
         "configure": lambda given: {"change": given["line"]},
+        **acls.OPERATIONS,
         "lookup": lambda given: {"result": [{"address": given["address"][0], "prefix": "192.0.2.0/24", "nexthop": 3,
                                              "kind": "glean", "interface": "p0", "gateway": "192.0.2.9"}]},
         "explain": lambda given: PASSAGES["error"],

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""clear acl, reload acl, reload address-set, address-set SET add|delete: what is done to lists and sets in force."""
+from __future__ import annotations
+
+from kamuee.context import Context
+from kamuee.grammar import Match
+
+
+def clear(context: Context, match: Match) -> None:
+    """clear acl [ACL] counters"""
+    context.client.call("clear-acl", name=match.args.get("ACL"))
+
+
+def reload_acl(context: Context, match: Match) -> None:
+    """reload acl [ACL]"""
+    context.client.call("reload", acl=match.args.get("ACL"))
+
+
+def reload_set(context: Context, match: Match) -> None:
+    """reload address-set [SET]"""
+    context.client.call("reload", address_set=match.args.get("SET"))
+
+
+def change(context: Context, match: Match) -> None:
+    """address-set SET (add|delete) MEMBER…"""
+    verb = "add" if "add" in match.args else "delete"
+    answer = context.client.call("address-set-change", name=match.args["SET"], **{verb: list(match.rest)})
+    if skipped := answer.get("skipped"):
+        context.line(f"{skipped} {'were there already' if verb == 'add' else 'were not there'}")

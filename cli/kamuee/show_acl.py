@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""show acl, show address-set: what is in force, and what it matched."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kamuee import render
+from kamuee.client import key
+from kamuee.context import Context
+from kamuee.errors import DaemonError, NotFound
+from kamuee.grammar import Match
+from kamuee.render import Column, count, iec, percent, right
+
+LISTS = (Column("Name"), right("Rules"), Column("Default"), right("Matched"), right("Not matched"), Column("Bound", wrap=True),
+         right("Memory", wide=True), Column("File", wide=True))
+RULES = (right("Rule"), Column("", wrap=True), right("Packets"), right("Bytes"), right("Share"))
+FINDINGS = (right("Rule"), Column("Finding"), right("By"), Column("", wrap=True))
+SETS = (Column("Name"), right("IPv4"), right("IPv6"), right("Memory"), Column("File", wrap=True))
+
+SAYS = {
+    "shadowed": "rule {by} takes all its packets, and does something else",
+    "contradicting": "rule {by} matches exactly the same packets, and does something else",
+    "redundant": "rule {by} takes all its packets, and does the same",
+    "never-hit": "has matched nothing since its counters began",
+}
+
+
+def show(context: Context, match: Match) -> None:
+    """show acl"""
+    found = context.client.entries("acl")
+    if context.options.json:
+        context.json(found)
+    elif not found:
+        context.line("no access list")
+    else:
+        context.lines(render.table(LISTS, map(list_row, found), context.width, context.wide))
+
+
+def list_row(entry: dict) -> list[str | None]:
+    bound = ", ".join(f"{place['interface']} {place['direction']}" for place in entry.get("bound", ()))
+    return [entry["name"], count(entry["rules"]), entry["default"], count(entry["matched-packets"]),
+            count(entry["unmatched-packets"]), bound or None, iec(entry["bytes"]), entry.get("file")]
+
+
+def one(context: Context, name: str) -> dict:
+    try:
+        return context.client.state(f"acl={key(name)}")[0]
+    except NotFound:
+        raise DaemonError([f"there is no access list '{name}'; 'show acl' lists them"]) from None
+
+
+def rules(context: Context, match: Match) -> None:
+    """show acl ACL"""
+    name = match.args["ACL"]
+    if context.options.json:
+        context.json(list(every_rule(context, name)))
+        return
+    entry = one(context, name)
+    total = entry["matched-packets"] + entry["unmatched-packets"]
+    rows = [[str(rule["number"]), rule["line"], *numbers(rule["packets"], rule["bytes"], total)] for rule in every_rule(context, name)]
+    rows.append(["", f"{entry['default']}, what no rule matches", *numbers(entry["unmatched-packets"], entry["unmatched-bytes"], total)])
+    context.lines(render.table(RULES, rows, context.width, context.wide))
+
+
+def numbers(packets: int, octets: int, total: int) -> list[str | None]:
+    return [count(packets), count(octets), percent(packets, total) if total else None]
+
+
+def every_rule(context: Context, name: str) -> Iterator[dict]:
+    """All rules, asked for in pages."""
+    start = 0
+    while start is not None:
+        page = context.client.call("acl-rules", name=name, **{"from": start, "limit": 10000})
+        yield from page.get("rule", ())
+        start = page.get("next")
+
+
+def cost(context: Context, match: Match) -> None:
+    """show acl ACL cost"""
+    entry = one(context, match.args["ACL"])
+    if context.options.json:
+        context.json([entry])
+        return
+    price = entry["cost"]
+    facts = [("rules", count(entry["rules"])), ("classifier", f"{price['classifier']}: {price['reason']}"),
+             ("tuples", count(price["tuples"])), ("probes, worst packet", count(price["probes-max"])),
+             ("probes, mean", price["probes-mean"]), ("address-only rules", count(price["address-only"])),
+             ("cycles of ours", price.get("cycles-ours")), ("cycles of rte_acl", price.get("cycles-rte-acl")),
+             ("memory", f"{iec(entry['bytes'])}, of which forwarders read {iec(price['reader-bytes'])}"),
+             ("built in", f"{price['build-time']} ms")]
+    context.line(f"Access list {entry['name']}")
+    context.lines(f"  {what:<21} {value}" for what, value in facts if value is not None)
+
+
+def lint(context: Context, match: Match) -> None:
+    """show acl ACL lint"""
+    found = context.client.call("acl-lint", name=match.args["ACL"])
+    if context.options.json:
+        context.json({"rules": found["rules"], "all-compared": found["all-compared"], "finding": found.get("finding", [])})
+        return
+    rows = [[str(f["number"]), f["kind"], str(f["by"]) if "by" in f else None, SAYS[f["kind"]].format(**f)] for f in found.get("finding", ())]
+    if rows:
+        context.lines(render.table(FINDINGS, rows, context.width, context.wide))
+    context.line(f"{count(found['rules'])} rules, {len(rows)} findings")
+    if not found["all-compared"]:
+        context.line("Not all were compared: too many rules are alike but for ranges.")
+
+
+def sets(context: Context, match: Match) -> None:
+    """show address-set [SET]"""
+    name = match.args.get("SET")
+    found = context.client.entries("address-set")
+    if name:
+        found = [entry for entry in found if entry["name"] == name]
+        if not found:
+            raise DaemonError([f"there is no address set '{name}'; 'show address-set' lists them"])
+    if context.options.json:
+        context.json(found)
+    elif not found:
+        context.line("no address set")
+    else:
+        context.lines(render.table(SETS, map(set_row, found), context.width, context.wide))
+
+
+def set_row(entry: dict) -> list[str | None]:
+    return [entry["name"], count(entry["members-ipv4"]), count(entry["members-ipv6"]), iec(entry["bytes"]), entry.get("file")]
+
+
+def contains(context: Context, match: Match) -> None:
+    """show address-set SET contains ADDRESS"""
+    name, address = match.args["SET"], match.args["ADDRESS"]
+    found = context.client.call("address-set-contains", name=name, address=[address])["result"]
+    if context.options.json:
+        context.json(found)
+    elif "member" in found[0]:
+        context.line(f"{address} is in {name}: {found[0]['member']}")
+    else:
+        context.line(f"{address} is not in {name}")
