@@ -81,7 +81,7 @@ static struct question *question_new(const char *name, acl_answered done, void *
 static int ask(struct question *q, void (*fn)(struct question *q))
 {
     q->answer = fn;
-    int r = acl_ask(answer, q);
+    int r = acl_manager_run(answer, q);
     if (r)
         free_question(q);
     return r;
@@ -267,7 +267,7 @@ static void lint_slice(void *arg);
 static void lint_go_on(void *arg)
 {
     struct question *q = arg;
-    int r = acl_ask(lint_slice, q);
+    int r = acl_manager_run(lint_slice, q);
 
     if (!r)
         return;
@@ -298,7 +298,7 @@ static void lint_slice(void *arg)
 int acl_ask_lint(const char *list, acl_answered done, void *ctx)
 {
     struct question *q = question_new(list, done, ctx);
-    int r = acl_ask(lint_slice, q);
+    int r = acl_manager_run(lint_slice, q);
 
     if (r)
         free_question(q);
