@@ -16,6 +16,7 @@
 #include "core/thread.h"
 #include "mgmt/candidate.h"
 #include "mgmt/config_effect.h"
+#include "mgmt/config_rebase.h"
 #include "mgmt/config_tree.h"
 #include "mgmt/fake_managers.h"
 #include "mgmt/machine.h"
@@ -166,6 +167,52 @@ static void the_same_change_by_two_is_no_collision(void **state)
     assert_int_equal(result.n_changes, 0);
 }
 
+// BASE with three of these changes.
+static struct lyd_node *random_edit(void)
+{
+    static const char *const change[] = {"set port p0 mtu 3000\n", "set port p0 mtu 4000\n", "delete port p0 mtu\n", "set port p1 mtu 3000\n",
+                                         "delete vport v1\n", "set vport v1 mtu 1400\n", "set vport v2 port p1 vlan 3\n",
+                                         "set vport v2 port p1 vlan 4\n", "set vr red table 7\n", "set interface p1 vr red\n",
+                                         "set thread 1 forwarder port p0 rx-queue 0\n", "set thread 1 forwarder port p0 rx-queue 1\n"};
+    struct lyd_node *tree = NULL;
+    struct errors e = {0};
+
+    config_read_text(&tree, BASE, &e);
+    for (int i = 0; i < 3; i++)
+        config_read_text(&tree, change[(unsigned)rand() % (sizeof change / sizeof *change)], &e);
+    errors_free(&e); // what is gone cannot be deleted again
+    return tree;
+}
+
+static void it_does_not_matter_who_commits_first(void **state)
+{
+    unsigned collided = 0;
+
+    srand(5);
+    for (int i = 0; i < 500; i++) {
+        struct lyd_node *mine = random_edit(), *theirs = random_edit();
+        struct errors a = {0}, b = {0};
+        struct text x = {0}, y = {0};
+        struct lyd_node *first = config_rebase(config_running(), mine, theirs, &a), *second = config_rebase(config_running(), theirs, mine, &b);
+
+        config_print(first, &x);
+        config_print(second, &y);
+        assert_int_equal(!a.n, !b.n);
+        collided += !!a.n;
+        if (!a.n)
+            assert_string_equal(text_str(&x), text_str(&y));
+        lyd_free_all(mine);
+        lyd_free_all(theirs);
+        lyd_free_all(first);
+        lyd_free_all(second);
+        errors_free(&a);
+        errors_free(&b);
+        text_free(&x);
+        text_free(&y);
+    }
+    assert_in_range(collided, 50, 450);
+}
+
 static void sessions_are_bounded_and_those_with_changes_stay(void **state)
 {
     struct candidate *c = open_as("alice");
@@ -310,6 +357,7 @@ int main(void)
         TEST(a_change_of_what_another_took_away_is_refused_and_named),
         TEST(taking_away_what_another_changed_is_refused_and_named),
         TEST(the_same_change_by_two_is_no_collision),
+        TEST(it_does_not_matter_who_commits_first),
         TEST(sessions_are_bounded_and_those_with_changes_stay),
         TEST(json_and_the_text_of_another_configuration_can_be_added_or_take_its_place),
         TEST(what_a_change_will_do_is_told_before_and_after),

@@ -226,9 +226,11 @@ static void what_was_committed_is_there_after_a_restart_until_the_file_is_change
     start();
     assert_non_null(model_find_port(config_model(), "p7"));
     assert_int_equal(revision_count(), 3);
+    struct config_result result = {0};
     struct lyd_node *tree;
     assert_int_equal(config_read_revision("1", &tree, &said), 0); // nothing is lost
-    assert_int_equal(config_commit(tree, &at_once, &(struct config_result){0}, &said), 0);
+    assert_int_equal(config_commit(tree, &at_once, &result, &said), 0);
+    config_result_free(&result);
     assert_now(committed);
     free(committed);
 }
