@@ -97,7 +97,8 @@ SHAPES = {
 # Shapes that are a list or container of the schema as it is.
 FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route", "neighbor": "neighbor", "nexthop": "nexthop",
               "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr", "capture": "capture",
-              "mirror": "mirror", "acl": "acl", "address-set": "address-set", "snmp": "snmp", "sflow": "sflow", "ipfix": "ipfix", "journal": "journal", "audit-report": "audit",
+              "mirror": "mirror", "acl": "acl", "address-set": "address-set",
+              "snmp": "snmp", "sflow": "sflow", "ipfix": "ipfix", "journal": "journal", "audit-report": "audit",
               "alarm": "alarm", "latency": "latency", "alarm-history": "alarm-history",
               "revision": "configuration/revision", "configuration-session": "configuration/session",
               "mroute": "multicast/route"}

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "manager/acl_action.h"
+#include "table/acl_meter.h"
 #include "table/grace.h"
 
 #define SPARE(slots) ((slots) / 4 + 64) // rules that may be added in place
@@ -48,6 +48,9 @@ void acl_build_free(struct acl_build *b)
         acl_content_free(b->content);
         acl_engine_free(e);
     }
+    vec_foreach (&b->meter, id)
+        acl_meter_free(*id);
+    vec_free(&b->meter);
     free(b->more_of);
     vec_free(&b->more);
     vec_free(&b->number);
@@ -79,7 +82,33 @@ static uint32_t slot_of(const struct acl_build *b, uint32_t number)
     return acl_slot_of(acl_engine_list(b->content->engine), number);
 }
 
-static void set_actions(struct acl_build *b, const struct acl_lines *l)
+#define BURST_MS 100 // of the rate, when none is given
+#define BURST_MIN_KIB 16u
+
+struct acl_action acl_build_action(uint32_t number, uint8_t verb, const struct acl_more *more)
+{
+    struct acl_action a = {.verb = verb, .number = number};
+
+    if (more) {
+        a.extra = more->extra;
+        a.log_every = more->log_every;
+    }
+    return a;
+}
+
+static uint16_t new_meter(struct acl_build *b, const struct acl_more *m)
+{
+    uint64_t usual = (uint64_t)m->police_kbps * BURST_MS / 8, least = BURST_MIN_KIB << 10;
+    uint64_t burst = m->police_burst_kib ? (uint64_t)m->police_burst_kib << 10 : usual > least ? usual : least;
+    uint16_t id = acl_meter_new(m->police_kbps, burst);
+
+    if (id)
+        *vec_push(&b->meter) = id;
+    return id;
+}
+
+// 0, or -ENOBUFS: no meter is left.
+static int set_actions(struct acl_build *b, const struct acl_lines *l)
 {
     struct acl_action otherwise = {.verb = b->otherwise};
 
@@ -87,15 +116,19 @@ static void set_actions(struct acl_build *b, const struct acl_lines *l)
     for (size_t i = 0; i < l->rule.n; i++) {
         const struct acl_how *how = &l->how.item[i];
         uint32_t number = l->rule.item[i].number, slot = slot_of(b, number);
-        struct acl_action a = acl_action_of(number, how->verb, how->more ? &l->more.item[how->more - 1] : NULL);
+        const struct acl_more *more = how->more ? &l->more.item[how->more - 1] : NULL;
+        struct acl_action a = acl_build_action(number, how->verb, more);
 
         bug_on(slot >= b->content->slots);
+        if (a.extra & ACL_POLICE && !(a.meter = new_meter(b, more)))
+            return -ENOBUFS;
         acl_content_set(b->content, slot, &a);
         b->more_of[slot] = how->more;
         *vec_push(&b->number) = number;
     }
     vec_foreach (&l->more, m)
         *vec_push(&b->more) = *m;
+    return 0;
 }
 
 struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const *set, uint8_t otherwise, size_t max_bytes, char *why, size_t why_size)
@@ -108,11 +141,14 @@ struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const
     memcpy(b->set_name, l->set, sizeof b->set_name);
     memcpy(b->set, set, l->n_sets * sizeof *set);
     int r = make_content(b, l, max_bytes);
-    if (!r) {
-        set_actions(b, l);
+    if (!r)
+        r = set_actions(b, l);
+    if (!r)
         return b;
-    }
-    snprintf(why, why_size, "no memory for %zu rules, which take about %zu MiB: %s", l->rule.n, acl_build_need(l->rule.item, l->rule.n) >> 20,
+    if (r == -ENOBUFS)
+        snprintf(why, why_size, "all lists together have at most %u rules with 'police', also while one is replaced", ACL_METER_MAX - 1);
+    else
+        snprintf(why, why_size, "no memory for %zu rules, which take about %zu MiB: %s", l->rule.n, acl_build_need(l->rule.item, l->rule.n) >> 20,
              strerror(-r));
     acl_build_free(b);
     return NULL;

@@ -289,33 +289,6 @@ static bool read_police(struct parse *p)
     return true;
 }
 
-static bool read_mirror(struct parse *p)
-{
-    const char *kind = take(p, "'tap NAME' or 'port NAME'"), *name = kind ? take(p, "a name") : NULL;
-    bool tap = kind && !strcmp(kind, "tap");
-
-    if (!name)
-        return false;
-    if ((!tap && strcmp(kind, "port")) || strlen(name) > 15)
-        return wrong(p, "'mirror %.20s %.20s': expected 'tap NAME' or 'port NAME' with up to 15 letters", kind, name);
-    snprintf(tap ? p->more.mirror_tap : p->more.mirror_port, 16, "%s", name);
-    p->more.extra |= ACL_MIRROR;
-    return p->has_more = true;
-}
-
-static bool read_redirect(struct parse *p)
-{
-    const char *s = take(p, "the address of a next hop");
-
-    if (!s)
-        return false;
-    if (ip_parse(s, &p->more.redirect))
-        return wrong(p, "'redirect' is '%.40s', expected the address of a next hop", s);
-    p->more.extra |= ACL_REDIRECT;
-    p->has_more = true;
-    return narrow(p, p->more.redirect.family == IP4 ? ACL_IP4 : ACL_IP6, s);
-}
-
 static bool read_description(struct parse *p)
 {
     const char *s = take(p, "words, in quotes");
@@ -345,8 +318,6 @@ static const struct part {
              {"unfragmented", read_unfragmented},
              {"log", read_log},
              {"police", read_police},
-             {"mirror", read_mirror},
-             {"redirect", read_redirect},
              {"description", read_description}};
 #define N_PARTS (sizeof parts / sizeof *parts)
 
@@ -363,7 +334,7 @@ static bool read_part(struct parse *p, uint32_t *seen)
         return parts[i].read(p);
     }
     return wrong(p, "unknown word '%.40s', expected from, to, established, tcp-flags, icmp-type, dscp, fragments, first-fragment, "
-                    "any-fragment, unfragmented, log, police, mirror, redirect or description", s);
+                    "any-fragment, unfragmented, log, police or description", s);
 }
 
 static bool read_head(struct parse *p)
@@ -401,9 +372,8 @@ static bool judge(struct parse *p)
         return wrong(p, "'established' and 'tcp-flags' need the protocol tcp");
     if ((has_ports(r) || p->has_flags || p->has_type) && r->part == ACL_LATER)
         return wrong(p, "'fragments' are those without ports, flags or types: they cannot be matched as well");
-    if (p->verb != ACL_PERMIT && p->more.extra & (ACL_POLICE | ACL_REDIRECT))
-        return wrong(p, "'%s' is for packets that are permitted, not for '%s'", p->more.extra & ACL_POLICE ? "police" : "redirect",
-                     acl_verb_name[p->verb]);
+    if (p->verb != ACL_PERMIT && p->more.extra & ACL_POLICE)
+        return wrong(p, "'police' is for packets that are permitted, not for '%s'", acl_verb_name[p->verb]);
     return !acl_rule_check(r, p->why, p->why_size);
 }
 

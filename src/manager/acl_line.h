@@ -26,8 +26,6 @@ struct acl_more { // what few rules have
     uint8_t extra; // enum acl_extra
     uint16_t log_every;
     uint32_t police_kbps, police_burst_kib; // burst 0 = of the rate
-    char mirror_port[16], mirror_tap[16];
-    struct ip_addr redirect;
     char description[ACL_DESCRIPTION_MAX];
 };
 

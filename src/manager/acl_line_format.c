@@ -229,8 +229,6 @@ static void put_quoted(const char *s, struct text *t)
 
 static void put_more(const struct acl_more *m, struct text *t)
 {
-    char buf[IP_TEXT_MAX];
-
     if (m->extra & ACL_LOG)
         text_printf(t, " log");
     if (m->extra & ACL_LOG && m->log_every != 1)
@@ -239,10 +237,6 @@ static void put_more(const struct acl_more *m, struct text *t)
         text_printf(t, " police %u", m->police_kbps);
     if (m->extra & ACL_POLICE && m->police_burst_kib)
         text_printf(t, " burst %u", m->police_burst_kib);
-    if (m->extra & ACL_MIRROR)
-        text_printf(t, " mirror %s %s", m->mirror_tap[0] ? "tap" : "port", m->mirror_tap[0] ? m->mirror_tap : m->mirror_port);
-    if (m->extra & ACL_REDIRECT)
-        text_printf(t, " redirect %s", ip_format(&m->redirect, buf));
     if (!m->description[0])
         return;
     text_printf(t, " description ");

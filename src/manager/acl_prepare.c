@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "manager/acl_action.h"
 #include "manager/acl_held.h"
 
 #define MEMBERS_IN_PLACE 4096 // of a set, changed in one publication
@@ -264,6 +263,18 @@ static struct difference differ(const struct acl_lines *l, const struct acl_buil
     return d;
 }
 
+// Whether the one rule that differs has a meter, which belongs to the list as it was built.
+static bool polices(const struct acl_lines *l, const struct difference *d, const struct acl_build *b)
+{
+    const struct acl_more *more;
+
+    if (d->comes)
+        more = l->how.item[d->added].more ? &l->more.item[l->how.item[d->added].more - 1] : NULL;
+    else
+        more = acl_build_more(b, acl_slot_of(acl_engine_list(b->content->engine), d->gone));
+    return more && more->extra & ACL_POLICE;
+}
+
 static void in_place(struct acl_list_change *x, const struct acl_lines *l, const struct difference *d, const struct acl_build *b)
 {
     const struct acl_more *more;
@@ -274,7 +285,7 @@ static void in_place(struct acl_list_change *x, const struct acl_lines *l, const
         const struct acl_how *how = &l->how.item[d->added];
         more = how->more ? &l->more.item[how->more - 1] : NULL;
         x->rule = l->rule.item[d->added];
-        x->action = acl_action_of(x->rule.number, how->verb, more);
+        x->action = acl_build_action(x->rule.number, how->verb, more);
     } else {
         uint32_t slot = acl_slot_of(acl_engine_list(b->content->engine), d->gone);
         more = acl_build_more(b, slot);
@@ -317,7 +328,7 @@ static void prepare_rules(struct prepare *p, const struct acl_wanted_list *w, co
         struct difference d = differ(l, held->build);
         if (!d.n)
             return;
-        if (d.n == 1 && (!d.comes || acl_build_room(held->build)))
+        if (d.n == 1 && !polices(l, &d, held->build) && (!d.comes || acl_build_room(held->build)))
             in_place(&x, l, &d, held->build);
     }
     if (x.kind == ACL_IN_PLACE || build_list(p, w, l, set, &x))

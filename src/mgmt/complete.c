@@ -20,6 +20,7 @@
 
 #define CANDIDATES_MAX 200
 #define KEYS_MAX 4
+#define GIVEN_MAX 8
 
 struct candidate {
     char *word, *help;
@@ -33,6 +34,8 @@ struct completion {
     const struct lyd_node *first;  // instances there, NULL when there are none
     const struct lyd_node *tree;   // the whole configuration
     VEC(struct candidate) found;
+    const struct lysc_node *given[GIVEN_MAX]; // values without keywords that the line has
+    unsigned n_given;
 };
 
 // First sentence of a description, on one line.
@@ -105,14 +108,57 @@ static bool step(struct completion *c, const struct lysc_node *s, const struct w
     return true;
 }
 
+static bool is_given(const struct completion *c, const struct lysc_node *s)
+{
+    for (unsigned i = 0; i < c->n_given; i++)
+        if (c->given[i] == s)
+            return true;
+    return false;
+}
+
+static const struct lysc_node *word_at(struct completion *c, const struct lysc_node *place, const char *word)
+{
+    const struct lysc_node *s = yang_child(place, word, true);
+
+    if (s && !lysc_is_key(s) && !yang_is_keywordless(s))
+        return s;
+    for (s = NULL; (s = yang_keywordless(s, place));) {
+        if (is_given(c, s))
+            continue;
+        if (yang_value_ok(s, word) && c->n_given < GIVEN_MAX)
+            return c->given[c->n_given++] = s;
+        if (s->flags & LYS_MAND_TRUE) // it comes first
+            return NULL;
+    }
+    return NULL;
+}
+
+// As config_line.c finds it: what the word is here or, in a one-line entry, above.
+static const struct lysc_node *find_word(struct completion *c, const char *word)
+{
+    for (const struct lysc_node *place = c->place; place || !c->place; place = yang_line_above(place)) {
+        const struct lysc_node *s = word_at(c, place, word);
+
+        if (s && place != c->place) {
+            c->place = place;
+            c->first = NULL;
+        }
+        if (s || !place)
+            return s;
+    }
+    return NULL;
+}
+
 static bool walk(struct completion *c, const struct words *w, unsigned n)
 {
     unsigned i = 1;
 
     while (i < n) {
-        const struct lysc_node *s = yang_child(c->place, w->word[i++], true);
+        const struct lysc_node *s = find_word(c, w->word[i++]);
 
-        if (!s || lysc_is_key(s) || !step(c, s, w, &i, n))
+        if (!s)
+            return false;
+        if (!yang_is_keywordless(s) && !yang_is_flag(s) && !step(c, s, w, &i, n))
             return false;
     }
     return true;
@@ -129,11 +175,34 @@ static bool is_there(const struct completion *c, const struct lysc_node *s)
     return v.n;
 }
 
+// Values of leaves without keywords. False: one of them must come first.
+static bool offer_values_alone(struct completion *c, const struct lysc_node *place)
+{
+    for (const struct lysc_node *s = NULL; (s = yang_keywordless(s, place));) {
+        const char *source = yang_extension(s, "complete");
+
+        if (is_given(c, s))
+            continue;
+        yang_each_word(yang_type(s), offer, c);
+        if (source)
+            complete_source(source, offer, c);
+        if (s->flags & LYS_MAND_TRUE)
+            return false;
+    }
+    return true;
+}
+
 static void offer_children(struct completion *c)
 {
-    for (const struct lysc_node *s = NULL; (s = yang_next(s, c->place));)
-        if (yang_is_config(s) && !lysc_is_key(s) && (!c->deleting || is_there(c, s)))
-            offer(c, s->name, s->dsc ? s->dsc : "");
+    for (const struct lysc_node *place = c->place;; place = yang_line_above(place)) {
+        if (!c->deleting && !offer_values_alone(c, place))
+            return;
+        for (const struct lysc_node *s = NULL; (s = yang_next(s, place));)
+            if (yang_is_config(s) && !lysc_is_key(s) && !yang_is_keywordless(s) && (!c->deleting || is_there(c, s)))
+                offer(c, s->name, s->dsc ? s->dsc : "");
+        if (c->deleting || !place || !yang_line_above(place))
+            return;
+    }
 }
 
 // What helps to recognise an entry: its description by other leaves, e.g. the devargs of a port.

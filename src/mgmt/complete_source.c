@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/thread.h"
+#include "manager/acl_word.h"
 #include "mgmt/config.h"
 
 typedef void (*word_fn)(void *ctx, const char *word, const char *help);
@@ -111,13 +112,48 @@ static void each_netns(word_fn fn, void *ctx)
     each_entry("/run/netns", fn, ctx);
 }
 
+static void each_acl_word(const struct acl_word *w, word_fn fn, void *ctx)
+{
+    char help[24];
+
+    for (; w->name; w++) {
+        snprintf(help, sizeof help, "%u", w->number);
+        fn(ctx, w->name, help);
+    }
+}
+
+static void each_service(word_fn fn, void *ctx)
+{
+    each_acl_word(acl_ports, fn, ctx);
+}
+
+static void each_protocol(word_fn fn, void *ctx)
+{
+    fn(ctx, "ip", "all protocols of both families");
+    fn(ctx, "ipv4", "all protocols of IPv4");
+    fn(ctx, "ipv6", "all protocols of IPv6");
+    each_acl_word(acl_protocols, fn, ctx);
+}
+
+static void each_icmp_type(word_fn fn, void *ctx)
+{
+    each_acl_word(acl_icmp_types, fn, ctx);
+    each_acl_word(acl_icmp6_types, fn, ctx);
+}
+
+static void each_dscp(word_fn fn, void *ctx)
+{
+    each_acl_word(acl_dscps, fn, ctx);
+}
+
 void complete_source(const char *source, word_fn fn, void *ctx)
 {
     static const struct {
         const char *name;
         void (*each)(word_fn fn, void *ctx);
     } sources[] = {{"port", each_port},   {"interface", each_interface}, {"vr", each_vr},
-                   {"netns", each_netns}, {"core", each_core},           {"netdev", each_netdev}};
+                   {"netns", each_netns}, {"core", each_core},           {"netdev", each_netdev},
+                   {"service", each_service}, {"protocol", each_protocol}, {"icmp-type", each_icmp_type}, {"dscp", each_dscp}};
 
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         if (!strcmp(source, sources[i].name))

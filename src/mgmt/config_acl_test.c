@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/thread.h"
+#include "mgmt/complete.h"
 #include "mgmt/config.h"
 #include "mgmt/config_tree.h"
 #include "mgmt/yang.h"
@@ -150,6 +151,47 @@ static void difference_of_a_rule_is_its_line(void **state)
     lyd_free_all(b);
 }
 
+// The words that completion offers at the end of the line.
+static const char *offered(const char *line)
+{
+    struct jwrite j = {.t = &said};
+
+    text_clear(&said);
+    jwrite_begin(&j, NULL, '{');
+    complete_line(line, NULL, &j);
+    jwrite_end(&j, '}');
+    return text_str(&said);
+}
+
+static bool offers(const char *line, const char *word)
+{
+    struct text wanted = {0};
+
+    text_printf(&wanted, "\"word\":\"%s\"", word);
+    bool there = strstr(offered(line), wanted.s);
+    text_free(&wanted);
+    return there;
+}
+
+static void completion_knows_where_a_word_of_a_rule_may_stand(void **state)
+{
+    assert_true(offers("set acl e rule 10 ", "permit"));
+    assert_false(offers("set acl e rule 10 ", "from"));
+    assert_true(offers("set acl e rule 10 permit ", "icmp6"));
+    assert_false(offers("set acl e rule 10 permit ", "from"));
+    assert_true(offers("set acl e rule 10 permit tcp ", "from"));
+    assert_true(offers("set acl e rule 10 permit tcp ", "established"));
+    assert_true(offers("set acl e rule 10 permit tcp ", "fragments"));
+    assert_true(offers("set acl e rule 10 permit tcp from ", "any"));
+    assert_true(offers("set acl e rule 10 permit tcp from ", "set"));
+    assert_true(offers("set acl e rule 10 permit tcp from any ", "port"));
+    assert_true(offers("set acl e rule 10 permit tcp from any ", "to"));
+    assert_true(offers("set acl e rule 10 permit tcp from any to any port htt", "https"));
+    assert_true(offers("set acl e rule 10 permit tcp from any to any port https l", "log"));
+    assert_true(offers("set acl e rule 10 permit tcp log ", "every"));
+    assert_false(offers("set acl e rule 10 permit tcp nonsense ", "log"));
+}
+
 static int load(void **state)
 {
     char err[256];
@@ -175,6 +217,7 @@ int main(void)
         cmocka_unit_test(wrong_rules_are_refused_with_what_was_expected),
         cmocka_unit_test(interface_has_its_own_lists_or_those_of_its_router_or_of_forwarding),
         cmocka_unit_test(difference_of_a_rule_is_its_line),
+        cmocka_unit_test(completion_knows_where_a_word_of_a_rule_may_stand),
     };
 
     return cmocka_run_group_tests(tests, load, unload);
