@@ -65,7 +65,11 @@ static inline bool entry4_matches(const struct burst *b, const struct entry4 *e,
     uint32_t differ = ((__builtin_bswap32(k->src_be) ^ e->addr[0]) & mask4(e->l4.len[0])) |
                       ((__builtin_bswap32(k->dst_be) ^ e->addr[1]) & mask4(e->l4.len[1])) | l4_differs(&e->l4, &k->l4);
 
-    return !differ && (!(e->l4.is & (ENTRY_SRC_SET | ENTRY_DST_SET)) || sets_match(b, &e->l4, e->addr[0], e->addr[1], i));
+    bool match = !differ;
+
+    if (__builtin_expect(e->l4.is & (ENTRY_SRC_SET | ENTRY_DST_SET), 0))
+        match &= sets_match(b, &e->l4, e->addr[0], e->addr[1], i);
+    return match;
 }
 
 static inline uint64_t differ6(const uint8_t addr[16], const uint64_t want[2], unsigned len)
@@ -81,7 +85,11 @@ static inline bool entry6_matches(const struct burst *b, const struct entry6 *e,
     const struct acl_key6 *k = &b->key6[i];
     uint64_t differ = differ6(k->src, e->addr[0], e->l4.len[0]) | differ6(k->dst, e->addr[1], e->l4.len[1]) | l4_differs(&e->l4, &k->l4);
 
-    return !differ && (!(e->l4.is & (ENTRY_SRC_SET | ENTRY_DST_SET)) || sets_match(b, &e->l4, e->addr[0][0], e->addr[1][0], i));
+    bool match = !differ;
+
+    if (__builtin_expect(e->l4.is & (ENTRY_SRC_SET | ENTRY_DST_SET), 0))
+        match &= sets_match(b, &e->l4, e->addr[0][0], e->addr[1][0], i);
+    return match;
 }
 
 // --- candidates ---

@@ -35,7 +35,7 @@ static size_t line_up(size_t n)
 
 static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys, const uint8_t gate_log[2])
 {
-    struct layout l = {.filter_log = log2_up(keys * FILTER_BITS / 32), .head_log = log2_up(rules)};
+    struct layout l = {.filter_log = log2_up(keys * FILTER_BITS / 32), .head_log = log2_up(rules) + 1};
     size_t unit = family == ACL_IP4 ? sizeof(struct entry4) : sizeof(struct entry6);
 
     // The longest block is rewritten whole; an eighth and some is room for changes before what they leave comes back.

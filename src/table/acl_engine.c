@@ -18,7 +18,7 @@
 #include "table/acl_rte.h"
 
 #define RTE_RULES 1024u
-#define RTE_BYTES ((size_t)32 << 20)
+#define RTE_BYTES ((size_t)64 << 20)
 #define MARGIN 0.97
 #define SAMPLE 2048u // packets
 #define ROUNDS 9
