@@ -30,16 +30,24 @@ struct source { // of lines
     uint32_t line;
 };
 
+// What has gone wrong with compressed data.
+static int damage(gzFile gz)
+{
+    int e = Z_OK;
+
+    gzerror(gz, &e);
+    return e == Z_OK || e == Z_STREAM_END ? 0 : e == Z_ERRNO ? -EIO : -EBADMSG;
+}
+
 // 1: a line without its end; 0: no more; -errno.
 static int next_line(struct source *s, char buf[LINE_MAX_BYTES])
 {
     size_t n;
 
-    if (s->gz && !gzgets(s->gz, buf, LINE_MAX_BYTES)) {
-        int e = 0;
-        gzerror(s->gz, &e);
-        return e == Z_OK || e == Z_STREAM_END ? 0 : e == Z_ERRNO ? -EIO : -EBADMSG;
-    }
+    if (s->gz && !gzgets(s->gz, buf, LINE_MAX_BYTES))
+        return damage(s->gz);
+    if (s->gz && !strchr(buf, '\n') && damage(s->gz)) // half a line
+        return damage(s->gz);
     if (!s->gz) {
         const char *stop = s->text < s->end ? memchr(s->text, '\n', (size_t)(s->end - s->text)) : NULL;
         n = (size_t)((stop ? stop + 1 : s->end) - s->text);
