@@ -28,7 +28,7 @@ PROMETHEUS := $(CURDIR)/.prometheus
 # Ansible and its RESTCONF modules, for tests/e2e/test_ansible.py.
 ANSIBLE := $(CURDIR)/.ansible
 
-.PHONY: help deps build check test conformance e2e demo demo-stop bench ptf flood fuzz sanitize install uninstall clean
+.PHONY: help deps build check test conformance e2e demo demo-stop bench ptf flood fuzz fuzz-api sanitize install uninstall clean
 
 help: ## this list
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
@@ -107,6 +107,9 @@ fuzz: ## each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) mutate
 		$$f -max_total_time=$(or $(SECONDS_EACH),60) -print_final_stats=1 $(BUILD)-fuzz/corpus/$$n $$kept; done; \
 		[ -n "$$found" ] || { echo "fuzz: no harness was built"; exit 1; }
 	$(BUILD)-fuzz/tests/path/packet_storm $(or $(FRAMES),10000000) $(SEED)
+
+fuzz-api: build ## requests at random from the schema, SECONDS (60) long: no 5xx, no crash (root)
+	$(SUDO) $(PYTHON) tests/fuzz/api_fuzz.py $(abspath $(BUILD))/kamueed $(or $(SECONDS),60) $(or $(SEED),1)
 
 sanitize: ## unit and path tests under AddressSanitizer and UBSan
 	[ -d $(BUILD)-asan ] || meson setup $(BUILD)-asan -Dbuildtype=debugoptimized -Db_lto=false -Dsanitize=asan+ubsan -Dbench=false

@@ -90,6 +90,11 @@ class Client:
         """Run an operation whose output is not JSON; the body is the caller's to read and close."""
         return self._post(operation, given)
 
+    def events(self, xpath: str) -> http.Answer:
+        """The stream of events (of those the expression names); the body is the caller's to read and close."""
+        query = f"?filter={quote(xpath, safe='')}" if xpath else ""
+        return self._ask("GET", f"/restconf/streams/events{query}", None, STATE_TIMEOUT_S)
+
     def _post(self, operation: str, given: dict[str, Any]) -> http.Answer:
         kept = {word.replace("_", "-"): value for word, value in given.items() if value is not None}
         body = json.dumps({f"{MODULE}:input": kept}).encode() if kept else None

@@ -81,6 +81,8 @@ SHAPES = {
     "change": "{change [], note []}",
     "lookup": "[{address, prefix, nexthop, kind, interface, gateway, hop [" + _HOP + "]}]",
     "explain": f"{{{_PASSAGE}}}",
+    "event": ("[{event, at, port, status, vr, interface, address, mac, time, prefix, cause, from, to, by, lines, comment, change [], "
+              "name, subject, severity, message, count}]"),
     "trace": f"[{{time, {_PASSAGE}}}]",
     "audit": "{" + _AUDIT + "}",
     "audit-report": "[{vr, audits, ended, " + _AUDIT + ", fib-divergence}]",

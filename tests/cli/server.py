@@ -40,6 +40,9 @@ class Handler(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         daemon.asked.append(("GET", unquote(url.path), {k: v[0] for k, v in parse_qs(url.query).items()}))
         try:
+            if url.path == "/restconf/streams/events":
+                self.events()
+                return
             assert url.path.startswith(STATE), url.path
             path = url.path[len(STATE):]
             if path.startswith("routes="):
@@ -88,6 +91,14 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def events(self):
+        notification = {"eventTime": "2026-11-22T08:00:00.123Z", "kamuee:link-change": {"port": "p0", "status": "up"}}
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.chunk("data: " + json.dumps({"ietf-restconf:notification": notification}) + "\n\n")
+        self.wfile.write(b"0\r\n\r\n")
 
     def stream(self, daemon, keys):
         vr, family = keys

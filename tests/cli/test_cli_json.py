@@ -46,6 +46,7 @@ EXAMPLES = {
     "monitor": ("monitor --once -i 0.1",),
     "change": ("set port p0 mtu 9000", "delete port p0"),
     "lookup": ("lookup 192.0.2.1",),
+    "event": ("monitor events", "monitor events link alarm"),
     "trace": ("trace in p0", "trace in v40 filter icmp count 3"),
     "explain": ("explain in p0 src 10.0.0.1 dst 10.0.0.2", "explain in v40 hex 0102"),
     "audit": ("audit",),
