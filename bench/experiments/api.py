@@ -62,7 +62,7 @@ class Asking:
 
     def _ask(self) -> None:
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(self.live.socket))
+            connection.connect(str(self.live.daemon.socket))
             while not self.stopped:
                 connection.sendall(REQUEST)
                 self._read(connection)
