@@ -88,7 +88,7 @@ struct engine {
     double build_ms;
     double cycles[N_TRAFFIC][ROUNDS_MAX];
 };
-enum { ENGINE_SET, ENGINE_LIST, ENGINE_CACHE, ENGINE_PEER, N_ENGINES };
+enum { ENGINE_SET, ENGINE_LIST, ENGINE_CACHE, ENGINE_CHOSEN, ENGINE_PEER, N_ENGINES };
 extern struct engine engines[N_ENGINES];
 extern struct engine *const peer; // rte_acl
 void engines_init(const char *program, size_t memory_mib); // so much for building one of rte_acl's
