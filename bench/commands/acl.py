@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`kamuee bench acl`: access lists and address sets of up to a million entries, ours and DPDK's rte_acl in one process, in turns.
 
-The program acl_bench measures classification, changes, memory. This module asks for the sets, prints the rows, and what they say about
-the goals.
+The program acl_bench measures classification, changes, memory; forward_bench the whole path with lists bound. This module asks for
+both, prints the rows, and what they say about the goals.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kamuee.render import Column, count, right
 IDEA = "access lists and address sets of up to a million entries against rte_acl, updates, memory, the whole path (no root)"
 ROOT = Path(__file__).resolve().parents[2]
 MILLION = 1_000_000
-PLAIN, EMPTY, FULL = "IPv4 full table", "IPv4 full table, acl-empty", "IPv4 full table, acl-full"
+PLAIN, EMPTY, FULL = "IPv4 full table, acl-none", "IPv4 full table, acl-empty", "IPv4 full table, acl-full"
 TABLE = (Column("Set"), right("Rules"), Column("IP"), Column("Traffic"), Column("Engine"), right("Mlookups/s"), right("Min"), right("Max"),
          right("Cycles"), right("Ratio"), right("MB"), right("Build ms"), right("Updates/s"), right("Batched/s"))
 GOALS = (Column("Goal"), right("Must"), right("Goal"), right("Measured"), Column("Verdict"))
@@ -45,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     given.add_argument("--rounds", type=int, metavar="N", help="turns (15; 7 with --quick)")
     given.add_argument("--seed", type=int, metavar="N", help="of the rules (1)")
     given.add_argument("--memory", type=int, metavar="MIB", help="what rte_acl may take to build one list (4096)")
+    given.add_argument("--no-forward", action="store_true", help="without the whole path")
     return given
 
 
@@ -65,6 +66,8 @@ def build() -> Path:
 
 def run(given: argparse.Namespace) -> int:
     found = measured(given)
+    if not given.no_forward:
+        found["forward"] = forward(given.quick)
     found["goals"] = [goal.as_json(found) for goal in ALL_GOALS]
     if given.json:
         print(json.dumps(found, indent=1))
@@ -91,6 +94,13 @@ def measured(given: argparse.Namespace) -> dict:
         if getattr(given, name) is not None:
             argv += [f"--{name}", str(getattr(given, name))]
     return asked("acl_bench", *argv)
+
+
+def forward(quick: bool) -> dict[str, list[float]]:
+    """Cycles a packet of the whole path, ports included, round by round, by case."""
+    found = asked("forward_bench", "--acl", *(["--quick"] if quick else []))
+    ports = found["harness_cycles"]
+    return {one["what"].removeprefix("forward 64 B, "): [round(ports + net, 2) for net in one["values"]] for one in found["results"]}
 
 
 def cells(row: dict) -> list[str | None]:

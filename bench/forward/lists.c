@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lists.c - see lists.h
+#include "forward/lists.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl/acl_bench.h"
+#include "core/thread.h"
+#include "fib/memory.h"
+#include "table/acl.h"
+#include "table/acl_engine.h"
+
+#define MEMBERS 1000000u
+#define RULES 10000u
+#define SEED 1
+
+static struct rules blocked, wanted;
+static uint16_t id[N_LISTS];
+
+static void check(const void *p, const char *what)
+{
+    if (p)
+        return;
+    fprintf(stderr, "forward_bench: %s\n", what);
+    exit(1);
+}
+
+static uint16_t publish(const char *name, struct acl_engine *e, uint32_t slots)
+{
+    struct acl_content *c = acl_content_new(e, slots);
+    uint16_t list = acl_list_new(name);
+
+    check(c, "no memory for a list");
+    c->cached = e;
+    acl_publish(list, c);
+    return list;
+}
+
+static uint16_t list_of(const char *name, struct acl_set *set, const struct acl_rule *r, uint32_t n)
+{
+    const struct acl_engine_config cfg = {.acl = {.set = {set}}};
+    struct acl_rule *all = calloc(n + 1, sizeof *all);
+    struct acl_engine_cost cost;
+
+    acl_rule_init(&all[0], 1, ACL_IP4);
+    all[0].src.set = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        all[i + 1] = r[i];
+        all[i + 1].number = i + 2;
+    }
+    struct acl_engine *e = acl_engine_new(&cfg, all, n + 1);
+    check(e, "a list is refused");
+    acl_engine_cost(e, &cost);
+    free(all);
+    return publish(name, e, cost.slots);
+}
+
+void lists_make(void)
+{
+    struct acl_set *set = acl_set_new(0);
+
+    thread_adopt(ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER);
+    rules_make(&blocked, SHAPE_BLOCKLIST, 4, MEMBERS, SEED);
+    rules_make(&wanted, SHAPE_ACL, 4, RULES, SEED);
+    check(set && !acl_set_load(set, blocked.prefix, blocked.n) ? set : NULL, "the set is refused");
+    id[LISTS_EMPTY] = publish("empty", NULL, 0);
+    id[LISTS_BLOCKLIST] = list_of("blocklist", set, NULL, 0);
+    id[LISTS_FULL] = list_of("full", set, wanted.rule, (uint32_t)wanted.n);
+}
+
+uint16_t lists_id(enum lists_case c)
+{
+    return id[c];
+}
+
+void lists_packet(uint8_t *source, uint8_t *ports)
+{
+    uint64_t r = bench_random();
+    uint32_t any = (uint32_t)bench_random();
+
+    memcpy(source, &any, 4);
+    source[0] = (uint8_t)(1 + source[0] % 126); // no martian
+    source[0] += source[0] == 10;
+    if (r % 20 == 0) {
+        const struct acl_prefix *p = &blocked.prefix[(r >> 8) % blocked.n];
+        if (p->addr[0] < 127 && p->addr[0] != 10)
+            memcpy(source, p->addr, 4);
+    }
+    memcpy(ports, (uint8_t[4]){(uint8_t)(r >> 40), (uint8_t)(r >> 48), 0x01, 0xbb}, 4);
+}
