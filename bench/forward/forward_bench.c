@@ -43,6 +43,7 @@
 #include "table/plan.h"
 #include "table/port.h"
 #include "table/vr.h"
+#include "table/watch.h"
 
 #define PORTS 4
 #define NEXT_HOPS 64
@@ -50,12 +51,14 @@
 #define VLAN 7
 #define ROUTERS 16 // VLANs 7 .. 22, each in a virtual router of its own with the full table
 #define POOL_SIZE 8191
+#define SAMPLE_RATE 1000
 #define ROUNDS_MAX 101
 
 static uint16_t port_id[PORTS], vport[ROUTERS][PORTS]; // DPDK's ids; the interfaces of the VLANs
 static struct forwarder *forwarder;
 static const char *prefixes, *only = ""; // file of routes; text in the names of the cases to run
 static bool lists_only;
+static unsigned sampler; // watch
 static unsigned rounds = 21, round_ms = 10, polls; // polls: 0 = by time
 
 struct test {
@@ -65,6 +68,7 @@ struct test {
     bool skip, one_flow, computed; // `computed`: checksums not verified by the port
     unsigned tagged;               // frames are of so many VLANs in turn
     enum lists_case lists;
+    bool sampled;                  // a watch takes one packet in SAMPLE_RATE, with its reader
     uint8_t (*line)[REPLAY_LINE];
     double cycles[ROUNDS_MAX];
 };
@@ -83,6 +87,7 @@ static struct test tests[] = {
     {.name = "IPv4 full table, VLAN to VLAN", .family = 4, .poll = forward_poll, .tagged = 1},
     {.name = "IPv4 full table, 16 virtual routers by VLAN", .family = 4, .poll = forward_poll, .tagged = ROUTERS},
     {.name = "IPv4 one flow", .family = 4, .poll = forward_poll, .one_flow = true},
+    {.name = "IPv4 full table, 1 in 1000 sampled", .family = 4, .poll = forward_poll, .sampled = true},
     {.name = "IPv6 full table", .family = 6, .poll = forward_poll},
     {.name = "IPv4 and IPv6 in turn", .family = 46, .poll = forward_poll},
     {.name = "IPv4 full table, acl-none", .family = 4, .poll = forward_poll, .lists = LISTS_NONE},
@@ -166,6 +171,12 @@ static void router_make(const struct table *t4, const struct table *t6)
             iface_get(vport[v][p])->vr = (uint16_t)(1 + v);
         }
     }
+    for (unsigned p = 0; p < PORTS; p++)
+        iface_get(own[p])->policy.sample = IFACE_SAMPLE_SFLOW;
+    int w = watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .port = PORT_NONE, .snap = 128, .every = SAMPLE_RATE, .seed = 1,
+                                      .sample = IFACE_SAMPLE_SFLOW}, 1024);
+    check(w >= 0, "no memory for samples");
+    sampler = (unsigned)w;
     be(ROLE_RIB_MANAGER);
     for (unsigned k = 0; k < NEXT_HOPS; k++) {
         const uint8_t mac[6] = {2, 0, 0, 2, 0, (uint8_t)k};
@@ -274,6 +285,14 @@ static void lists_bind(enum lists_case c)
     thread_adopt(ROLE_FORWARDER, THREAD_SLOT_FORWARDER);
 }
 
+// What the exporter does first: takes the samples, and gives the slots back.
+static void samples_read(void)
+{
+    struct watch_slot *slot[64];
+
+    watch_give_back(sampler, slot, watch_take(sampler, slot, 64));
+}
+
 static double cycles_per_packet(const struct test *t)
 {
     double end = (double)rte_get_tsc_hz() / 1000 * round_ms, start, now;
@@ -282,13 +301,18 @@ static double cycles_per_packet(const struct test *t)
     lists_bind(t->lists);
     replay = (struct replay){.line = (const uint8_t (*)[REPLAY_LINE])t->line, .n_lines = LINES, .bytes = 60,
                              .ol_flags = t->computed ? 0 : RTE_MBUF_F_RX_IP_CKSUM_GOOD};
+    for (unsigned p = 0; p < PORTS; p++)
+        watch_bit_set(&port_get(port_id[p])->watch_rx, sampler, t->sampled);
     for (unsigned i = 0; i < 100; i++) // warm
         (void)t->poll();
     uint64_t sent = replay_sent;
     start = now = cycles_used();
-    for (unsigned done = 0; polls ? done < polls : now - start < end; done += 50, now = cycles_used())
+    for (unsigned done = 0; polls ? done < polls : now - start < end; done += 50, now = cycles_used()) {
         for (unsigned i = 0; i < 50; i++)
             packets += t->poll();
+        if (t->sampled)
+            samples_read();
+    }
     if (polls)
         printf("%-38s %lu packets in %u polls, and a warm-up of 100 polls\n", t->name, packets, polls);
     rcu_quiescent();

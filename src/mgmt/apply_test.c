@@ -196,6 +196,29 @@ static void a_mirror_comes_after_its_ports_and_goes_before_them(void **state)
     model_free(tap);
 }
 
+static void who_is_told_is_set_last_and_set_back(void **state)
+{
+    struct model *empty = model_of("set sflow sample-rate 7\n"); // nobody is told: as good as nothing
+    struct model *m = model_of("set port p0 devargs a\nset snmp agentx /x\nset sflow collector 192.0.2.1\nset ipfix collector 2001:db8::1\n");
+    struct errors e = {0};
+
+    fake_reset();
+    apply(empty, m);
+    assert_string_equal(text_str(&fake_calls), "attach p0\nsnmp /x\nsflow on\nipfix on\n");
+    assert_true(m->sflow.sample_rate == 1000 && m->sflow.collector[0].port == 6343 && m->ipfix.collector[0].addr.family == IP6);
+    text_clear(&fake_calls);
+    apply(m, empty);
+    assert_string_equal(text_str(&fake_calls), "detach p0\nsnmp \nsflow off\nipfix off\n");
+    text_clear(&fake_calls);
+    fake_fail_at = 4;
+    assert_int_equal(apply_change(empty, m, &e), -EIO);
+    assert_string_equal(text_str(&fake_calls), "attach p0\nsnmp /x\nsflow on\nipfix on\nsflow off\nsnmp \ndetach p0\n");
+    assert_string_equal(e.item[0].sentence, "ipfix: the device on refuses to ipfix");
+    errors_free(&e);
+    model_free(empty);
+    model_free(m);
+}
+
 static void another_device_is_a_change_of_the_port(void **state)
 {
     assert_int_equal(try_pair("set port p0 devargs a\nset vport v port p0 vlan 1\n",
@@ -446,6 +469,7 @@ int main(void)
         cmocka_unit_test(seeds_of_virtual_routers_differ_and_follow_from_the_configured_one),
         cmocka_unit_test(calls_come_in_the_safe_order),
         cmocka_unit_test(a_mirror_comes_after_its_ports_and_goes_before_them),
+        cmocka_unit_test(who_is_told_is_set_last_and_set_back),
         cmocka_unit_test(another_device_is_a_change_of_the_port),
         cmocka_unit_test(what_cannot_change_in_place_goes_and_comes),
         cmocka_unit_test(mtus_shrink_before_and_grow_after_the_port),
