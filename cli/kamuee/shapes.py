@@ -40,7 +40,7 @@ SHAPES = {
     "mroute": "[{vr, group, source, family, origin, input, by-kernel, output [{interface, ttl}], packets, bytes, "
               "wrong-interface}]",
     "neighbor": "[{vr, interface, address, mac, status, nexthop, held, gateway, in-use}]",
-    "nexthop": "[{id, kind, vr, interface, mtu, gateway, mac, references, in-use, packets, kernel-id, buckets, "
+    "nexthop": "[{id, kind, vr, interface, mtu, gateway, mac, references, in-use, packets, sent-packets, sent-bytes, kernel-id, buckets, "
                "member [{nexthop, interface, gateway, weight, buckets, alive}]}]",
     "thread": "[{name, role, core, socket, cpu-time, queue [{port, queue, packets, bytes, remote, depth, depth-max}], "
               "statistics {rx-packets, tx-packets, punt-packets, inject-packets, drop-packets, held-packets, "

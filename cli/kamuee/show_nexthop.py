@@ -77,6 +77,8 @@ def in_full(context: Context, entry: dict) -> Iterator[str]:
         ("used by", count(entry.get("references"))),
         ("in use", render.yes_no(entry.get("in-use"))),
         ("packets given by groups", count(entry.get("packets"))),
+        ("packets sent", count(entry.get("sent-packets"))),
+        ("bytes sent", count(entry.get("sent-bytes"))),
     ], context.room)
 
 

@@ -38,6 +38,7 @@
 #include "forwarder/watch.h"
 #include "core/rcu.h"
 #include "table/latency.h"
+#include "table/nexthop_count.h"
 #include "table/port.h"
 #include "table/trace.h"
 #include "forwarder/forbidden.h"
@@ -94,6 +95,15 @@ PATH_INLINE void path_acl_out(struct forwarder *f, struct burst *b, enum how how
     done(f, how, STAGE_ACL_OUT, b, n);
 }
 
+// All next hops are known, nothing has been sent.
+static __attribute__((noinline, cold)) void count_nexthops(struct nexthop_count *count, const struct burst *b)
+{
+    for (unsigned i = 0; i < b->n; i++) {
+        count[b->nh[i]].packets++;
+        count[b->nh[i]].bytes += b->size[i];
+    }
+}
+
 // From the lookup to the port. `lists`: an access list may be asked about what leaves, or has redirected some.
 PATH_INLINE void to_port(struct forwarder *f, struct burst *b, uint8_t family, enum how how, bool lists)
 {
@@ -107,6 +117,8 @@ PATH_INLINE void to_port(struct forwarder *f, struct burst *b, uint8_t family, e
     if (lists)
         path_acl_out(f, b, how);
     if ((n = b->n)) {
+        if (unlikely(f->counting))
+            count_nexthops(f->counting, b);
         ether_out(f, b);
         done(f, how, STAGE_ETHER_OUT, b, n);
     }
@@ -386,6 +398,7 @@ unsigned forwarder_poll(struct forwarder *f)
 
     path_account(f);
     f->used_epoch = __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED);
+    f->counting = __atomic_load_n(&nexthop_counting[f->index], __ATOMIC_ACQUIRE); // partner: nexthop_count_set
     f->plan = rcu_load(&forwarder_slot[f->index].plan);
     for (unsigned i = 0; f->plan && i < f->plan->n_rx; i++) {
         const struct plan_rx *q = &f->plan->rx[i];

@@ -61,6 +61,7 @@ struct forwarder {
     struct counter_block *counter;   // ours
     uint8_t *used_mark;              // nexthop_used_mark[index]
     uint64_t *chosen;                // nexthop_chosen[index]
+    struct nexthop_count *counting;  // nexthop_counting[index] of this poll; NULL = next hops are not counted
     uint8_t used_epoch;              // nexthop_used_epoch of this burst
     uint64_t now;                    // TSC at the start of the poll
     bool last_poll_busy;

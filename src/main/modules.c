@@ -37,6 +37,7 @@
 #include "table/latency.h"
 #include "table/multicast.h"
 #include "table/nexthop.h"
+#include "table/nexthop_count.h"
 #include "table/plan.h"
 #include "table/port.h"
 #include "table/vr.h"
@@ -95,6 +96,7 @@ static void stop_tables(void)
     plan_fini();
     vr_table_fini();
     latency_fini();
+    nexthop_count_fini();
     multicast_fini();
     nexthop_table_fini();
     iface_table_fini();

@@ -16,6 +16,7 @@
 #include "manager/rib_reply.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
+#include "table/nexthop_count.h"
 
 struct owner { // of a group
     uint32_t id, kernel_id;
@@ -94,6 +95,9 @@ static void fill(struct question *q, struct nexthop_row *r, uint32_t id)
         fill_group(q, r);
         return;
     }
+    struct nexthop_count sent = nexthop_count_sum(id);
+    r->sent_packets = sent.packets;
+    r->sent_bytes = sent.bytes;
     if (nexthop_word_iface(word)) {
         r->vr = f->vr;
         memcpy(r->iface, f->name, sizeof r->iface);

@@ -131,6 +131,7 @@ struct nexthop_row {
     uint16_t mtu;
     uint32_t holders;   // prefixes, groups, neighbours that name it
     uint64_t packets;   // that groups gave it
+    uint64_t sent_packets, sent_bytes; // while next hops are counted
     uint32_t kernel_id; // of a group that is a next-hop object
     uint32_t buckets, first_leg, n_legs; // of a group
 };

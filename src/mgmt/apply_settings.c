@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "mgmt/model_alarm.h"
 #include "table/latency.h"
+#include "table/nexthop_count.h"
 
 static int run_settings(const struct step *step, const void *from, const void *to, char *err, size_t n)
 {
@@ -20,6 +21,10 @@ static int run_settings(const struct step *step, const void *from, const void *t
     }
     if (latency_start(s->latency_sample)) {
         snprintf(err, n, "forwarding latency-sample: no memory for histograms of latency");
+        return -ENOMEM;
+    }
+    if (nexthop_count_set(s->count_nexthops)) {
+        snprintf(err, n, "counters: no memory for those of next hops");
         return -ENOMEM;
     }
     rib_manager_set_audit_interval(s->audit_interval_s);
@@ -41,7 +46,7 @@ static bool settings_same(const struct model_settings *a, const struct model_set
     return a->log_level == b->log_level && a->idle == b->idle &&
            a->receive_buffer == b->receive_buffer && a->journal_mib == b->journal_mib &&
            a->audit_interval_s == b->audit_interval_s && a->ip4_options == b->ip4_options &&
-           a->latency_sample == b->latency_sample &&
+           a->latency_sample == b->latency_sample && a->count_nexthops == b->count_nexthops &&
            !memcmp(a->punt, b->punt, sizeof a->punt) && !memcmp(&a->icmp, &b->icmp, sizeof a->icmp) &&
            model_same_alarms(a, b);
 }

@@ -20,6 +20,7 @@
 #include "mgmt/metric.h"
 #include "mgmt/restconf_priv.h"
 #include "table/limits.h"
+#include "table/nexthop_count.h"
 #include "table/vr.h"
 
 #define OPENMETRICS "application/openmetrics-text"
@@ -31,6 +32,7 @@ struct scrape {
     bool openmetrics;
     unsigned vr; // to be asked about next
     VEC(struct metrics_vr) row;
+    VEC(struct nexthop_row) nexthop; // that were sent anything, while that is counted
 };
 
 // --- which format -------------------------------------------------------------------------------
@@ -78,6 +80,7 @@ bool metrics_prefers_openmetrics(const char *accept)
 static void scrape_free(struct scrape *s)
 {
     vec_free(&s->row);
+    vec_free(&s->nexthop);
     free(s);
 }
 
@@ -93,6 +96,7 @@ static void answer(struct scrape *s)
     metrics_latency(&m);
     metrics_alarm(&m);
     metrics_rib(&m, s->row.item, (unsigned)s->row.n);
+    metrics_nexthop(&m, s->nexthop.item, (unsigned)s->nexthop.n);
     metric_end(&m);
     http_set_header(s->http, "Vary", "Accept");
     http_reply(s->http, 200, s->openmetrics ? OPENMETRICS_TYPE : TEXT_TYPE, &m.text);
@@ -100,6 +104,21 @@ static void answer(struct scrape *s)
 }
 
 static void ask(struct scrape *s);
+
+static void nexthops_answered(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg)
+{
+    struct scrape *s = ctx;
+
+    if (http_gone(s->http)) {
+        http_reply(s->http, 200, NULL, NULL);
+        scrape_free(s);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++)
+        if (row[i].sent_packets)
+            *vec_push(&s->nexthop) = row[i];
+    answer(s);
+}
 
 static void answered(void *ctx, const struct rib_stats *r)
 {
@@ -123,11 +142,11 @@ static void ask(struct scrape *s)
 {
     while (s->vr < VR_MAX && !vr_get((uint16_t)s->vr)->used)
         s->vr++;
-    if (s->vr == VR_MAX) {
+    if (s->vr == VR_MAX && !nexthop_count_is_on()) {
         answer(s);
         return;
     }
-    int r = rib_manager_stats((uint16_t)s->vr, answered, s);
+    int r = s->vr == VR_MAX ? rib_manager_nexthops(nexthops_answered, s) : rib_manager_stats((uint16_t)s->vr, answered, s);
     if (r) {
         restconf_error(s->http, 503, "resource-denied", "rib_manager has no time to answer (%s); try again", strerror(-r));
         scrape_free(s);

@@ -26,6 +26,7 @@ void metrics_thread(struct metrics *m);
 void metrics_packet(struct metrics *m); // drops, punt classes, ICMP, the ledger
 void metrics_alarm(struct metrics *m);
 void metrics_latency(struct metrics *m);
+void metrics_nexthop(struct metrics *m, const struct nexthop_row *row, unsigned n); // none: next hops are not counted
 void metrics_rib(struct metrics *m, const struct metrics_vr *vr, unsigned n);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // metrics_rib.c - virtual routers: RIB, FIB, next hops, neighbours, netlink; audits
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "mgmt/metric.h"
@@ -100,4 +101,25 @@ void metrics_rib(struct metrics *m, const struct metrics_vr *vr, unsigned n)
     metric_family(m, METRIC_GAUGE, "nexthops_max", "", "Next hops that the table has room for.");
     metric_u64(m, NEXTHOP_MAX, NULL);
     write_audits(m);
+}
+
+static void each_nexthop(struct metrics *m, const struct nexthop_row *row, unsigned n, bool bytes)
+{
+    char id[12], gateway[IP_TEXT_MAX];
+
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(id, sizeof id, "%u", row[i].id);
+        metric_u64(m, bytes ? row[i].sent_bytes : row[i].sent_packets, "nexthop", id, "iface", row[i].iface, "gateway",
+                   row[i].gateway.family ? ip_format(&row[i].gateway, gateway) : "", NULL);
+    }
+}
+
+void metrics_nexthop(struct metrics *m, const struct nexthop_row *row, unsigned n)
+{
+    if (!n)
+        return;
+    metric_family(m, METRIC_COUNTER, "nexthop_sent_packets", "packets", "Packets that the next hop was sent.");
+    each_nexthop(m, row, n, false);
+    metric_family(m, METRIC_COUNTER, "nexthop_sent_bytes", "bytes", "Bytes of frames that the next hop was sent.");
+    each_nexthop(m, row, n, true);
 }

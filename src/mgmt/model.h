@@ -99,6 +99,7 @@ struct model_settings {
     uint8_t engine;          // enum fib_engine, of "default"
     uint8_t ip4_options;     // enum ip4_options
     uint32_t latency_sample; // bursts, 0 = none
+    bool count_nexthops;
     struct flow_hash flow_hash; // of "default"; seed 0 = random
     struct punt_limit punt[PUNT_CLASS_N];
     struct icmp_limit icmp;

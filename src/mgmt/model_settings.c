@@ -58,6 +58,7 @@ void model_read_settings(struct model *m, const struct lyd_node *tree)
     s->journal_mib = (uint32_t)leaf_number(leaf_inside(tree, NULL, "journal"), "size", 64);
     s->audit_interval_s = (uint32_t)leaf_number(leaf_inside(tree, NULL, "fib-audit"), "interval", 300);
     s->ip4_options = option < 0 ? IP4_OPTIONS_DROP : (uint8_t)option;
+    s->count_nexthops = leaf_true(leaf_inside(tree, NULL, "counters"), "nexthop");
     s->latency_sample = (uint32_t)leaf_number(how, "latency-sample", 0);
     s->flow_hash = model_read_flow_hash(how, flow_hash_default);
     model_default_alarms(s);

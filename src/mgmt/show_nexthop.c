@@ -5,6 +5,7 @@
 #include "manager/rib_manager.h"
 #include "mgmt/show.h"
 #include "table/nexthop.h"
+#include "table/nexthop_count.h"
 #include "table/vr.h"
 
 static void write_leg(struct jwrite *j, const struct nexthop_leg *leg)
@@ -53,6 +54,10 @@ static void write_row(struct jwrite *j, const struct nexthop_row *r, const struc
     } else {
         jwrite_bool(j, "in-use", r->in_use);
         jwrite_u64(j, "packets", r->packets);
+        if (nexthop_count_is_on()) {
+            jwrite_u64(j, "sent-packets", r->sent_packets);
+            jwrite_u64(j, "sent-bytes", r->sent_bytes);
+        }
     }
     jwrite_end(j, '}');
 }

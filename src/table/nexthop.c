@@ -24,6 +24,7 @@
 #include "core/thread.h"
 #include "table/grace.h"
 #include "table/iface.h"
+#include "table/nexthop_count.h"
 #include "table/nexthop_group.h"
 
 struct nexthop *nexthop_table;
@@ -154,6 +155,7 @@ uint32_t nexthop_id_new(enum nexthop_kind kind, uint16_t iface)
         if (nexthop_chosen[f][id])
             nexthop_chosen[f][id] = 0;
     }
+    nexthop_count_clear(id);
     word_set(nh, way_out(kind, iface));
     n_used++;
     return id;

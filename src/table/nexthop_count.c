@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// nexthop_count.c - packets and bytes that next hops were sent, when that is asked for
+//
+// The memory stays once it is there: a forwarder may use its pointer until its next poll.
+#include "table/nexthop_count.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/mem.h"
+
+struct nexthop_count *nexthop_counting[FORWARDER_MAX];
+static struct nexthop_count *counts; // [FORWARDER_MAX][NEXTHOP_MAX]; set by control before anybody may use it
+
+static struct nexthop_count *all(void)
+{
+    return __atomic_load_n(&counts, __ATOMIC_ACQUIRE); // partner: nexthop_count_set
+}
+
+int nexthop_count_set(bool on)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (on && !counts) {
+        struct nexthop_count *c = mem_map("next hops counted", (size_t)FORWARDER_MAX * NEXTHOP_MAX * sizeof *c);
+        if (!c)
+            return -ENOMEM;
+        __atomic_store_n(&counts, c, __ATOMIC_RELEASE);
+    }
+    for (size_t f = 0; f < FORWARDER_MAX; f++)
+        __atomic_store_n(&nexthop_counting[f], on ? counts + f * NEXTHOP_MAX : NULL, __ATOMIC_RELEASE); // partner: forwarder_poll
+    return 0;
+}
+
+void nexthop_count_fini(void)
+{
+    memset(nexthop_counting, 0, sizeof nexthop_counting);
+    if (counts)
+        mem_unmap(counts, (size_t)FORWARDER_MAX * NEXTHOP_MAX * sizeof *counts);
+    counts = NULL;
+}
+
+// Nobody counts on this id now: a grace period has passed since it meant something else.
+void nexthop_count_clear(uint32_t id)
+{
+    struct nexthop_count *c = all();
+
+    for (size_t f = 0; c && f < FORWARDER_MAX; f++)
+        if (c[f * NEXTHOP_MAX + id].packets) // reads of what is untouched commit no memory
+            c[f * NEXTHOP_MAX + id] = (struct nexthop_count){0};
+}
+
+bool nexthop_count_is_on(void)
+{
+    return __atomic_load_n(&nexthop_counting[0], __ATOMIC_RELAXED);
+}
+
+struct nexthop_count nexthop_count_sum(uint32_t id)
+{
+    const struct nexthop_count *c = all();
+    struct nexthop_count sum = {0};
+
+    for (size_t f = 0; c && f < FORWARDER_MAX; f++) {
+        sum.packets += __atomic_load_n(&c[f * NEXTHOP_MAX + id].packets, __ATOMIC_RELAXED);
+        sum.bytes += __atomic_load_n(&c[f * NEXTHOP_MAX + id].bytes, __ATOMIC_RELAXED);
+    }
+    return sum;
+}
