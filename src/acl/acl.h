@@ -104,7 +104,8 @@ struct acl_cost {
     uint32_t tuples;       // combinations of prefix lengths and fields that the rules make
     uint32_t probes_max;   // looks at the filter, for the worst packet
     double probes_mean;    // the same for packets that match a rule chosen at random
-    uint32_t address_only; // rules decided by an address alone
+    uint32_t block_max;    // rules that lie together, of which a packet may be compared with all
+    uint32_t address_only; // rules that look at addresses alone
 };
 
 // NULL with errno: EINVAL, ENOMEM.

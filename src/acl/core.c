@@ -138,7 +138,7 @@ static void entry_write(const struct core *c, uint32_t ref, const struct acl_rul
     }
 }
 
-static uint32_t block_length(const struct core *c, uint32_t ref)
+uint32_t block_length(const struct core *c, uint32_t ref)
 {
     uint32_t n = 0;
 

@@ -212,6 +212,7 @@ struct core_block { // to be retired; n 0: none
 // In place. 0, or -ENOSPC: time for a new core, nothing has changed.
 int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple, struct core_block *old);
 void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple, struct core_block *old);
+uint32_t block_length(const struct core *c, uint32_t ref); // entries; 0 of ref 0
 int core_check(const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why, size_t n);
 
 // tuple.c

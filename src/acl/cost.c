@@ -61,6 +61,11 @@ static void core_cost(const struct core *c, struct acl_cost *cost)
     if (tuples + c->n_guards > cost->probes_max)
         cost->probes_max = tuples + c->n_guards;
     cost->tuples += tuples;
+    for (uint32_t h = 0; h < 1u << (32 - c->head_shift); h++) {
+        uint32_t n = block_length(c, c->head[h]);
+        if (n > cost->block_max)
+            cost->block_max = n;
+    }
 }
 
 void acl_cost(const struct acl *a, struct acl_cost *cost)
