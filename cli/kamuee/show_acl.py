@@ -84,7 +84,7 @@ def cost(context: Context, match: Match) -> None:
     price = entry["cost"]
     facts = [("rules", count(entry["rules"])), ("classifier", f"{price['classifier']}: {price['reason']}"),
              ("tuples", count(price["tuples"])), ("probes, worst packet", count(price["probes-max"])),
-             ("probes, mean", price["probes-mean"]), ("address-only rules", count(price["address-only"])),
+             ("probes, mean", price["probes-mean"]), ("longest block", count(price["block-max"])), ("address-only rules", count(price["address-only"])),
              ("cycles of ours", price.get("cycles-ours")), ("cycles of rte_acl", price.get("cycles-rte-acl")),
              ("memory", f"{iec(entry['bytes'])}, of which forwarders read {iec(price['reader-bytes'])}"),
              ("built in", f"{price['build-time']} ms")]

@@ -32,10 +32,7 @@ size_t acl_build_need(const struct acl_rule *r, size_t n)
 
 size_t acl_build_bytes(const struct acl_build *b)
 {
-    struct acl_engine_cost c;
-
-    acl_engine_cost(b->content->engine, &c);
-    return c.bytes + c.writer_bytes + array_bytes(b->content->slots) + (b->before ? acl_build_bytes(b->before) : 0);
+    return acl_engine_bytes(b->content->engine) + array_bytes(b->content->slots) + (b->before ? acl_build_bytes(b->before) : 0);
 }
 
 void acl_build_free(struct acl_build *b)

@@ -44,6 +44,7 @@ static void write_cost(struct jwrite *j, const struct acl_engine_cost *c)
     jwrite_int(j, "tuples", c->ours.tuples);
     jwrite_int(j, "probes-max", c->ours.probes_max);
     write_number(j, "probes-mean", c->ours.probes_mean);
+    jwrite_int(j, "block-max", c->ours.block_max);
     jwrite_int(j, "address-only", c->ours.address_only);
     if (c->ours_cycles > 0)
         write_number(j, "cycles-ours", c->ours_cycles);

@@ -318,6 +318,14 @@ void acl_engine_reclaim(struct acl_engine *e, uint64_t epoch)
     acl_reclaim(e->ours, epoch);
 }
 
+size_t acl_engine_bytes(const struct acl_engine *e)
+{
+    struct acl_stats s;
+
+    acl_stats(e->ours, &s);
+    return s.bytes + s.writer_bytes + (e->rte ? acl_rte_bytes(e->rte->table) : 0);
+}
+
 void acl_engine_cost(const struct acl_engine *e, struct acl_engine_cost *c)
 {
     struct acl_stats s;

@@ -46,6 +46,7 @@ void acl_engine_choose(struct acl_engine *e);
 const struct acl *acl_engine_list(const struct acl_engine *e);
 uint64_t acl_engine_epoch(struct acl_engine *e);
 void acl_engine_reclaim(struct acl_engine *e, uint64_t epoch);
+size_t acl_engine_bytes(const struct acl_engine *e); // readers' and writer's memory; at once, where acl_engine_cost walks everything
 void acl_engine_cost(const struct acl_engine *e, struct acl_engine_cost *c);
 const char *acl_engine_kind_name(enum acl_engine_kind k); // "ours", "rte_acl"
 

@@ -144,6 +144,7 @@ static void the_cost_names_engine_and_reason(void **state)
     assert_true(cost.ours_cycles > 0 && cost.rte_acl_cycles > 0);
     assert_true(strstr(cost.why, "cycles a packet") != NULL);
     assert_int_equal(cost.rules, MOST);
+    assert_int_equal(acl_engine_bytes(e), cost.bytes + cost.writer_bytes);
     assert_true(cost.bytes > 0 && cost.build_ns > 0 && cost.ours.tuples > 0);
     assert_int_equal(cost.kind == ACL_ENGINE_RTE_ACL, cost.rte_acl_cycles < 0.97 * cost.ours_cycles);
     acl_engine_free(e);

@@ -58,11 +58,11 @@ def state():
              "matched-bytes": "98765432109", "unmatched-packets": "1000", "unmatched-bytes": "64000", "bytes": "41943040", "age": "3600",
              "bound": [{"interface": "p0", "direction": "in"}, {"interface": "v40", "direction": "out"}],
              "cost": {"classifier": "ours", "reason": "31.0 cycles a packet, rte_acl 105.2", "tuples": 61, "probes-max": 9,
-                      "probes-mean": "1.3", "address-only": 2, "cycles-ours": "31.0", "cycles-rte-acl": "105.2", "reader-bytes": "20971520",
+                      "probes-mean": "1.3", "block-max": 7, "address-only": 2, "cycles-ours": "31.0", "cycles-rte-acl": "105.2", "reader-bytes": "20971520",
                       "build-time": 812}},
             {"name": "lan", "default": "permit", "rules": 0, "matched-packets": "0", "matched-bytes": "0", "unmatched-packets": "0",
              "unmatched-bytes": "0", "bytes": "17000", "age": "1", "bound": [],
-             "cost": {"classifier": "ours", "reason": "it takes changes in place", "tuples": 0, "probes-max": 0, "probes-mean": "0.0",
+             "cost": {"classifier": "ours", "reason": "it takes changes in place", "tuples": 0, "probes-max": 0, "probes-mean": "0.0", "block-max": 0,
                       "address-only": 0, "reader-bytes": "9000", "build-time": 0}}],
         "address-set": [
             {"name": "bad", "file": "/var/lib/kamuee/bad.gz", "members-ipv4": "1000000", "members-ipv6": "12", "bytes": "41943040",
