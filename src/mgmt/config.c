@@ -162,7 +162,7 @@ static int make_it_run(struct snapshot *s, const struct commit *how, unsigned n_
     int r = revision_prepare(&new, &t, err, sizeof err);
     text_free(&t);
     if (r) {
-        errors_add(e, 0, "%s", err);
+        errors_add(e, 0, "nothing was changed: %s", err);
         return r;
     }
     r = config_running_apply(s, e);
@@ -172,7 +172,7 @@ static int make_it_run(struct snapshot *s, const struct commit *how, unsigned n_
     }
     r = revision_keep(&new, err, sizeof err);
     if (r) {
-        errors_add(e, 0, "%s", err);
+        errors_add(e, 0, "nothing was changed: %s", err);
         config_running_return(s);
         return r;
     }

@@ -51,6 +51,14 @@ static void tell(struct errors *e, const char *file, char *err, size_t err_size)
     errors_free(e);
 }
 
+// What a commit of earlier leads to can be left aside.
+static void tell_start(struct errors *e, char *err, size_t err_size)
+{
+    if (strcmp(text_str(&source), config_file()))
+        errors_add(e, 0, "this is what was committed last; to start with %s instead change that file, or give --from-file", config_file());
+    tell(e, text_str(&source), err, err_size);
+}
+
 static void note_start(const struct model *m, struct mgmt_start *start)
 {
     start->memory_mib = m->settings.memory_mib;
@@ -78,7 +86,7 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
         r = e.n ? -EINVAL : 0;
     }
     if (r)
-        tell(&e, text_str(&source), err, err_size);
+        tell_start(&e, err, err_size);
     return r;
 }
 
@@ -117,7 +125,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     r = config_start(candidate, &e);
     log_set_level(level);
     if (r) {
-        tell(&e, text_str(&source), err, err_size);
+        tell_start(&e, err, err_size);
         return r;
     }
     text_printf(&path, "%s/kamuee.sock", run_dir);

@@ -202,7 +202,7 @@ const struct revision *revision_confirmed(void)
 
 static int cannot(const char *path, int e, char *err, size_t err_size)
 {
-    snprintf(err, err_size, "the revision cannot be kept, so nothing was changed: %s: %s%s", path, strerror(-e),
+    snprintf(err, err_size, "the revision cannot be kept: %s: %s%s", path, strerror(-e),
              e == -ENOSPC || e == -EDQUOT ? "; make room on the disk" : "; check the state directory");
     return e;
 }

@@ -106,3 +106,15 @@ def test_a_change_that_no_disk_keeps_is_refused(daemon):
         subprocess.run(["umount", str(state)], check=True)
     daemon.configure("set port p0 mtu 2000")
     assert mtu(daemon) == 2000
+
+
+def test_a_last_commit_that_cannot_be_applied_says_how_to_start_without_it(daemon):
+    daemon.start(P0)
+    daemon.configure("set port p1 devargs net_af_packet1,iface=a1")
+    daemon.stop()
+    daemon.run("ip link del a1")
+    code, said = daemon.refused(P0)
+    assert code == 1 and "state/revision-2.conf:" in said and "port p1: there is no kernel interface a1" in said
+    assert f"to start with {daemon.file} instead change that file, or give --from-file" in said
+    daemon.start(P0 + "# it is gone\n")
+    assert "p1" not in daemon.running()
