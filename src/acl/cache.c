@@ -7,6 +7,9 @@
 // Stepping aside, for each list: after a window of packets of which more than half missed, only one burst in four is looked up, then
 // one in sixteen, then one in 64; a sampled window with more hits than misses ends it. After a change of the list everything
 // misses for a while, so the first window is a long one.
+#ifdef ACL_X86
+#include <cpuid.h>
+#endif
 #include <errno.h>
 #include <stdlib.h>
 
@@ -73,6 +76,15 @@ static void secrets_make(uint64_t secret[CACHE_SECRETS], const uint8_t given[16]
         secret[i] = hash_mix64(cache_fold(g[0] ^ hash_mix64(2 * i + 1), g[1] ^ hash_mix64(2 * i + 2)) ^ g[i % 2]);
 }
 
+#ifdef ACL_X86
+static bool has_vaes(void) // clang 14's __builtin_cpu_supports does not know it
+{
+    unsigned a, b, c = 0, d;
+
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && c & bit_VAES;
+}
+#endif
+
 static bool kernel_runs(enum cache_kernel k)
 {
 #ifdef ACL_X86
@@ -82,7 +94,7 @@ static bool kernel_runs(enum cache_kernel k)
     if (k == CACHE_AVX512)
         return avx512;
     if (k == CACHE_VAES)
-        return avx512 && __builtin_cpu_supports("vaes");
+        return avx512 && has_vaes();
 #endif
     return k == CACHE_PLAIN;
 }
