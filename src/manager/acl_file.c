@@ -326,6 +326,8 @@ void acl_members_sort(struct acl_members *m)
 {
     size_t n = 0;
 
+    if (m->item.n < 2)
+        return;
     qsort(m->item.item, m->item.n, sizeof *m->item.item, compare);
     for (size_t i = 0; i < m->item.n; i++)
         if (!n || acl_member_compare(&m->item.item[n - 1], &m->item.item[i]))

@@ -79,14 +79,19 @@ static bool read_protocol(struct parse *p)
     if (!number(s, 1, 255, &v))
         return wrong(p, "'%.40s' is no protocol, expected ip, ipv4, ipv6, tcp, udp, sctp, icmp, icmp6 …, or a number from 1 to 255", s);
     p->r.proto = (uint8_t)v;
-    return true;
+    for (w = acl_protocols; w->name && w->number != v;) // as by its name
+        w++;
+    return !w->name || !w->families || narrow(p, w->families, s);
 }
 
 static bool read_set(struct parse *p, struct acl_side *side)
 {
     const char *s = take(p, "the name of an address set");
-    int i = s ? acl_lines_set(p->l, s) : -1;
+    bool is_name = s && *s && !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")];
+    int i = is_name ? acl_lines_set(p->l, s) : -1;
 
+    if (s && !is_name)
+        return wrong(p, "'%.40s' is no name of an address set: letters, digits, '_', '.' or '-'", s);
     if (s && i < 0)
         return wrong(p, "set '%.40s' is one too many: a list names at most %u sets, with names of up to %u letters", s, ACL_SETS_MAX,
                      ACL_NAME_MAX - 1);
