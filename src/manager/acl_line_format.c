@@ -244,13 +244,13 @@ static void put_more(const struct acl_more *m, struct text *t)
 }
 
 // "any", unless nothing else of the line would say which family is meant.
-static const char *any_source(const struct acl_rule *r)
+static const char *any_address(const struct acl_rule *r)
 {
     const struct acl_word *w = acl_protocols;
 
     while (w->name && w->number != r->proto)
         w++;
-    if (r->families == ACL_BOTH || r->proto_any || (w->name && w->families) || r->dst.len)
+    if (r->families == ACL_BOTH || r->proto_any || (w->name && w->families) || r->src.len || r->dst.len)
         return "any";
     return r->families == ACL_IP4 ? "0.0.0.0/0" : "::/0";
 }
@@ -261,8 +261,8 @@ void acl_line_format(const struct acl_rule *r, uint8_t verb, const struct acl_mo
 
     text_printf(t, "%u %s ", r->number, acl_verb_name[verb]);
     put_protocol(r, t);
-    put_side("from", &r->src, r->families, types ? NULL : r->sport, any_source(r), set, t);
-    put_side("to", &r->dst, r->families, types ? NULL : r->dport, "any", set, t);
+    put_side("from", &r->src, r->families, types ? NULL : r->sport, any_address(r), set, t);
+    put_side("to", &r->dst, r->families, types ? NULL : r->dport, any_address(r), set, t);
     put_flags(r, t);
     if (types)
         put_type(r, t);
