@@ -21,7 +21,7 @@ struct parse {
     unsigned n, i; // next word
     struct acl_rule r;
     struct acl_more more;
-    bool has_more, has_type, has_flags;
+    bool has_more, has_port, has_type, has_flags;
     uint8_t verb;
     char *why;
     size_t why_size;
@@ -132,7 +132,7 @@ static bool read_port(struct parse *p, uint16_t port[2])
         return wrong(p, "'%.40s' is no port, expected 0..65535, a name such as https, or a range such as 1024-65535", s);
     port[0] = (uint16_t)a;
     port[1] = (uint16_t)(dash ? b : a);
-    return true;
+    return p->has_port = true;
 }
 
 static bool next_is(const struct parse *p, const char *word)
@@ -371,7 +371,7 @@ static bool judge(struct parse *p)
     struct acl_rule *r = &p->r;
     bool carries = !r->proto_any && (r->proto == 6 || r->proto == 17 || r->proto == 132 || r->proto == 136);
 
-    if (has_ports(r) && !p->has_type && !carries)
+    if (p->has_port && !carries) // of ICMP the fields are type and code
         return wrong(p, "'port' needs the protocol tcp, udp, sctp or udplite");
     if (p->has_flags && (r->proto_any || r->proto != 6))
         return wrong(p, "'established' and 'tcp-flags' need the protocol tcp");
