@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from kamuee import frames
 
-INDENT, NAME = 2, 11
+INDENT, NAME = 2, 12
 KINDS = {"plain": "plain", "odd": "odd: to be looked at closely",
          "local": "may be delivered here, not forwarded"}
 
@@ -55,6 +55,8 @@ def sentences(step: dict) -> Iterator[str]:
         yield from arrived(step)
     if "lookup" in step:
         yield from lookup(step["lookup"])
+    if "acl" in step:
+        yield from access_list(step["acl"])
     yield from error(step)
     yield from end(step)
 
@@ -99,6 +101,42 @@ def hop(found: dict) -> Iterator[str]:
         yield f"neighbour {found['neighbor']}{mac} ({found['neighbor-status']})"
 
 
+def access_list(said: dict) -> Iterator[str]:
+    rule = f"rule {said['rule']}" if said["rule"] else "no rule matches: the default"
+    also = "".join(f", {word}" for word in said.get("also", []))
+    hop = f" to next hop {said['nexthop']} while it is resolved" if "nexthop" in said else ""
+    yield f"access list {said['name']}, {said['direction']} at {said.get('interface', '?')}: {rule}: {said['action']}{also}{hop}"
+    if "key" in said:
+        yield f"asked about: {', '.join(asked_about(said['key']))}"
+    if said.get("neighbor-discovery"):
+        yield "neighbour discovery passes whatever the list says"
+
+
+def asked_about(key: dict) -> Iterator[str]:
+    """What the rules were held against."""
+    icmp = key["protocol"] in (1, 58)
+    has_ports = not icmp and (key.get("source-port") or key.get("destination-port"))
+    source, destination = key["source"], key["destination"]
+    if has_ports:
+        yield f"{source} port {key['source-port']} to {destination} port {key['destination-port']}"
+    else:
+        yield f"{source} to {destination}"
+    yield f"protocol {key['protocol']}"
+    if icmp and "source-port" in key:
+        yield f"type {key['source-port']} code {key['destination-port']}"
+    if key["protocol"] == 6 and "tcp-flags" in key:
+        yield f"TCP flags {flag_names(key['tcp-flags'])}"
+    if key["dscp"]:
+        yield f"DSCP {key['dscp']}"
+    if key["part"] != "whole":
+        yield "first fragment" if key["part"] == "first-fragment" else "later fragment, without ports"
+
+
+def flag_names(flags: int) -> str:
+    names = ("FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR")
+    return " ".join(name for bit, name in enumerate(names) if flags >> bit & 1) or "none"
+
+
 def error(step: dict) -> Iterator[str]:
     asked = step.get("icmp-error")
     if not asked:
@@ -106,6 +144,8 @@ def error(step: dict) -> Iterator[str]:
     if asked["result"] == "sent":
         text = f"the sender is told: ICMP {frames.icmp(step.get('family', 'ipv4'), asked['type'], asked['code'])}"
         yield text + (f", MTU {asked['word']}" if is_mtu(step, asked) else "")
+    elif asked["result"] == "reset":
+        yield "the sender is told: TCP reset"
     elif asked["result"] == "limited":
         yield "the sender is not told: too many ICMP errors lately"
     else:
@@ -160,6 +200,6 @@ def verdict(passage: dict) -> str:
     if last["result"] == "held":
         return "held until the neighbour is resolved"
     if last["result"] == "dropped":
-        told_it = any(step.get("icmp-error", {}).get("result") == "sent" for step in steps)
+        told_it = any(step.get("icmp-error", {}).get("result") in ("sent", "reset") for step in steps)
         return f"dropped: {last['reason']}" + ("; the sender is told" if told_it else "")
     return "goes on"

@@ -22,6 +22,8 @@ _FRAME = "port, interface, length, octets"
 _PASSAGE = (f"in {{{_FRAME}}}, polled, step [{{stage, of, interface, vr, family, length, ttl, kind, "
             "lookup {destination, prefix, type, protocol, metric, node [{kind, depth, bits}], group, hash, bucket, "
             "buckets, nexthop, kind, interface, mtu, neighbor, neighbor-status, neighbor-mac}, "
+            "acl {name, direction, interface, rule, action, neighbor-discovery, also [], nexthop, key {source, destination, "
+            "protocol, source-port, destination-port, tcp-flags, dscp, part}}, "
             "icmp-error {result, type, code, word}, result, reason, sentence, source, class, "
             f"frame [{{{_FRAME}}}]}}]")
 

@@ -4,6 +4,7 @@
 //     mgmt_load   schema and file are read and checked; nothing is touched, DPDK does not run yet
 //     mgmt_start  the checked configuration is applied, then the socket opens
 //     mgmt_reload the file again, as one transaction
+#include "mgmt/acl_tell.h"
 #include "mgmt/mgmt.h"
 
 #include <errno.h>
@@ -131,9 +132,11 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     text_printf(&path, "%s/kamuee.sock", run_dir);
     r = restconf_start(text_str(&path), err, err_size);
     text_free(&path);
-    if (!r)
-        alarm_watch_start(loop);
-    return r;
+    if (r)
+        return r;
+    alarm_watch_start(loop);
+    acl_tell_start();
+    return 0;
 }
 
 void mgmt_wait(void (*again)(void *ctx))
@@ -178,6 +181,7 @@ void mgmt_stop(void)
     restconf_stop();
     listen_fini();
     alarm_watch_stop();
+    acl_tell_stop();
     alarm_fini();
     api_fini();
     http_fini();

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "manager/acl_line.h"
 #include "manager/rib_manager.h"
 #include "mgmt/show.h"
+#include "table/acl.h"
 #include "table/iface.h"
 #include "table/nexthop.h"
 #include "table/port.h"
@@ -35,7 +37,7 @@ static const char *const end_name[] = {
 static const char *const kind_name[] = {
     [PASSAGE_PLAIN] = "plain", [PASSAGE_ODD] = "odd", [PASSAGE_LOCAL] = "local"};
 static const char *const icmp_name[] = {
-    [PASSAGE_ICMP_SENT] = "sent", [PASSAGE_ICMP_LIMITED] = "limited", [PASSAGE_ICMP_FORBIDDEN] = "forbidden"};
+    [PASSAGE_ICMP_SENT] = "sent", [PASSAGE_RESET_SENT] = "reset", [PASSAGE_ICMP_LIMITED] = "limited", [PASSAGE_ICMP_FORBIDDEN] = "forbidden"};
 
 static void write_bytes(struct jwrite *j, const char *key, const uint8_t *b, unsigned n)
 {
@@ -130,6 +132,52 @@ static void write_lookup(const struct telling *t, unsigned i)
     jwrite_end(j, '}');
 }
 
+static void write_acl_key(struct jwrite *j, const struct passage_step *s)
+{
+    const struct acl_key_l4 *l4 = &s->acl.key.l4;
+    struct ip_addr src = {.family = s->family}, dst = {.family = s->family};
+
+    memcpy(src.b, s->acl.key.src, 16);
+    memcpy(dst.b, s->acl.key.dst, 16);
+    jwrite_begin(j, "key", '{');
+    jwrite_ip(j, "source", &src);
+    jwrite_ip(j, "destination", &dst);
+    jwrite_int(j, "protocol", l4->proto);
+    if (l4->part != ACL_LATER) {
+        jwrite_int(j, "source-port", l4->sport);
+        jwrite_int(j, "destination-port", l4->dport);
+        jwrite_int(j, "tcp-flags", l4->tcp_flags);
+    }
+    jwrite_int(j, "dscp", l4->dscp);
+    jwrite_string(j, "part", l4->part == ACL_WHOLE ? "whole" : l4->part == ACL_FIRST ? "first-fragment" : "later-fragment");
+    jwrite_end(j, '}');
+}
+
+static void write_acl(struct jwrite *j, const struct passage_step *s)
+{
+    static const char *const extra[] = {"log", "mirror", "police", "redirect"}; // by bit of enum acl_extra
+    const struct passage_acl *a = &s->acl;
+
+    jwrite_begin(j, "acl", '{');
+    jwrite_string(j, "name", acl_table[a->list].name);
+    jwrite_string(j, "direction", a->out ? "out" : "in");
+    write_iface(j, "interface", a->iface);
+    jwrite_int(j, "rule", a->rule);
+    jwrite_string(j, "action", acl_verb_name[a->verb]);
+    if (a->spared)
+        jwrite_bool(j, "neighbor-discovery", true);
+    jwrite_begin(j, "also", '[');
+    for (unsigned i = 0; i < 4; i++)
+        if (a->extra & 1u << i)
+            jwrite_string(j, NULL, extra[i]);
+    jwrite_end(j, ']');
+    if (a->extra & ACL_REDIRECT)
+        jwrite_int(j, "nexthop", a->nexthop);
+    if (a->rules)
+        write_acl_key(j, s);
+    jwrite_end(j, '}');
+}
+
 static void write_icmp(struct jwrite *j, const struct passage_step *s)
 {
     jwrite_begin(j, "icmp-error", '{');
@@ -179,6 +227,8 @@ static void write_step(const struct telling *t, unsigned i)
         jwrite_string(j, "kind", kind_name[s->kind]);
     if (s->lookup.asked)
         write_lookup(t, i);
+    if (s->acl.list)
+        write_acl(j, s);
     if (s->icmp)
         write_icmp(j, s);
     write_end(j, s);
