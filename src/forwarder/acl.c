@@ -286,11 +286,12 @@ static __rte_noinline void of_several_lists(struct forwarder *f, struct burst *b
         close_gaps(f, b, gone);
 }
 
+// n > 0.
 static bool all_same(const uint16_t *word, unsigned n)
 {
     uint16_t other = 0;
 
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 1; i < n; i++)
         other |= word[i] ^ word[0];
     return !other;
 }

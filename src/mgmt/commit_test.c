@@ -461,7 +461,7 @@ static int set_up(void **state)
 
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     assert_non_null(mkdtemp(dir));
-    snprintf(state_dir, sizeof state_dir, "%s/state", dir);
+    snprintf(state_dir, sizeof state_dir, "%s/run/state", dir);
     snprintf(file, sizeof file, "%s/kamuee.conf", dir);
     loop = event_base_new();
     log_set_level(LOG_LEVEL_ERROR);
@@ -473,6 +473,8 @@ static int tear_down(void **state)
     stop();
     errors_free(&said);
     each_revision_file(remove_file);
+    rmdir(state_dir);
+    *strrchr(state_dir, '/') = '\0';
     rmdir(state_dir);
     remove_file(file);
     rmdir(dir);

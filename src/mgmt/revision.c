@@ -146,6 +146,21 @@ static void look_at(const char *name)
     text_free(&t);
 }
 
+// The directory and those above it that are missing, as the first start in a run directory of one's own finds it.
+static DIR *open_or_make(const char *dir)
+{
+    struct text above = {0};
+
+    for (const char *slash = dir; (slash = strchr(slash + 1, '/'));) {
+        text_clear(&above);
+        text_printf(&above, "%.*s", (int)(slash - dir), dir);
+        mkdir(above.s, 0755); // there already, or opendir says what is wrong
+    }
+    text_free(&above);
+    mkdir(dir, 0750);
+    return opendir(dir);
+}
+
 void revision_open(const char *dir)
 {
     struct dirent *entry;
@@ -156,7 +171,7 @@ void revision_open(const char *dir)
         return;
     store.dir = strdup(dir);
     bug_on(!store.dir);
-    DIR *d = mkdir(dir, 0750) && errno != EEXIST ? NULL : opendir(dir);
+    DIR *d = open_or_make(dir);
     if (!d) {
         log_error("revision: the state directory cannot be used, so nothing can be committed: dir=%s error=\"%s\"", dir, strerror(errno));
         return;
