@@ -8,7 +8,7 @@
 //
 // The link is looked at twice a second, 40 times where a kernel interface
 // is behind the port (its carrier is one ioctl), at once when the driver has a
-// link interrupt, and at once when the kernel announces a change (link_watch.h). The first two and the
+// link interrupt, and at once when the kernel announces a change (carrier.h). The first two and the
 // interrupt come from DPDK's interrupt thread as a call in control's mailbox.
 #include "manager/port_manager.h"
 
@@ -24,7 +24,7 @@
 #include "base/vec.h"
 #include "core/mailbox.h"
 #include "manager/iface_manager.h"
-#include "manager/link_watch.h"
+#include "manager/carrier.h"
 #include "manager/netns.h"
 #include "manager/port_device.h"
 #include "manager/port_pool.h"
@@ -43,7 +43,7 @@ struct managed_port {
     bool open; // false only when a change failed and the device did not even come back as it was
     bool started, link_up;
     uint64_t link_changes; // while started
-    struct link_watch *watch; // of its kernel interface, if any
+    struct carrier *carrier; // of its kernel interface, if any
 };
 
 static VEC(struct managed_port *) ports; // in order of attachment
@@ -114,15 +114,15 @@ static void on_announcement(void *port)
     link_look(port);
 }
 
-static struct link_watch *watch_open(struct managed_port *p)
+static struct carrier *carrier_open(struct managed_port *p)
 {
     int back = netns_enter(p->device.netns);
-    struct link_watch *w = back < 0 ? NULL : link_watch_open(loop, p->device.netdev.ifindex, on_announcement, p);
+    struct carrier *c = back < 0 ? NULL : carrier_listen(loop, p->device.netdev.ifindex, on_announcement, p);
 
-    if (!w)
+    if (!c)
         log_warning("port_manager: link changes are found by polling only: port=%s error=%m", p->wish.name);
     netns_leave(back);
-    return w;
+    return c;
 }
 
 static void links_look(void *all)
@@ -249,7 +249,7 @@ static int open_device(struct managed_port *p, char *err, size_t err_size)
     rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_LSC, link_interrupt, NULL);
     rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_RMV, removal_interrupt, NULL);
     table_enter(p);
-    p->watch = p->device.netdev.name[0] ? watch_open(p) : NULL;
+    p->carrier = p->device.netdev.name[0] ? carrier_open(p) : NULL;
     watch_manager_port_changed();
     p->open = true;
     return 0;
@@ -260,8 +260,8 @@ static void close_device(struct managed_port *p)
     if (!p->open)
         return;
     p->open = false;
-    link_watch_close(p->watch);
-    p->watch = NULL;
+    carrier_end(p->carrier);
+    p->carrier = NULL;
     rte_eth_dev_callback_unregister(p->device.id, RTE_ETH_EVENT_INTR_LSC, link_interrupt, NULL);
     rte_eth_dev_callback_unregister(p->device.id, RTE_ETH_EVENT_INTR_RMV, removal_interrupt, NULL);
     port_device_close(&p->device);

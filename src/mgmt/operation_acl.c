@@ -38,119 +38,115 @@ static void asked_free(struct asked *q)
     free(q);
 }
 
-static void no_time(struct asked *q, int r)
+// `r`: what asking acl_manager returned. 0, or there will be no other answer.
+static void asked(struct asked *q, int r)
 {
+    if (!r)
+        return;
     restconf_error(q->http, 503, "resource-denied", "acl_manager has no time to answer (%s); try again", strerror(-r));
     asked_free(q);
 }
 
-// False: an answer has been given.
-static bool may_go_on(const struct asked *q, const struct acl_answer *a)
+typedef void (*write_output)(struct jwrite *j, const struct asked *q, const struct acl_answer *a);
+
+// The one answer: what is wrong, or the members that `write` writes; NULL: there are none.
+static void answer(struct asked *q, const struct acl_answer *a, write_output write)
 {
-    if (http_gone(q->http))
+    struct text t = {0};
+    struct jwrite j;
+
+    if (http_gone(q->http)) {
         http_reply(q->http, 200, NULL, NULL);
-    else if (a->result == -ENOENT)
+    } else if (a->result == -ENOENT) {
         restconf_error(q->http, 404, "invalid-value", "there is no %s '%s'", q->what, q->name);
-    else if (a->result)
+    } else if (a->result) {
         restconf_error(q->http, 409, "resource-denied", "%s %s: %s", q->what, q->name, strerror(-a->result));
-    else
-        return true;
-    return false;
+    } else if (!write) {
+        http_reply(q->http, 204, NULL, NULL);
+    } else {
+        output_begin(&j, &t);
+        write(&j, q, a);
+        output_send(q->http, &j);
+    }
+    asked_free(q);
 }
 
 // --- rules ---------------------------------------------------------------------------------------
 
+static void write_rules(struct jwrite *j, const struct asked *q, const struct acl_answer *a)
+{
+    jwrite_int(j, "rules", (int64_t)a->rules);
+    jwrite_begin(j, "rule", '[');
+    vec_foreach (&a->rule, r) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_int(j, "number", r->number);
+        jwrite_string(j, "line", r->line);
+        jwrite_u64(j, "packets", r->hits.packets);
+        jwrite_u64(j, "bytes", r->hits.bytes);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+    if (a->next)
+        jwrite_int(j, "next", a->next);
+}
+
 static void rules_answered(void *ctx, const struct acl_answer *a)
 {
-    struct asked *q = ctx;
-    struct text t = {0};
-    struct jwrite j;
-
-    if (may_go_on(q, a)) {
-        output_begin(&j, &t);
-        jwrite_int(&j, "rules", (int64_t)a->rules);
-        jwrite_begin(&j, "rule", '[');
-        vec_foreach (&a->rule, r) {
-            jwrite_begin(&j, NULL, '{');
-            jwrite_int(&j, "number", r->number);
-            jwrite_string(&j, "line", r->line);
-            jwrite_u64(&j, "packets", r->hits.packets);
-            jwrite_u64(&j, "bytes", r->hits.bytes);
-            jwrite_end(&j, '}');
-        }
-        jwrite_end(&j, ']');
-        if (a->next)
-            jwrite_int(&j, "next", a->next);
-        output_send(q->http, &j);
-    }
-    asked_free(q);
+    answer(ctx, a, write_rules);
 }
 
 void operation_acl_rules(struct http *h, const struct lyd_node *op)
 {
     struct asked *q = asked_new(h, op, "acl");
     uint32_t from = (uint32_t)strtoul(operation_input(op, "from"), NULL, 10), max = (uint32_t)strtoul(operation_input(op, "limit"), NULL, 10);
-    int r = acl_ask_rules(q->name, from, max, rules_answered, q);
 
-    if (r)
-        no_time(q, r);
+    asked(q, acl_ask_rules(q->name, from, max, rules_answered, q));
 }
 
 // --- lint ----------------------------------------------------------------------------------------
 
-static void lint_answered(void *ctx, const struct acl_answer *a)
+static void write_lint(struct jwrite *j, const struct asked *q, const struct acl_answer *a)
 {
     static const char *const kinds[] = {"shadowed", "contradicting", "redundant"};
-    struct asked *q = ctx;
-    struct text t = {0};
-    struct jwrite j;
 
-    if (may_go_on(q, a)) {
-        output_begin(&j, &t);
-        jwrite_int(&j, "rules", (int64_t)a->rules);
-        jwrite_bool(&j, "all-compared", a->complete);
-        jwrite_begin(&j, "finding", '[');
-        vec_foreach (&a->lint, f) {
-            jwrite_begin(&j, NULL, '{');
-            jwrite_int(&j, "number", f->rule);
-            jwrite_string(&j, "kind", f->by ? kinds[f->kind] : "never-hit");
-            if (f->by)
-                jwrite_int(&j, "by", f->by);
-            jwrite_end(&j, '}');
-        }
-        jwrite_end(&j, ']');
-        output_send(q->http, &j);
+    jwrite_int(j, "rules", (int64_t)a->rules);
+    jwrite_bool(j, "all-compared", a->complete);
+    jwrite_begin(j, "finding", '[');
+    vec_foreach (&a->lint, f) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_int(j, "number", f->rule);
+        jwrite_string(j, "kind", f->by ? kinds[f->kind] : "never-hit");
+        if (f->by)
+            jwrite_int(j, "by", f->by);
+        jwrite_end(j, '}');
     }
-    asked_free(q);
+    jwrite_end(j, ']');
+}
+
+static void lint_answered(void *ctx, const struct acl_answer *a)
+{
+    answer(ctx, a, write_lint);
 }
 
 void operation_acl_lint(struct http *h, const struct lyd_node *op)
 {
     struct asked *q = asked_new(h, op, "acl");
-    int r = acl_ask_lint(q->name, lint_answered, q);
 
-    if (r)
-        no_time(q, r);
+    asked(q, acl_ask_lint(q->name, lint_answered, q));
 }
 
 // --- counters ------------------------------------------------------------------------------------
 
-static void done_answered(void *ctx, const struct acl_answer *a)
+static void clear_answered(void *ctx, const struct acl_answer *a)
 {
-    struct asked *q = ctx;
-
-    if (may_go_on(q, a))
-        http_reply(q->http, 204, NULL, NULL);
-    asked_free(q);
+    answer(ctx, a, NULL);
 }
 
 void operation_clear_acl(struct http *h, const struct lyd_node *op)
 {
     struct asked *q = asked_new(h, op, "acl");
-    int r = acl_ask_clear(q->name, done_answered, q);
 
-    if (r)
-        no_time(q, r);
+    asked(q, acl_ask_clear(q->name, clear_answered, q));
 }
 
 // --- files ---------------------------------------------------------------------------------------
@@ -192,26 +188,22 @@ void operation_reload(struct http *h, const struct lyd_node *op)
 
 // --- members of sets -----------------------------------------------------------------------------
 
+static void write_contains(struct jwrite *j, const struct asked *q, const struct acl_answer *a)
+{
+    jwrite_begin(j, "result", '[');
+    for (size_t i = 0; i < a->found.n; i++) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_ip(j, "address", &q->address.item[i]);
+        if (a->found.item[i].family)
+            jwrite_prefix(j, "member", &a->found.item[i]);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+}
+
 static void contains_answered(void *ctx, const struct acl_answer *a)
 {
-    struct asked *q = ctx;
-    struct text t = {0};
-    struct jwrite j;
-
-    if (may_go_on(q, a)) {
-        output_begin(&j, &t);
-        jwrite_begin(&j, "result", '[');
-        for (size_t i = 0; i < a->found.n; i++) {
-            jwrite_begin(&j, NULL, '{');
-            jwrite_ip(&j, "address", &q->address.item[i]);
-            if (a->found.item[i].family)
-                jwrite_prefix(&j, "member", &a->found.item[i]);
-            jwrite_end(&j, '}');
-        }
-        jwrite_end(&j, ']');
-        output_send(q->http, &j);
-    }
-    asked_free(q);
+    answer(ctx, a, write_contains);
 }
 
 void operation_address_set_contains(struct http *h, const struct lyd_node *op)
@@ -221,23 +213,18 @@ void operation_address_set_contains(struct http *h, const struct lyd_node *op)
     for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
         if (!strcmp(n->schema->name, "address"))
             bug_on(ip_parse(lyd_get_value(n), vec_push(&q->address))); // libyang has looked at it
-    int r = acl_ask_contains(q->name, q->address.item, q->address.n, contains_answered, q);
-    if (r)
-        no_time(q, r);
+
+    asked(q, acl_ask_contains(q->name, q->address.item, q->address.n, contains_answered, q));
+}
+
+static void write_change(struct jwrite *j, const struct asked *q, const struct acl_answer *a)
+{
+    jwrite_int(j, "skipped", (int64_t)a->skipped);
 }
 
 static void change_answered(void *ctx, const struct acl_answer *a)
 {
-    struct asked *q = ctx;
-    struct text t = {0};
-    struct jwrite j;
-
-    if (may_go_on(q, a)) {
-        output_begin(&j, &t);
-        jwrite_int(&j, "skipped", (int64_t)a->skipped);
-        output_send(q->http, &j);
-    }
-    asked_free(q);
+    answer(ctx, a, write_change);
 }
 
 void operation_address_set_change(struct http *h, const struct lyd_node *op)
@@ -250,7 +237,6 @@ void operation_address_set_change(struct http *h, const struct lyd_node *op)
         if (m)
             bug_on(acl_member_parse(lyd_get_value(n), vec_push(&m->item)));
     }
-    int r = acl_ask_change(q->name, &del, &add, change_answered, q);
-    if (r)
-        no_time(q, r);
+
+    asked(q, acl_ask_change(q->name, &del, &add, change_answered, q));
 }

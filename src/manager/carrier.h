@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// link_watch.h - hears at once when the kernel interface behind a port changes
+// carrier.h - hears at once when the kernel interface behind a port changes
 //
 // Polling finds a lost carrier within a poll interval; the kernel's announcement
 // comes within a millisecond. It may also come late (the kernel gives most interfaces one
 // announcement a second), so the poll stays. Control role.
-#ifndef MANAGER_LINK_WATCH_H
-#define MANAGER_LINK_WATCH_H
+#ifndef MANAGER_CARRIER_H
+#define MANAGER_CARRIER_H
 
 struct event_base;
-struct link_watch;
+struct carrier;
 
 // The current namespace is the interface's. `fn(ctx)` is called on `loop` when the kernel has announced something about it.
 // NULL with errno: there is only the poll then.
-struct link_watch *link_watch_open(struct event_base *loop, int ifindex, void (*fn)(void *ctx), void *ctx);
-void link_watch_close(struct link_watch *w); // NULL is fine
+struct carrier *carrier_listen(struct event_base *loop, int ifindex, void (*fn)(void *ctx), void *ctx);
+void carrier_end(struct carrier *w); // NULL is fine
 
 #endif
