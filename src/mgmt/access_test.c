@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "mgmt/access.h"
+#include "http/access.h"
 #include "mgmt/mgmt.h"
 #include "mgmt/test_server.h"
 

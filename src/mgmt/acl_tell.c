@@ -11,9 +11,9 @@
 
 #include "base/ip.h"
 #include "base/log.h"
+#include "event/event.h"
+#include "http/http.h"
 #include "manager/acl_line.h"
-#include "mgmt/event.h"
-#include "mgmt/http.h"
 #include "table/acl.h"
 #include "table/acl_log.h"
 #include "table/iface.h"

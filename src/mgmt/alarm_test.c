@@ -9,16 +9,16 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "config/fake/fake_managers.h"
+#include "config/fake/fake_rib.h"
 #include "core/thread.h"
+#include "event/alarm.h"
 #include "manager/rib_manager.h"
-#include "mgmt/alarm.h"
 #include "mgmt/alarm_watch.h"
 #include "mgmt/alarm_window.h"
-#include "mgmt/fake_managers.h"
-#include "mgmt/fake_rib.h"
+#include "mgmt/test_server.h"
 #include "table/counter.h"
 #include "table/nexthop.h"
-#include "mgmt/test_server.h"
 
 static uint64_t now_s = 1000;
 

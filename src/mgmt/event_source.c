@@ -9,14 +9,14 @@
 #include <event2/event.h>
 #include <inttypes.h>
 
+#include "base/jwrite.h"
 #include "base/log.h"
+#include "event/event.h"
+#include "http/http.h"
 #include "manager/journal.h"
 #include "manager/neigh_feed.h"
 #include "manager/port_manager.h"
-#include "mgmt/event.h"
-#include "mgmt/http.h"
-#include "mgmt/jwrite.h"
-#include "mgmt/route_way.h"
+#include "show/route_way.h"
 #include "table/vr.h"
 
 #define LOOK_US 200000

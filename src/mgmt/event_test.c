@@ -12,10 +12,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "mgmt/event.h"
-#include "mgmt/fake_managers.h"
+#include "config/fake/fake_managers.h"
+#include "event/event.h"
 #include "mgmt/test_server.h"
-#include "mgmt/yang.h"
+#include "yang/yang.h"
 
 #define TURNS 2000 // of the loop, a millisecond each, until what is waited for must have come
 

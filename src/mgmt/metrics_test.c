@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mgmt/fake_rib.h"
-#include "mgmt/listen.h"
-#include "mgmt/metric.h"
-#include "mgmt/metrics.h"
-#include "table/counter.h"
+#include "config/fake/fake_rib.h"
+#include "http/listen.h"
+#include "metrics/metric.h"
+#include "metrics/metrics.h"
 #include "mgmt/test_server.h"
+#include "table/counter.h"
 
 static void the_client_chooses_the_format(void **state)
 {

@@ -4,7 +4,6 @@
 //     mgmt_load   schema and file are read and checked; nothing is touched, DPDK does not run yet
 //     mgmt_start  the checked configuration is applied, then the socket opens
 //     mgmt_reload the file again, as one transaction
-#include "mgmt/acl_tell.h"
 #include "mgmt/mgmt.h"
 
 #include <errno.h>
@@ -14,21 +13,27 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "config/acl_gate.h"
+#include "config/candidate.h"
+#include "config/config.h"
+#include "config/config_confirm.h"
 #include "core/thread.h"
+#include "event/alarm.h"
+#include "event/event.h"
+#include "http/api.h"
+#include "http/http.h"
+#include "http/listen.h"
 #include "manager/rib_manager.h"
 #include "manager/thread_manager.h"
-#include "mgmt/acl_gate.h"
-#include "mgmt/alarm.h"
+#include "metrics/metrics.h"
+#include "mgmt/acl_tell.h"
 #include "mgmt/alarm_watch.h"
-#include "mgmt/candidate.h"
-#include "mgmt/api.h"
-#include "mgmt/config.h"
-#include "mgmt/config_confirm.h"
-#include "mgmt/config_tree.h"
-#include "mgmt/http.h"
-#include "mgmt/listen.h"
+#include "mgmt/event_source.h"
 #include "mgmt/restconf.h"
-#include "mgmt/yang.h"
+#include "mgmt/web.h"
+#include "operation/operation.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
 
 static struct lyd_node *loaded; // between mgmt_load and mgmt_start
 static struct text source;      // the file it came from
@@ -104,6 +109,15 @@ static void apply_defaults(void)
         log_warning("mgmt: no memory for the journal of routes: mib=%u", s->journal_mib);
 }
 
+// Who answers on which listener; the configuration says which of them open.
+static void serve(void)
+{
+    api_init(restconf_answer);
+    listen_serve(LISTEN_METRICS, &(struct listen_server){.answer = metrics_answer});
+    listen_serve(LISTEN_WEB, &(struct listen_server){.start = web_start, .stop = web_stop, .answer = web_answer});
+    event_init(&(struct event_sources){.start = event_source_start, .stop = event_source_stop});
+}
+
 int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t err_size)
 {
     struct errors e = {0};
@@ -119,6 +133,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
         lyd_free_all(candidate);
         return r;
     }
+    serve();
     alarm_init();
     apply_defaults();
     enum log_level level = log_get_level(); // main has set it, perhaps by its command line
@@ -191,4 +206,9 @@ void mgmt_stop(void)
     candidates_end();
     config_fini();
     yang_unload();
+}
+
+void mgmt_set_explain(int (*fn)(uint16_t port, const void *frame, uint32_t n, struct passage *p))
+{
+    operation_set_explain(fn);
 }

@@ -17,16 +17,20 @@
 #include <strings.h>
 
 #include "base/log.h"
+#include "config/acl_gate.h"
+#include "config/config_running.h"
 #include "core/thread.h"
-#include "mgmt/acl_gate.h"
-#include "mgmt/config_running.h"
-#include "mgmt/config_tree.h"
-#include "mgmt/http_listen.h"
-#include "mgmt/metrics.h"
-#include "mgmt/restconf_fields.h"
+#include "event/event.h"
+#include "http/answer.h"
+#include "http/http_listen.h"
+#include "metrics/metrics.h"
 #include "mgmt/restconf_priv.h"
 #include "mgmt/standard.h"
-#include "mgmt/yang.h"
+#include "restconf/fields.h"
+#include "restconf/path.h"
+#include "restconf/reply.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
 
 // --- which resource -----------------------------------------------------------------------------
 
@@ -285,21 +289,6 @@ void restconf_answer(struct http *h)
         restconf_error(
             h, 404, "invalid-value",
             "there is no '%s'; expected a path under /restconf/data or /restconf/operations", path);
-}
-
-static void answer_again(void *ctx)
-{
-    struct http *h = ctx;
-
-    if (http_gone(h))
-        http_reply(h, 200, NULL, NULL);
-    else
-        restconf_answer(h);
-}
-
-void restconf_again(struct http *h)
-{
-    acl_gate_wait(answer_again, h);
 }
 
 int restconf_start(const char *socket_path, char *err, size_t err_size)

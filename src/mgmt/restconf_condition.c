@@ -9,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "mgmt/config_running.h"
+#include "config/config_running.h"
+#include "http/answer.h"
 #include "mgmt/restconf_priv.h"
 
 static const char *tag(char buf[48])

@@ -6,33 +6,14 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "mgmt/config.h"
-#include "mgmt/config_tree.h"
+#include "config/config.h"
+#include "http/answer.h"
 #include "mgmt/restconf_priv.h"
-#include "mgmt/yang.h"
-
-static uint32_t print_options(const char *defaults)
-{
-    uint32_t o = LYD_PRINT_SHRINK;
-
-    if (!defaults || !strcmp(defaults, "explicit"))
-        return o | LYD_PRINT_WD_EXPLICIT;
-    return o | (strcmp(defaults, "trim") ? LYD_PRINT_WD_ALL : LYD_PRINT_WD_TRIM);
-}
-
-json_t *config_json(const struct lyd_node *node, const char *defaults, bool siblings)
-{
-    json_t *j = NULL;
-    char *s = NULL;
-
-    if (node &&
-        !lyd_print_mem(&s, node, LYD_JSON,
-                       print_options(defaults) | (siblings ? LYD_PRINT_WITHSIBLINGS : 0)) &&
-        s)
-        j = json_loads(s, 0, NULL);
-    free(s);
-    return j ? j : json_object();
-}
+#include "restconf/path.h"
+#include "restconf/reply.h"
+#include "yang/config_json.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
 
 // All entries of a list, or values of a leaf-list: {"kamuee:port": [ … ]}, perhaps none.
 static json_t *whole_list(const struct lyd_node *first, const struct lysc_node *s,

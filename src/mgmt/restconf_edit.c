@@ -12,11 +12,13 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "mgmt/config.h"
-#include "mgmt/config_tree.h"
-#include "mgmt/operation_priv.h"
+#include "config/config.h"
+#include "http/answer.h"
 #include "mgmt/restconf_priv.h"
-#include "mgmt/yang.h"
+#include "operation/operation.h"
+#include "restconf/path.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
 
 // --- the body of an edit ------------------------------------------------------------------------
 

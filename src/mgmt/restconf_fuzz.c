@@ -14,14 +14,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "apply/apply.h"
 #include "base/log.h"
+#include "config/config.h"
+#include "config/fake/fake_managers.h"
+#include "config/fake/fake_rib.h"
 #include "core/rcu.h"
 #include "core/thread.h"
-#include "mgmt/apply.h"
-#include "mgmt/config.h"
-#include "mgmt/config_tree.h"
-#include "mgmt/fake_managers.h"
-#include "mgmt/fake_rib.h"
 #include "mgmt/mgmt.h"
 #include "mgmt/test_client.h"
 #include "table/counter.h"
@@ -30,6 +29,7 @@
 #include "table/plan.h"
 #include "table/port.h"
 #include "table/vr.h"
+#include "yang/config_tree.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,9 +8,12 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "http/answer.h"
 #include "mgmt/restconf_priv.h"
 #include "mgmt/standard.h"
-#include "mgmt/yang.h"
+#include "restconf/reply.h"
+#include "yang/config_json.h"
+#include "yang/yang.h"
 
 #define YANG_LIBRARY "2019-01-04"
 

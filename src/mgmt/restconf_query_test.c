@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "mgmt/fake_rib.h"
-#include "mgmt/restconf_fields.h"
+#include "config/fake/fake_rib.h"
 #include "mgmt/test_server.h"
-#include "mgmt/yang.h"
+#include "restconf/fields.h"
+#include "yang/yang.h"
 
 #define PORT "/restconf/data/kamuee:port"
 #define TABLE "{\"kamuee:routes\":[{\"vr\":\"default\",\"family\":\"ipv4\",\"route\":"

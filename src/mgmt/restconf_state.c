@@ -12,10 +12,15 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "mgmt/config.h"
+#include "config/config.h"
+#include "http/answer.h"
 #include "mgmt/restconf_priv.h"
-#include "mgmt/show.h"
-#include "mgmt/yang.h"
+#include "operation/capture.h"
+#include "restconf/path.h"
+#include "restconf/reply.h"
+#include "show/show.h"
+#include "yang/config_json.h"
+#include "yang/yang.h"
 
 static const struct {
     const char *name;

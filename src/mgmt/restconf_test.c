@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "mgmt/fake_managers.h"
-#include "mgmt/fake_rib.h"
+#include "config/fake/fake_managers.h"
+#include "config/fake/fake_rib.h"
 #include "mgmt/mgmt.h"
 #include "mgmt/test_server.h"
 

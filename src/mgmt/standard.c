@@ -13,8 +13,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "http/answer.h"
 #include "mgmt/restconf_priv.h"
-#include "mgmt/show.h"
+#include "restconf/path.h"
+#include "restconf/reply.h"
+#include "show/show.h"
 #include "table/vr.h"
 
 static json_t *ribs(void)
@@ -88,6 +91,7 @@ static void answer(struct http *h, unsigned top, const char *rest)
 // "ribs/rib=NAME/routes": the table of that name. False: the path is another.
 static bool routes(struct http *h, const char *rest)
 {
+    static const struct route_dialect ietf = {"{\"ietf-routing:routes\":{\"route\":[", "]}}\n", standard_route_write};
     char name[32], family[5], more[2];
 
     if (sscanf(rest, "ribs/rib=%31[^/]/%1[r]outes", name, more) != 2 || strcmp(strchr(rest + 5, '/'), "/routes"))
@@ -99,7 +103,7 @@ static bool routes(struct http *h, const char *rest)
     if (strcmp(family, "ipv4") && strcmp(family, "ipv6"))
         restconf_error(h, 404, "invalid-value", "there is no rib of that name, expected one such as default-ipv4");
     else
-        route_stream_standard(h, name, family);
+        route_stream_as(h, name, family, &ietf);
     return true;
 }
 

@@ -9,8 +9,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "base/jwrite.h"
 #include "manager/rib_manager.h"
-#include "mgmt/jwrite.h"
 
 struct http;
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mgmt/show.h"
 #include "mgmt/standard.h"
+#include "show/show.h"
 
 static const char *source(const struct rib_row *r)
 {

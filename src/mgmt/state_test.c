@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "mgmt/fake_rib.h"
+#include "config/fake/fake_rib.h"
 #include "mgmt/mgmt.h"
 #include "mgmt/test_server.h"
-#include "mgmt/yang.h"
+#include "yang/yang.h"
 
 // --- state --------------------------------------------------------------------------------------
 

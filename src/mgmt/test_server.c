@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/fake/fake_managers.h"
+#include "config/fake/fake_rib.h"
 #include "core/rcu.h"
 #include "core/thread.h"
-#include "mgmt/fake_managers.h"
-#include "mgmt/fake_rib.h"
 #include "mgmt/mgmt.h"
 #include "table/counter.h"
 #include "table/iface.h"

@@ -21,10 +21,11 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "core/thread.h"
-#include "mgmt/http.h"
-#include "mgmt/listen.h"
-#include "mgmt/operation_priv.h"
+#include "http/answer.h"
+#include "http/http.h"
+#include "http/listen.h"
 #include "mgmt/restconf_priv.h"
+#include "operation/operation.h"
 
 #define KEY_BYTES 16
 #define FILE_MAX (256u << 10)
@@ -166,6 +167,8 @@ static bool may_be_asked(const struct http *h)
 
 void web_answer(struct http *h)
 {
+    if (listen_refused(h))
+        return;
     guard(h);
     if (page_answer(h))
         return;

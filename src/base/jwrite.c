@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// jwrite.c - writing JSON as RFC 7951 has it, straight into a text
+//
+// A table of a million routes goes through here, so numbers are formatted by
+// hand and nothing is allocated but the text itself.
+#include "base/jwrite.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static void put(struct jwrite *j, const char *s)
+{
+    text_append(j->t, s, strlen(s));
+}
+
+// Comma and key before a value.
+static void lead(struct jwrite *j, const char *key)
+{
+    if (j->comma)
+        text_append(j->t, ",", 1);
+    j->comma = true;
+    if (!key)
+        return;
+    text_append(j->t, "\"", 1);
+    put(j, key);
+    text_append(j->t, "\":", 2);
+}
+
+void jwrite_begin(struct jwrite *j, const char *key, char bracket)
+{
+    lead(j, key);
+    text_append(j->t, &bracket, 1);
+    j->comma = false;
+}
+
+void jwrite_end(struct jwrite *j, char bracket)
+{
+    text_append(j->t, &bracket, 1);
+    j->comma = true;
+}
+
+// Length of the UTF-8 sequence at s, 0 when there is none (RFC 3629: no overlong forms, no
+// surrogates).
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t n = s[0] < 0x80                   ? 1
+               : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+               : (s[0] & 0xf0) == 0xe0       ? 3
+               : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+                                             : 0;
+
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+static void put_escaped(struct jwrite *j, const char *s)
+{
+    while (*s) {
+        size_t plain = 0, n;
+
+        while ((unsigned char)s[plain] >= 0x20 && (unsigned char)s[plain] < 0x7f &&
+               s[plain] != '"' && s[plain] != '\\')
+            plain++;
+        text_append(j->t, s, plain);
+        s += plain;
+        if (!*s)
+            return;
+        n = utf8_length((const unsigned char *)s);
+        if (*s == '"' || *s == '\\')
+            text_printf(j->t, "\\%c", *s);
+        else if (*s == '\n' || *s == '\t')
+            text_append(j->t, *s == '\n' ? "\\n" : "\\t", 2);
+        else if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            text_printf(j->t, "\\u%04x", (unsigned)*s);
+        else if (n)
+            text_append(j->t, s, n);
+        else
+            text_append(j->t, "?", 1);
+        s += n ? n : 1;
+    }
+}
+
+void jwrite_string(struct jwrite *j, const char *key, const char *value)
+{
+    lead(j, key);
+    text_append(j->t, "\"", 1);
+    put_escaped(j, value);
+    text_append(j->t, "\"", 1);
+}
+
+static void put_number(struct jwrite *j, uint64_t v, bool negative, const char *quote)
+{
+    char buf[24], *p = buf + sizeof buf;
+
+    do
+        *--p = (char)('0' + v % 10);
+    while (v /= 10);
+    if (negative)
+        *--p = '-';
+    put(j, quote);
+    text_append(j->t, p, (size_t)(buf + sizeof buf - p));
+    put(j, quote);
+}
+
+void jwrite_int(struct jwrite *j, const char *key, int64_t value)
+{
+    lead(j, key);
+    put_number(j, value < 0 ? -(uint64_t)value : (uint64_t)value, value < 0, "");
+}
+
+void jwrite_u64(struct jwrite *j, const char *key, uint64_t value)
+{
+    lead(j, key);
+    put_number(j, value, false, "\"");
+}
+
+void jwrite_i64(struct jwrite *j, const char *key, int64_t value)
+{
+    lead(j, key);
+    put_number(j, value < 0 ? -(uint64_t)value : (uint64_t)value, value < 0, "\"");
+}
+
+void jwrite_bool(struct jwrite *j, const char *key, bool value)
+{
+    lead(j, key);
+    put(j, value ? "true" : "false");
+}
+
+void jwrite_mac(struct jwrite *j, const char *key, const uint8_t mac[6])
+{
+    char buf[MAC_TEXT_MAX];
+
+    jwrite_string(j, key, text_format_mac(mac, buf));
+}
+
+void jwrite_ip(struct jwrite *j, const char *key, const struct ip_addr *a)
+{
+    char buf[IP_TEXT_MAX];
+
+    jwrite_string(j, key, ip_format(a, buf));
+}
+
+void jwrite_prefix(struct jwrite *j, const char *key, const struct prefix *p)
+{
+    char buf[PREFIX_TEXT_MAX];
+
+    jwrite_string(j, key, prefix_format(p, buf));
+}
+
+void jwrite_raw(struct jwrite *j, const char *key, const char *value)
+{
+    lead(j, key);
+    put(j, value);
+}
+
+void jwrite_time(struct jwrite *j, const char *key, uint64_t wall_ns)
+{
+    time_t t = (time_t)(wall_ns / 1000000000);
+    char text[40];
+    struct tm tm;
+    size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", gmtime_r(&t, &tm));
+
+    snprintf(text + n, sizeof text - n, ".%03uZ", (unsigned)(wall_ns / 1000000 % 1000));
+    jwrite_string(j, key, text);
+}

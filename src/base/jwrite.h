@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// jwrite.h - writing JSON as RFC 7951 has it, straight into a text
+//
+//     jwrite_begin(&j, "port", '[');
+//     jwrite_begin(&j, NULL, '{');
+//     jwrite_string(&j, "name", "p0");
+//     jwrite_u64(&j, "rx-packets", 7);    // "7": 64-bit numbers are strings
+//     jwrite_end(&j, '}');
+//     jwrite_end(&j, ']');
+//
+// A key of NULL is an element of an array. Any thread; no state but the struct.
+#ifndef BASE_JWRITE_H
+#define BASE_JWRITE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "base/text.h"
+
+struct jwrite {
+    struct text *t;
+    bool comma; // something stands before the next value
+};
+
+void jwrite_begin(struct jwrite *j, const char *key, char bracket);
+void jwrite_end(struct jwrite *j, char bracket);
+void jwrite_string(struct jwrite *j, const char *key,
+                   const char *value);                              // what is no UTF-8 becomes '?'
+void jwrite_int(struct jwrite *j, const char *key, int64_t value);  // up to 32 bits by RFC 7951
+void jwrite_u64(struct jwrite *j, const char *key, uint64_t value); // a string
+void jwrite_i64(struct jwrite *j, const char *key, int64_t value);  // a string
+void jwrite_bool(struct jwrite *j, const char *key, bool value);
+void jwrite_mac(struct jwrite *j, const char *key, const uint8_t mac[6]);
+void jwrite_ip(struct jwrite *j, const char *key, const struct ip_addr *a);
+void jwrite_prefix(struct jwrite *j, const char *key, const struct prefix *p);
+void jwrite_time(struct jwrite *j, const char *key, uint64_t wall_ns); // RFC 3339, UTC, milliseconds
+void jwrite_raw(struct jwrite *j, const char *key, const char *value); // JSON already
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// candidate.c - configurations that people edit before they commit them
+#include "config/candidate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <libyang/libyang.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/jwrite.h"
+#include "base/log.h"
+#include "config/config_rebase.h"
+#include "config/revision.h"
+#include "core/thread.h"
+#include "yang/config_tree.h"
+
+struct candidate {
+    uint64_t id; // 0 = free
+    char by[64];
+    uint64_t opened_ns, touched_ns;
+    struct snapshot *base;
+    struct lyd_node *tree; // as edited, when it was
+    bool edited;
+};
+
+static struct candidate all[CANDIDATES_MAX];
+static uint64_t last_id;
+
+static unsigned count_changes(const struct candidate *c)
+{
+    struct text t = {0};
+    unsigned n = c->edited ? config_diff(c->base->tree, c->tree, &t) : 0;
+
+    text_free(&t);
+    return n;
+}
+
+static void begin_anew(struct candidate *c)
+{
+    lyd_free_all(c->tree);
+    snapshot_unref(c->base);
+    c->tree = NULL;
+    c->edited = false;
+    c->base = snapshot_ref(config_snapshot());
+}
+
+void candidate_close(struct candidate *c)
+{
+    thread_must_be(ROLE_CONTROL);
+    lyd_free_all(c->tree);
+    snapshot_unref(c->base);
+    memset(c, 0, sizeof *c);
+}
+
+void candidates_end(void)
+{
+    for (unsigned i = 0; i < CANDIDATES_MAX; i++)
+        candidate_close(&all[i]);
+}
+
+static void end_idle(uint64_t now)
+{
+    for (unsigned i = 0; i < CANDIDATES_MAX; i++) {
+        struct candidate *c = &all[i];
+
+        if (!c->id || now - c->touched_ns < CANDIDATE_IDLE_S * NS_PER_SECOND)
+            continue;
+        log_notice("config: session ended, idle: session=%" PRIu64 " by=%s lines=%u", c->id, c->by, count_changes(c));
+        candidate_close(c);
+    }
+}
+
+// A free one; else the one without changes that has been idle longest.
+static struct candidate *find_room(void)
+{
+    struct candidate *best = NULL;
+
+    for (unsigned i = 0; i < CANDIDATES_MAX; i++) {
+        if (!all[i].id)
+            return &all[i];
+        if (!count_changes(&all[i]) && (!best || all[i].touched_ns < best->touched_ns))
+            best = &all[i];
+    }
+    if (best)
+        candidate_close(best);
+    return best;
+}
+
+struct candidate *candidate_open(const char *by, char *err, size_t err_size)
+{
+    uint64_t now = clock_now_ns();
+
+    thread_must_be(ROLE_CONTROL);
+    end_idle(now);
+    struct candidate *c = find_room();
+    if (!c) {
+        snprintf(err, err_size, "%d sessions with changes are open; end one of 'show configuration sessions'", CANDIDATES_MAX);
+        return NULL;
+    }
+    *c = (struct candidate){.id = ++last_id, .opened_ns = now, .touched_ns = now};
+    snprintf(c->by, sizeof c->by, "%s", by);
+    begin_anew(c);
+    return c;
+}
+
+struct candidate *candidate_find(uint64_t id)
+{
+    thread_must_be(ROLE_CONTROL);
+    end_idle(clock_now_ns());
+    for (unsigned i = 0; id && i < CANDIDATES_MAX; i++)
+        if (all[i].id == id) {
+            all[i].touched_ns = clock_now_ns();
+            return &all[i];
+        }
+    return NULL;
+}
+
+uint64_t candidate_id(const struct candidate *c)
+{
+    return c->id;
+}
+
+bool candidate_at(unsigned i, struct candidate_state *s)
+{
+    uint64_t now = clock_now_ns();
+
+    for (unsigned k = 0; k < CANDIDATES_MAX; k++) {
+        const struct candidate *c = &all[k];
+
+        if (!c->id || i--)
+            continue;
+        *s = (struct candidate_state){
+            .id = c->id, .since_ns = now - c->opened_ns, .idle_ns = now - c->touched_ns, .n_changes = count_changes(c)};
+        memcpy(s->by, c->by, sizeof s->by);
+        return true;
+    }
+    return false;
+}
+
+const struct lyd_node *candidate_tree(const struct candidate *c)
+{
+    return c->edited ? c->tree : c->base->tree;
+}
+
+int candidate_edit(struct candidate *c, const struct config_edit *how, struct errors *e)
+{
+    struct lyd_node *tree;
+    int r = config_edited(candidate_tree(c), how, &tree, e);
+
+    if (r)
+        return r;
+    lyd_free_all(c->tree);
+    c->tree = tree;
+    c->edited = true;
+    return 0;
+}
+
+void candidate_update(struct candidate *c, struct errors *notes)
+{
+    if (!c->edited || c->base == config_snapshot()) {
+        if (!c->edited)
+            begin_anew(c);
+        return;
+    }
+    struct lyd_node *tree = config_rebase(c->base->tree, c->tree, config_running(), notes);
+    begin_anew(c);
+    c->tree = tree;
+    c->edited = true;
+}
+
+// My changes on what runs now; NULL with what collides.
+static struct lyd_node *rebased(const struct candidate *c, struct config_result *result, struct errors *e)
+{
+    if (c->base == config_snapshot() || !c->edited)
+        return config_dup(c->edited ? c->tree : config_running());
+    struct lyd_node *tree = config_rebase(c->base->tree, c->tree, config_running(), e);
+    if (e->n) {
+        const struct revision *last = config_revision(0);
+
+        errors_add(e, 0, "nothing was committed (the last commit was by %s): 'update' takes over what others committed and keeps your "
+                         "values; then compare, and commit", last ? last->by : "somebody");
+        lyd_free_all(tree);
+        return NULL;
+    }
+    errors_add(&result->notes, 0, "others have committed since you began; your changes were added to theirs");
+    return tree;
+}
+
+int candidate_commit(struct candidate *c, const struct commit *how, struct config_result *result, struct errors *e)
+{
+    struct lyd_node *tree = rebased(c, result, e);
+
+    if (e->n)
+        return -EAGAIN;
+    int r = config_commit(tree, how, result, e);
+    if (!r && !how->check_only)
+        begin_anew(c);
+    return r;
+}
+
+void candidate_write(const struct candidate_state *s, struct jwrite *j)
+{
+    jwrite_begin(j, NULL, '{');
+    jwrite_int(j, "id", (int64_t)s->id);
+    jwrite_string(j, "by", s->by);
+    jwrite_int(j, "age", (int64_t)(s->since_ns / NS_PER_SECOND));
+    jwrite_int(j, "idle", (int64_t)(s->idle_ns / NS_PER_SECOND));
+    jwrite_int(j, "changes", s->n_changes);
+    jwrite_end(j, '}');
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// candidate.h - configurations that people edit before they commit them: one for each session
+//
+// A session is named by a number. It begins with what runs, and knows of which running configuration it came, so that
+// what others commit meanwhile is neither lost nor overwritten. Sessions are bounded; one that has changed nothing makes
+// room for a new one, and one that nobody has touched for CANDIDATE_IDLE_S ends. Control role.
+#ifndef CONFIG_CANDIDATE_H
+#define CONFIG_CANDIDATE_H
+
+#include <stdint.h>
+
+#include "config/config.h"
+#include "config/config_edit.h"
+
+#define CANDIDATES_MAX 32
+#define CANDIDATE_IDLE_S 86400
+
+struct candidate;
+
+// NULL when there are too many, with a sentence.
+struct candidate *candidate_open(const char *by, char *err, size_t err_size);
+struct candidate *candidate_find(uint64_t id); // or NULL; it has been touched
+void candidate_close(struct candidate *c);
+void candidates_end(void); // all of them
+
+uint64_t candidate_id(const struct candidate *c);
+const struct lyd_node *candidate_tree(const struct candidate *c);
+// Does it, or nothing: as config_edited().
+int candidate_edit(struct candidate *c, const struct config_edit *how, struct errors *e);
+// Takes over what others have committed since; where both changed the same, mine holds and a note says so.
+void candidate_update(struct candidate *c, struct errors *notes);
+// As config_commit(), with what others have committed since. -EAGAIN: they changed the same; the errors name it. Then,
+// and after any other error, the candidate is as it was; else it begins anew with what runs.
+int candidate_commit(struct candidate *c, const struct commit *how, struct config_result *result, struct errors *e);
+
+struct candidate_state {
+    uint64_t id;
+    char by[64];
+    uint64_t since_ns, idle_ns; // how long ago
+    unsigned n_changes;
+};
+bool candidate_at(unsigned i, struct candidate_state *s); // false: there are not so many
+struct jwrite;
+void candidate_write(const struct candidate_state *s, struct jwrite *j); // as the schema has it
+
+#endif

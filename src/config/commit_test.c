@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// commit_test.c - a commit is all or nothing, on disk too: every step of it fails once, and dies once
+//
+// The linker hands this program's system calls on files to the __wrap functions below, and the fake managers call
+// `step` before each of theirs, so that a test can let the n-th step fail, as a full disk does, or be the last one of
+// the process, as kill -9 does.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <libyang/libyang.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "config/config.h"
+#include "config/config_confirm.h"
+#include "config/config_edit.h"
+#include "config/fake/fake_config.h"
+#include "config/fake/fake_managers.h"
+#include "config/revision.h"
+#include "core/thread.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+// --- steps --------------------------------------------------------------------------------------
+
+static int fail_at, die_at; // the n-th step from now, 0 = none
+static bool failed;
+
+static void step(void)
+{
+    if (die_at && !--die_at)
+        kill(getpid(), SIGKILL);
+}
+
+// Whether this system call is to fail.
+static bool fails(void)
+{
+    step();
+    if (!fail_at || --fail_at)
+        return false;
+    failed = true;
+    errno = ENOSPC;
+    return true;
+}
+
+int __real_open(const char *path, int flags, ...);
+int __real_open64(const char *path, int flags, ...);
+ssize_t __real_write(int fd, const void *p, size_t n);
+int __real_fsync(int fd);
+int __real_rename(const char *from, const char *to);
+int __real_unlink(const char *path);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+ssize_t __wrap_write(int fd, const void *p, size_t n);
+int __wrap_fsync(int fd);
+int __wrap_rename(const char *from, const char *to);
+int __wrap_unlink(const char *path);
+
+int __wrap_open(const char *path, int flags, ...)
+{
+    return fails() ? -1 : __real_open(path, flags, 0640);
+}
+
+int __wrap_open64(const char *path, int flags, ...)
+{
+    return fails() ? -1 : __real_open64(path, flags, 0640);
+}
+
+// A disk that fills up takes a part first.
+ssize_t __wrap_write(int fd, const void *p, size_t n)
+{
+    return n > 100 ? __real_write(fd, p, 100) : fails() ? -1 : __real_write(fd, p, n);
+}
+
+int __wrap_fsync(int fd)
+{
+    return fails() ? -1 : __real_fsync(fd);
+}
+
+int __wrap_rename(const char *from, const char *to)
+{
+    return fails() ? -1 : __real_rename(from, to);
+}
+
+int __wrap_unlink(const char *path)
+{
+    return fails() ? -1 : __real_unlink(path);
+}
+
+// --- a router -----------------------------------------------------------------------------------
+
+static char dir[] = "/tmp/commit-test-XXXXXX", state_dir[64], file[64];
+static struct event_base *loop;
+
+static void write_file(const char *text)
+{
+    FILE *f = fopen(file, "we");
+
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void each_revision_file(void (*fn)(const char *path))
+{
+    DIR *d = opendir(state_dir);
+    char path[400];
+
+    for (struct dirent *entry; d && (entry = readdir(d));)
+        if (entry->d_name[0] != '.') {
+            snprintf(path, sizeof path, "%s/%s", state_dir, entry->d_name);
+            fn(path);
+        }
+    if (d)
+        closedir(d);
+}
+
+static void remove_file(const char *path)
+{
+    assert_int_equal(__real_unlink(path), 0);
+}
+
+static void stop(void)
+{
+    config_fini();
+}
+
+// A process begins: with fresh managers, whatever is on disk.
+static void start(void)
+{
+    struct lyd_node *tree;
+    struct errors e = {0};
+    struct text source = {0};
+
+    fake_reset();
+    fake_step = step;
+    config_init(file, state_dir);
+    assert_int_equal(config_read_start(false, false, &tree, &e, &source), 0);
+    confirm_init(loop);
+    assert_int_equal(config_start(tree, &e), 0);
+    text_free(&source);
+}
+
+static void start_anew(const char *config)
+{
+    stop();
+    each_revision_file(remove_file);
+    write_file(config);
+    start();
+}
+
+static struct errors said;
+
+// Commits the lines on top of what runs.
+static int commit_lines(const char *lines, const struct commit *how)
+{
+    struct config_result result = {0};
+    struct lyd_node *tree;
+
+    errors_free(&said);
+    int r = config_edited(config_running(), &(struct config_edit){.text = lines}, &tree, &said);
+    assert_int_equal(r, 0);
+    r = config_commit(tree, how, &result, &said);
+    config_result_free(&result);
+    return r;
+}
+
+static const struct commit at_once = {.by = "alice", .comment = "because"};
+
+// What runs, and what the managers hold; to be freed.
+static char *now(void)
+{
+    struct text t = {0};
+
+    config_print(config_running(), &t);
+    text_printf(&t, "--\n");
+    fake_state(&t);
+    return t.s;
+}
+
+static void assert_now(const char *wanted)
+{
+    char *is = now();
+
+    assert_string_equal(is, wanted);
+    free(is);
+}
+
+#define A "set port p0 devargs net_null0\nset port p0 mtu 2000\nset vport v1 port p0\nset vport v1 vlan 1\n"
+#define B "set port p0 mtu 3000\nset port p1 devargs net_null1\nset vport v2 port p1 vlan 2\ndelete vport v1\nset interface p1 urpf ipv4 loose\n"
+#define C "set port p0 promiscuous false\n"
+
+static void count_file(const char *path)
+{
+    failed = failed || strstr(path, ".new"); // nothing is left lying about
+}
+
+// --- tests --------------------------------------------------------------------------------------
+
+static void what_was_committed_is_there_after_a_restart_until_the_file_is_changed(void **state)
+{
+    start_anew(A);
+    assert_int_equal(commit_lines(C, &at_once), 0);
+    char *committed = now();
+    stop();
+    start();
+    assert_now(committed);
+    assert_int_equal(revision_count(), 2);
+    assert_string_equal(config_revision(0)->by, "alice");
+    assert_string_equal(config_revision(0)->comment, "because");
+    assert_int_equal(config_revision(0)->n_changes, 1);
+    assert_string_equal(config_revision(1)->by, file);
+    stop();
+    write_file("set port p7 devargs net_null7\n");
+    start();
+    assert_non_null(model_find_port(config_model(), "p7"));
+    assert_int_equal(revision_count(), 3);
+    struct config_result result = {0};
+    struct lyd_node *tree;
+    assert_int_equal(config_read_revision("1", &tree, &said), 0); // nothing is lost
+    assert_int_equal(config_commit(tree, &at_once, &result, &said), 0);
+    config_result_free(&result);
+    assert_now(committed);
+    free(committed);
+}
+
+static void an_unconfirmed_commit_is_not_what_a_restart_begins_with(void **state)
+{
+    start_anew(A);
+    char *before = now();
+    assert_int_equal(commit_lines(C, &(struct commit){.by = "alice", .confirm_s = 600}), 0);
+    stop();
+    start();
+    assert_now(before);
+    assert_int_equal(revision_count(), 2);
+    assert_false(config_revision(1)->confirmed);
+    assert_int_equal(commit_lines(C, &(struct commit){.by = "alice", .confirm_s = 600}), 0);
+    assert_int_equal(confirm_now("bob", (char[9]){0}, 9), 0);
+    char *after = now();
+    stop();
+    start();
+    assert_now(after);
+    free(before);
+    free(after);
+}
+
+static void what_nobody_confirms_goes_back(void **state)
+{
+    start_anew(A);
+    char *before = now();
+    assert_int_equal(commit_lines(B, &(struct commit){.by = "alice", .confirm_s = 600}), 0);
+    assert_int_equal(commit_lines(C, &(struct commit){.by = "bob", .confirms = true}), -EBUSY);
+    assert_int_equal(commit_lines(C, &at_once), -EBUSY); // by the same person, but not as a confirmation
+    assert_int_equal(commit_lines(C, &(struct commit){.by = "alice", .confirms = true, .confirm_s = 1}), 0);
+    assert_int_equal(confirm_waiting()->revision, 3);
+    while (confirm_waiting())
+        event_base_loop(loop, EVLOOP_ONCE);
+    assert_now(before);
+    assert_int_equal(config_snapshot()->revision, 1);
+    free(before);
+}
+
+static void a_commit_of_the_same_person_confirms(void **state)
+{
+    start_anew(A);
+    assert_int_equal(commit_lines(B, &(struct commit){.by = "alice", .confirm_s = 600}), 0);
+    assert_int_equal(commit_lines("", &(struct commit){.by = "alice", .confirms = true}), 0);
+    assert_null(confirm_waiting());
+    assert_true(revision_at(0)->confirmed);
+    assert_int_equal(commit_lines("set port p0 mtu 4000\n", &(struct commit){.by = "alice", .confirm_s = 600}), 0);
+    assert_int_equal(commit_lines(C, &(struct commit){.by = "alice", .confirms = true}), 0);
+    assert_null(confirm_waiting());
+    assert_int_equal(config_snapshot()->revision, 4);
+}
+
+// The n-th system call finds the disk full. False: there are not so many.
+static bool refused_at(int n)
+{
+    start_anew(A);
+    char *before = now();
+    failed = false;
+    fail_at = n;
+    int r = commit_lines(B, &at_once);
+    fail_at = 0;
+    bool was = failed;
+    if (r) {
+        assert_int_equal(r, -ENOSPC);
+        assert_non_null(strstr(said.item[0].sentence, "No space left on device; make room on the disk"));
+        assert_now(before);
+        stop();
+        start();
+        assert_now(before);
+    }
+    failed = false;
+    each_revision_file(count_file);
+    assert_false(failed);
+    assert_int_equal(commit_lines(C, &at_once), 0); // there is room again
+    free(before);
+    return was;
+}
+
+static void a_full_disk_refuses_the_commit_and_changes_nothing(void **state)
+{
+    int n = 1;
+
+    while (refused_at(n))
+        n++;
+    assert_true(n > 5); // open, write, sync, rename, sync of the directory
+}
+
+static void what_a_manager_refuses_leaves_no_revision(void **state)
+{
+    int n = 1;
+
+    for (int r = -EIO; r; n++) {
+        start_anew(A);
+        char *before = now();
+        fake_fail_at = n;
+        r = commit_lines(B, &at_once);
+        fake_fail_at = 0;
+        assert_int_equal(revision_count(), r ? 1 : 2);
+        if (r)
+            assert_now(before);
+        failed = false;
+        each_revision_file(count_file);
+        assert_false(failed);
+        free(before);
+    }
+    assert_true(n > 5);
+}
+
+// The process dies at the n-th step. False: there are not so many.
+static bool dies_at(int n, const struct commit *how, bool confirm)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (!child) {
+        char err[600];
+
+        die_at = n;
+        if (commit_lines(B, how) || (confirm && confirm_now("alice", err, sizeof err)))
+            _exit(2);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) || !WEXITSTATUS(status));
+    return WIFSIGNALED(status);
+}
+
+static void death_at_any_step_leaves_the_old_or_the_new_configuration(void **state)
+{
+    bool confirm = *state; // with `commit confirmed` and its confirmation
+    struct commit how = {.by = "alice", .confirm_s = confirm ? 600 : 0};
+    bool died = true;
+    int n, old = 0, new = 0;
+
+    start_anew(A);
+    char *a = now();
+    assert_int_equal(commit_lines(B, &at_once), 0);
+    char *b = now();
+    for (n = 1; died; n++) {
+        start_anew(A);
+        died = dies_at(n, &how, confirm);
+        stop();
+        start();
+        char *is = now();
+        old += !strcmp(is, a);
+        new += !strcmp(is, b);
+        assert_int_equal(old + new, n);
+        assert_true(died || !strcmp(is, b));
+        failed = false;
+        each_revision_file(count_file);
+        assert_false(failed);
+        assert_int_equal(commit_lines(C, &at_once), 0);
+        free(is);
+    }
+    print_message("%d steps, died at each: %d times the old configuration, %d times the new one\n", n - 1, old, new);
+    assert_true(old > 8 && new > 0);
+    free(a);
+    free(b);
+}
+
+static void a_revision_that_is_cut_off_anywhere_is_left_aside(void **state)
+{
+    char path[128];
+    struct stat s;
+
+    start_anew(A);
+    char *before = now();
+    assert_int_equal(commit_lines(C, &at_once), 0);
+    revision_path(revision_at(0), path, sizeof path);
+    assert_int_equal(stat(path, &s), 0);
+    for (off_t n = s.st_size - 1; n >= 0; n -= 1 + n / 40) {
+        assert_int_equal(truncate(path, n), 0);
+        stop();
+        start();
+        assert_now(before);
+        assert_int_equal(revision_count(), 1);
+    }
+    assert_int_equal(commit_lines(C, &at_once), 0);
+    assert_int_equal(revision_at(0)->id, 3); // its number is not used again
+    free(before);
+}
+
+// Text that replays to `wanted` in a router that knows nothing else.
+static void assert_replays(const char *text, const char *wanted)
+{
+    start_anew(text);
+    assert_now(wanted);
+}
+
+static void the_last_fifty_are_kept_and_replay_to_the_state_they_had(void **state)
+{
+    char *past[70], back[12];
+    struct text t = {0}, text[REVISIONS_MAX] = {{0}};
+    struct lyd_node *tree;
+
+    srand(7);
+    start_anew("");
+    for (int i = 0; i < 70;) {
+        struct config_result result = {0};
+
+        fake_config(&t);
+        assert_int_equal(config_edited(NULL, &(struct config_edit){.text = text_str(&t)}, &tree, &said), 0);
+        assert_int_equal(config_commit(tree, &at_once, &result, &said), 0);
+        if (result.n_changes) // not the same by chance
+            past[i++] = now();
+        config_result_free(&result);
+    }
+    assert_int_equal(revision_count(), REVISIONS_MAX);
+    for (int i = 0; i < REVISIONS_MAX; i++) {
+        snprintf(back, sizeof back, "%d", i);
+        assert_int_equal(config_read_revision(back, &tree, &said), 0);
+        config_print(tree, &text[i]);
+        lyd_free_all(tree);
+    }
+    for (int i = 0; i < REVISIONS_MAX; i++) {
+        assert_replays(text_str(&text[i]), past[69 - i]);
+        text_free(&text[i]);
+    }
+    for (int i = 0; i < 70; i++)
+        free(past[i]);
+    text_free(&t);
+}
+
+static int set_up(void **state)
+{
+    char err[256];
+
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    assert_non_null(mkdtemp(dir));
+    snprintf(state_dir, sizeof state_dir, "%s/run/state", dir);
+    snprintf(file, sizeof file, "%s/kamuee.conf", dir);
+    loop = event_base_new();
+    log_set_level(LOG_LEVEL_ERROR);
+    return yang_load(err, sizeof err);
+}
+
+static int tear_down(void **state)
+{
+    stop();
+    errors_free(&said);
+    each_revision_file(remove_file);
+    rmdir(state_dir);
+    *strrchr(state_dir, '/') = '\0';
+    rmdir(state_dir);
+    remove_file(file);
+    rmdir(dir);
+    event_base_free(loop);
+    yang_unload();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_committed_is_there_after_a_restart_until_the_file_is_changed),
+        cmocka_unit_test(an_unconfirmed_commit_is_not_what_a_restart_begins_with),
+        cmocka_unit_test(what_nobody_confirms_goes_back),
+        cmocka_unit_test(a_commit_of_the_same_person_confirms),
+        cmocka_unit_test(a_full_disk_refuses_the_commit_and_changes_nothing),
+        cmocka_unit_test(what_a_manager_refuses_leaves_no_revision),
+        cmocka_unit_test(death_at_any_step_leaves_the_old_or_the_new_configuration),
+        cmocka_unit_test_prestate(death_at_any_step_leaves_the_old_or_the_new_configuration, (void *)1),
+        cmocka_unit_test(a_revision_that_is_cut_off_anywhere_is_left_aside),
+        cmocka_unit_test(the_last_fifty_are_kept_and_replay_to_the_state_they_had),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// complete.c - what may stand at the end of a set/delete line
+//
+// The words before the last are walked over the schema as the real line would
+// be, and over the running configuration beside it where there is a way; then
+// the schema says what may follow: names of children, or a value, with the
+// words of its type, live names (k:complete), names in use, and what a value must look
+// like. `delete` offers only what is there. A line that is wrong so far gets nothing.
+#include "config/complete.h"
+
+#include <libyang/libyang.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "config/complete_source.h"
+#include "config/config.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+#define CANDIDATES_MAX 200
+#define KEYS_MAX 4
+#define GIVEN_MAX 8
+
+struct candidate {
+    char *word, *help;
+};
+
+struct completion {
+    bool deleting;
+    const char *part;              // the word under the cursor, maybe ""
+    const struct lysc_node *place; // whose children may follow
+    const struct lysc_node *value; // the leaf whose value may follow, or NULL
+    const struct lyd_node *first;  // instances there, NULL when there are none
+    const struct lyd_node *tree;   // the whole configuration
+    VEC(struct candidate) found;
+    const struct lysc_node *given[GIVEN_MAX]; // values without keywords that the line has
+    unsigned n_given;
+};
+
+// First sentence of a description, on one line.
+static char *first_sentence(const char *text)
+{
+    size_t n = 0;
+    char *s;
+
+    while (text[n] &&
+           !(text[n] == '.' && (!text[n + 1] || text[n + 1] == ' ' || text[n + 1] == '\n')))
+        n++;
+    s = strndup(text, n);
+    bug_on(!s);
+    for (char *p = s; *p; p++)
+        if (*p == '\n')
+            *p = ' ';
+    return s;
+}
+
+static void offer(void *ctx, const char *word, const char *help)
+{
+    struct completion *c = ctx;
+
+    if (strncmp(word, c->part, strlen(c->part)) || c->found.n == CANDIDATES_MAX)
+        return;
+    vec_foreach (&c->found, f)
+        if (!strcmp(f->word, word))
+            return;
+    struct candidate *new = vec_push(&c->found);
+    new->word = strdup(word);
+    new->help = first_sentence(help);
+    bug_on(!new->word);
+}
+
+// --- walking the words before the cursor --------------------------------------------------------
+
+static const struct lysc_node *key_number(const struct lysc_node *list, unsigned i)
+{
+    const struct lysc_node *k = lysc_node_child(list);
+
+    while (i-- && k)
+        k = k->next;
+    return k && lysc_is_key(k) ? k : NULL;
+}
+
+// Goes into `s` with the words behind its name; false: wrong. c->value is set where the words end
+// inside its value.
+static bool step(struct completion *c, const struct lysc_node *s, const struct words *w,
+                 unsigned *i, unsigned n)
+{
+    const char *key[KEYS_MAX] = {0};
+    unsigned k = 0;
+
+    if (s->nodetype & (LYS_LEAF | LYS_LEAFLIST)) {
+        c->value = *i == n ? s : NULL;
+        return *i == n || yang_value_ok(s, w->word[(*i)++]);
+    }
+    for (const struct lysc_node *leaf; s->nodetype == LYS_LIST && (leaf = key_number(s, k)); k++) {
+        if (*i == n) {
+            c->value = leaf;
+            return true;
+        }
+        key[k] = w->word[(*i)++];
+        if (!yang_value_ok(leaf, key[k]))
+            return false;
+    }
+    struct lyd_node *node = c->first ? config_find(c->first, s, key) : NULL;
+    c->first = node ? lyd_child(node) : NULL;
+    c->place = s;
+    return true;
+}
+
+static bool is_given(const struct completion *c, const struct lysc_node *s)
+{
+    for (unsigned i = 0; i < c->n_given; i++)
+        if (c->given[i] == s)
+            return true;
+    return false;
+}
+
+static const struct lysc_node *word_at(struct completion *c, const struct lysc_node *place, const char *word)
+{
+    const struct lysc_node *s = yang_child(place, word, true);
+
+    if (s && !lysc_is_key(s) && !yang_is_keywordless(s))
+        return s;
+    for (s = NULL; (s = yang_keywordless(s, place));) {
+        if (is_given(c, s))
+            continue;
+        if (yang_value_ok(s, word) && c->n_given < GIVEN_MAX)
+            return c->given[c->n_given++] = s;
+        if (s->flags & LYS_MAND_TRUE) // it comes first
+            return NULL;
+    }
+    return NULL;
+}
+
+// As config_line.c finds it: what the word is here or, in a one-line entry, above.
+static const struct lysc_node *find_word(struct completion *c, const char *word)
+{
+    for (const struct lysc_node *place = c->place; place || !c->place; place = yang_line_above(place)) {
+        const struct lysc_node *s = word_at(c, place, word);
+
+        if (s && place != c->place) {
+            c->place = place;
+            c->first = NULL;
+        }
+        if (s || !place)
+            return s;
+    }
+    return NULL;
+}
+
+static bool walk(struct completion *c, const struct words *w, unsigned n)
+{
+    unsigned i = 1;
+
+    while (i < n) {
+        const struct lysc_node *s = find_word(c, w->word[i++]);
+
+        if (!s)
+            return false;
+        if (!yang_is_keywordless(s) && !yang_is_flag(s) && !step(c, s, w, &i, n))
+            return false;
+    }
+    return true;
+}
+
+// --- what may follow ----------------------------------------------------------------------------
+
+static bool is_there(const struct completion *c, const struct lysc_node *s)
+{
+    struct lyd_nodes v = {0};
+
+    config_children(c->first, s, &v);
+    free(v.item);
+    return v.n;
+}
+
+// Values of leaves without keywords. False: one of them must come first.
+static bool offer_values_alone(struct completion *c, const struct lysc_node *place)
+{
+    for (const struct lysc_node *s = NULL; (s = yang_keywordless(s, place));) {
+        const char *source = yang_extension(s, "complete");
+
+        if (is_given(c, s))
+            continue;
+        yang_each_word(yang_type(s), offer, c);
+        if (source)
+            complete_source(source, offer, c);
+        if (s->flags & LYS_MAND_TRUE)
+            return false;
+    }
+    return true;
+}
+
+static void offer_children(struct completion *c)
+{
+    for (const struct lysc_node *place = c->place;; place = yang_line_above(place)) {
+        if (!c->deleting && !offer_values_alone(c, place))
+            return;
+        for (const struct lysc_node *s = NULL; (s = yang_next(s, place));)
+            if (yang_is_config(s) && !lysc_is_key(s) && !yang_is_keywordless(s) && (!c->deleting || is_there(c, s)))
+                offer(c, s->name, s->dsc ? s->dsc : "");
+        if (c->deleting || !place || !yang_line_above(place))
+            return;
+    }
+}
+
+// What helps to recognise an entry: its description by other leaves, e.g. the devargs of a port.
+static const char *entry_help(const struct lyd_node *entry)
+{
+    for (const struct lyd_node *n = lyd_child(entry); n; n = n->next)
+        if (n->schema->nodetype == LYS_LEAF && !lysc_is_key(n->schema))
+            return lyd_get_value(n);
+    return "";
+}
+
+static void offer_entries(struct completion *c, const struct lysc_node *list,
+                          const struct lyd_node *first)
+{
+    struct lyd_nodes v = {0};
+
+    config_children(first, list, &v);
+    for (size_t i = 0; i < v.n; i++)
+        offer(c, lyd_get_value(lyd_child(v.item[i])), entry_help(v.item[i]));
+    free(v.item);
+}
+
+static void offer_present_values(struct completion *c, const struct lysc_node *leaf)
+{
+    struct lyd_nodes v = {0};
+
+    config_children(c->first, leaf, &v);
+    for (size_t i = 0; i < v.n; i++)
+        offer(c, lyd_get_value(v.item[i]), "");
+    free(v.item);
+}
+
+static void offer_values(struct completion *c)
+{
+    const struct lysc_node *leaf = c->value;
+    const char *source = yang_extension(leaf, "complete");
+    const struct lysc_node *list = yang_reference(yang_type(leaf));
+
+    if (lysc_is_key(leaf))
+        offer_entries(c, leaf->parent, c->first);
+    if (c->deleting) {
+        if (!lysc_is_key(leaf))
+            offer_present_values(c, leaf);
+        return;
+    }
+    yang_each_word(yang_type(leaf), offer, c);
+    if (list)
+        offer_entries(c, list, c->tree);
+    if (source)
+        complete_source(source, offer, c);
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+    return natural_compare(((const struct candidate *)a)->word,
+                           ((const struct candidate *)b)->word);
+}
+
+static void write_found(struct completion *c, struct jwrite *out)
+{
+    if (c->value && c->found.n) // children keep the order of the schema
+        qsort(c->found.item, c->found.n, sizeof *c->found.item, compare_candidates);
+    jwrite_begin(out, "candidate", '[');
+    vec_foreach (&c->found, f) {
+        jwrite_begin(out, NULL, '{');
+        jwrite_string(out, "word", f->word);
+        jwrite_string(out, "help", f->help);
+        jwrite_end(out, '}');
+        free(f->word);
+        free(f->help);
+    }
+    jwrite_end(out, ']');
+    vec_free(&c->found);
+}
+
+void complete_line(const char *line, const struct lyd_node *tree, struct jwrite *out)
+{
+    struct completion c = {.part = "", .first = tree, .tree = tree};
+    struct words w;
+    const char *why;
+    unsigned n;
+
+    if (words_split(line, true, &w, &why)) {
+        words_free(&w);
+        w.n = 0;
+    }
+    n = w.n && w.open ? w.n - 1 : w.n; // complete words
+    c.part = n < w.n ? w.word[n] : "";
+    c.deleting = n && !strcmp(w.word[0], "delete");
+    if (!n) {
+        offer(&c, "set", "Configure a value");
+        offer(&c, "delete", "Remove a value or an entry");
+    } else if ((c.deleting || !strcmp(w.word[0], "set")) && walk(&c, &w, n)) {
+        if (c.value)
+            offer_values(&c);
+        else
+            offer_children(&c);
+    } else {
+        c.value = NULL;
+    }
+    const struct lysc_node *value = c.value;
+    write_found(&c, out);
+    if (value) {
+        struct text expect = {0};
+
+        yang_expected(value, &expect);
+        jwrite_string(out, "expect", text_str(&expect));
+        text_free(&expect);
+    }
+    words_free(&w);
+}

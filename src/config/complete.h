@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// complete.h - what may stand at the end of a set/delete line; control role
+#ifndef CONFIG_COMPLETE_H
+#define CONFIG_COMPLETE_H
+
+#include "base/jwrite.h"
+#include "base/text.h"
+
+// Writes the members of the output of the operation `complete`: "candidate": [{word, help}], and
+// "expect" where a value is due.
+struct lyd_node;
+// `tree`: the configuration that the line is to be added to.
+void complete_line(const char *line, const struct lyd_node *tree, struct jwrite *out);
+
+#endif

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config.c - transactions: how the running configuration changes
+//
+//     candidate --check--> model --> revision aside --> apply --> revision counts --> running
+//                   |                      |              |             |
+//                errors                nothing done    undone        undone
+//
+// What may fail for lack of room or permission, writing the revision, happens before anything is touched; what makes it
+// count is one rename. A crash at any point leaves the revision before or the new one.
+#include "config/config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <libyang/libyang.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "config/acl_gate.h"
+#include "config/config_confirm.h"
+#include "config/machine.h"
+#include "config/revision.h"
+#include "core/thread.h"
+#include "event/event.h"
+#include "yang/config_effect.h"
+#include "yang/config_tree.h"
+
+void config_init(const char *file, const char *state_dir)
+{
+    thread_must_be(ROLE_CONTROL);
+    config_file_init(file);
+    config_running_init();
+    revision_open(state_dir);
+}
+
+void config_fini(void)
+{
+    confirm_fini();
+    config_running_fini();
+    revision_close();
+    config_file_fini();
+}
+
+void config_result_free(struct config_result *r)
+{
+    text_free(&r->change);
+    errors_free(&r->notes);
+    memset(r, 0, sizeof *r);
+}
+
+// --- start --------------------------------------------------------------------------------------
+
+// The newest revision that counts, unless the file was changed since it was committed.
+static const struct revision *last_word(void)
+{
+    const struct revision *r = revision_confirmed();
+    uint64_t digest = config_file_digest();
+
+    return r && (r->file_digest == digest || !digest) ? r : NULL;
+}
+
+int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **candidate, struct errors *e, struct text *source)
+{
+    const struct revision *r = file_only ? NULL : last_word(), *any = revision_confirmed();
+    struct text t = {0};
+    char path[512], err[600];
+
+    *candidate = NULL;
+    if (r && !revision_read(r, &t, err, sizeof err)) {
+        text_printf(source, "%s", revision_path(r, path, sizeof path));
+        config_read_text(candidate, t.s, e);
+        text_free(&t);
+        return e->n ? -EINVAL : 0;
+    }
+    text_free(&t);
+    text_printf(source, "%s", config_file());
+    if (any)
+        log_notice("config: the file is newer than the last commit: file=%s revision=%" PRIu64, config_file(), any->id);
+    return config_read_file(may_be_missing, candidate, e);
+}
+
+// Whether the tree is what the newest revision that counts says already.
+static bool is_known(const struct text *config)
+{
+    const struct revision *r = revision_confirmed();
+    struct text t = {0};
+    char err[600];
+    bool same = false;
+
+    if (r && r->file_digest == config_file_digest() && !revision_read(r, &t, err, sizeof err)) {
+        const char *first = strstr(t.s, "\n# comment"), *config_at = first ? strchr(first + 1, '\n') : NULL;
+
+        same = config_at && !strncmp(config_at + 1, text_str(config), config->n) && !strncmp(config_at + 1 + config->n, "# end ", 6);
+    }
+    text_free(&t);
+    return same;
+}
+
+int config_start(struct lyd_node *candidate, struct errors *e)
+{
+    struct model *m = config_model_of(&candidate, e);
+    const struct revision *last = revision_confirmed();
+    struct snapshot *s = snapshot_new(candidate, m, last ? last->id : 0);
+    struct revision new = {.confirmed = true, .comment = "at the start", .file_digest = config_file_digest()};
+    struct text t = {0};
+    char err[600] = "";
+    int r = e->n ? -EINVAL : config_running_apply(s, e);
+
+    if (r) {
+        snapshot_unref(s);
+        return r;
+    }
+    config_print(candidate, &t);
+    snprintf(new.by, sizeof new.by, "%s", config_file());
+    if (!is_known(&t)) {
+        r = revision_prepare(&new, &t, err, sizeof err);
+        if (r || revision_keep(&new, err, sizeof err))
+            log_error("config: %s", err);
+        else
+            s->revision = new.id;
+    }
+    text_free(&t);
+    config_running_take(s);
+    return 0;
+}
+
+// --- transactions -------------------------------------------------------------------------------
+
+// A commit that waits stands in the way of others than a `commit` of the same person.
+static int look_at_waiting(const struct commit *how, struct errors *e)
+{
+    const struct confirm *w = confirm_waiting();
+
+    if (!w || how->check_only || (how->confirms && !strcmp(w->by, how->by)))
+        return 0;
+    errors_add(e, 0, "a commit by %s waits to be confirmed and goes back in %u s: 'confirm' keeps it, then commit again", w->by,
+               w->seconds);
+    return -EBUSY;
+}
+
+static void note_file_changed(struct errors *notes)
+{
+    const struct revision *last = revision_confirmed();
+    uint64_t digest = config_file_digest();
+
+    if (last && digest && digest != last->file_digest)
+        errors_add(notes, 0, "%s was changed since it was read last; this commit is newer and is what kamueed will start with ('compare "
+                             "file' shows the difference)", config_file());
+}
+
+// The running configuration becomes `s`, as a revision, or nothing happens.
+static int make_it_run(struct snapshot *s, const struct commit *how, unsigned n_changes, struct errors *e)
+{
+    struct revision new = {.n_changes = n_changes, .confirmed = !how->confirm_s, .file_digest = config_file_digest()};
+    struct text t = {0};
+    char err[600] = "";
+
+    snprintf(new.by, sizeof new.by, "%s", how->by);
+    snprintf(new.comment, sizeof new.comment, "%s", how->comment ? how->comment : "");
+    config_print(s->tree, &t);
+    int r = revision_prepare(&new, &t, err, sizeof err);
+    text_free(&t);
+    if (r) {
+        errors_add(e, 0, "nothing was changed: %s", err);
+        return r;
+    }
+    r = config_running_apply(s, e);
+    if (r) {
+        revision_drop(&new);
+        return r;
+    }
+    r = revision_keep(&new, err, sizeof err);
+    if (r) {
+        errors_add(e, 0, "nothing was changed: %s", err);
+        config_running_return(s);
+        return r;
+    }
+    s->revision = new.id;
+    struct snapshot *old = snapshot_ref(config_snapshot());
+    config_running_take(snapshot_ref(s));
+    if (how->confirm_s)
+        confirm_wait(old, how->by, how->confirm_s);
+    else
+        confirm_superseded(how->by);
+    snapshot_unref(old);
+    return 0;
+}
+
+#define CHANGE_LINES 100 // told in an event
+
+static void tell_change(const struct config_result *result, const struct commit *how, const struct snapshot *s)
+{
+    const char *line = text_str(&result->change), *comment = how->comment ? how->comment : "";
+    json_t *lines = json_array();
+
+    log_notice("config: changed: by=%s lines=%u revision=%" PRIu64 " confirm=%u comment=\"%s\"", how->by, result->n_changes,
+               s->revision, how->confirm_s, comment);
+    for (unsigned i = 0; *line && i < CHANGE_LINES; i++) {
+        size_t n = strcspn(line, "\n");
+
+        json_array_append_new(lines, json_stringn(line, n));
+        line += n + (line[n] == '\n');
+    }
+    event_publish("configuration-change",
+                  json_pack("{s:s, s:i, s:s, s:o}", "by", how->by, "lines", result->n_changes, "comment", comment, "change", lines));
+}
+
+// A commit of nothing: what waits is confirmed.
+static int confirm_by_commit(const struct commit *how, struct config_result *result, struct errors *e)
+{
+    char err[600] = "";
+
+    if (!confirm_waiting())
+        return 0;
+    int r = confirm_now(how->by, err, sizeof err);
+    if (r)
+        errors_add(e, 0, "%s", err);
+    else
+        errors_add(&result->notes, 0, "the commit that waited is confirmed");
+    return r;
+}
+
+int config_commit(struct lyd_node *candidate, const struct commit *how, struct config_result *result, struct errors *e)
+{
+    struct model *m;
+    int r;
+
+    thread_must_be(ROLE_CONTROL);
+    m = config_model_of(&candidate, e);
+    if (!e->n)
+        machine_check(config_model(), m, e);
+    r = e->n ? -EINVAL : look_at_waiting(how, e);
+    struct snapshot *s = snapshot_new(candidate, m, 0);
+    if (!r) {
+        result->n_changes = config_diff(config_running(), candidate, &result->change);
+        config_effects(config_running(), candidate, &result->notes);
+    }
+    if (!r)
+        r = acl_gate(config_model(), m, e);
+    if (!r && how->check_only)
+        acl_gate_leave();
+    if (!r && !how->check_only && !result->n_changes)
+        r = confirm_by_commit(how, result, e);
+    if (!r && !how->check_only && result->n_changes) {
+        note_file_changed(&result->notes);
+        r = make_it_run(s, how, result->n_changes, e);
+        if (!r)
+            tell_change(result, how, s);
+    }
+    snapshot_unref(s);
+    return r;
+}

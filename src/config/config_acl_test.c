@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_acl_test.c - access lists in the configuration: one line a rule, its words without keywords, completion, refusals
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/complete.h"
+#include "config/config.h"
+#include "core/thread.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+static struct text said;
+
+// The canonical text of the lines, or what is wrong with them.
+static const char *reads(const char *lines)
+{
+    struct lyd_node *tree = NULL;
+    struct errors e = {0};
+
+    text_clear(&said);
+    config_read_text(&tree, lines, &e);
+    if (!e.n)
+        model_free(config_model_of(&tree, &e));
+    if (e.n)
+        errors_text(&e, NULL, &said);
+    else
+        config_print(tree, &said);
+    errors_free(&e);
+    lyd_free_all(tree);
+    return text_str(&said);
+}
+
+static void one_rule_is_one_line_in_canonical_order(void **state)
+{
+    assert_string_equal(reads("set address-set customers prefix 10.0.0.0/8\n"
+                              "set acl edge rule 100 permit tcp to any port 443 from set customers\n"
+                              "set acl edge rule 20 deny icmp6 icmp-type echo-request description \"no pings\" log every 100\n"
+                              "set acl edge rule 30 reject tcp established dscp ef tcp-flags syn,!ack\n"
+                              "set acl edge rule 40 permit 89 fragments police 1000 burst 64\n"
+                              "set acl edge default permit\n"),
+                        "set address-set customers prefix 10.0.0.0/8\n"
+                        "set acl edge default permit\n"
+                        "set acl edge rule 20 deny icmp6 icmp-type echo-request log every 100 description \"no pings\"\n"
+                        "set acl edge rule 30 reject tcp established tcp-flags syn,!ack dscp ef\n"
+                        "set acl edge rule 40 permit 89 fragments police 1000 burst 64\n"
+                        "set acl edge rule 100 permit tcp from set customers to any port 443\n");
+}
+
+static void line_with_an_action_says_the_whole_rule_and_one_without_changes_it(void **state)
+{
+    assert_string_equal(reads("set acl e rule 1 permit tcp from 192.0.2.1 to any port 443 log\n"
+                              "set acl e rule 1 deny udp\n"
+                              "set acl e rule 2 permit tcp from 192.0.2.1 to any port 443\n"
+                              "set acl e rule 2 log\n"
+                              "set acl e rule 2 to 198.51.100.0/24\n"),
+                        "set acl e rule 1 deny udp\n"
+                        "set acl e rule 2 permit tcp from 192.0.2.1 to 198.51.100.0/24 port 443 log\n");
+}
+
+static void later_case_of_a_choice_wins(void **state)
+{
+    assert_string_equal(reads("set address-set s prefix 10.0.0.0/8\n"
+                              "set acl e rule 1 permit tcp from 192.0.2.1\n"
+                              "set acl e rule 1 from set s\n"
+                              "set acl e rule 2 permit tcp from set s\n"
+                              "set acl e rule 2 from any\n"),
+                        "set address-set s prefix 10.0.0.0/8\n"
+                        "set acl e rule 1 permit tcp from set s\n"
+                        "set acl e rule 2 permit tcp from any\n");
+}
+
+static void flags_and_words_of_a_rule_can_be_deleted(void **state)
+{
+    assert_string_equal(reads("set acl e rule 1 permit tcp from 192.0.2.1 port 5 established log\n"
+                              "delete acl e rule 1 established\n"
+                              "delete acl e rule 1 log\n"
+                              "delete acl e rule 1 from port\n"
+                              "set acl e rule 2 permit tcp\n"
+                              "delete acl e rule 2\n"),
+                        "set acl e rule 1 permit tcp from 192.0.2.1\n");
+}
+
+static void wrong_rules_are_refused_with_what_was_expected(void **state)
+{
+    static const struct {
+        const char *line, *says;
+    } wrong[] = {
+        {"set acl e rule 1 permti tcp", "unknown word 'permti', expected one of permit, deny or reject"},
+        {"set acl e rule 1 permit tcp frm any", "unknown word 'frm', did you mean 'from'?"},
+        {"set acl e rule 1 permit", "acl e rule 1: 'protocol' is required: a protocol: ip (all)"},
+        {"set acl e rule 1 permit nonsense", "acl e rule 1: 'nonsense' is no protocol"},
+        {"set acl e rule 1 permit udp established", "'established' and 'tcp-flags' need the protocol tcp"},
+        {"set acl e rule 1 permit ip to any port 80", "'port' needs the protocol tcp, udp, sctp or udplite"},
+        {"set acl e rule 1 permit tcp to any port 70000", "'70000' is no port"},
+        {"set acl e rule 1 permit tcp to any port nosuch", "'nosuch' is no port"},
+        {"set acl e rule 1 permit tcp from 10.0.0.0/8 to 2001:db8::/32", "'2001:db8::/32' is of another family"},
+        {"set acl e rule 1 permit tcp from 10.0.0.0/33", "expected one of any, a prefix such as"},
+        {"set acl e rule 1 permit tcp to any port 80 fragments", "'fragments' are those without ports"},
+        {"set acl e rule 1 permit icmp icmp-type neighbor-solicitation", "is no type of icmp"},
+        {"set acl e rule 1 deny tcp police 100", "'police' is for packets that are permitted"},
+        {"set acl e rule 1 permit tcp from set none", "refers to address-set 'none', which does not exist"},
+        {"set acl e rule 0 permit tcp", "'number' is '0', expected 1..4294967294"},
+        {"set interface p0 acl in e", "refers to acl 'e', which does not exist"},
+        {"set acl e file relative", "'file' is 'relative', expected the path of a file"},
+    };
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (!strstr(reads(wrong[i].line), wrong[i].says))
+            fail_msg("%s: %s", wrong[i].line, text_str(&said));
+}
+
+static void interface_has_its_own_lists_or_those_of_its_router_or_of_forwarding(void **state)
+{
+    struct lyd_node *tree = NULL;
+    struct errors e = {0};
+    struct model *m;
+
+    config_read_text(&tree,
+                     "set port p0 devargs net_null0\nset port p1 devargs net_null1\nset port p2 devargs net_null2\n"
+                     "set vr red namespace red\nset interface p1 vr red\nset interface p2 vr red\n"
+                     "set acl a default permit\nset acl b default permit\nset acl c default permit\n"
+                     "set forwarding acl in a\nset forwarding acl out a\nset vr red acl in b\nset interface p2 acl in c\n", &e);
+    m = config_model_of(&tree, &e);
+    assert_int_equal(e.n, 0);
+    assert_string_equal(model_find_port(m, "p0")->acls.in, "a");
+    assert_string_equal(model_find_port(m, "p1")->acls.in, "b");
+    assert_string_equal(model_find_port(m, "p1")->acls.out, "a");
+    assert_string_equal(model_find_port(m, "p2")->acls.in, "c");
+    model_free(m);
+    lyd_free_all(tree);
+}
+
+static void difference_of_a_rule_is_its_line(void **state)
+{
+    struct lyd_node *a = NULL, *b = NULL;
+    struct errors e = {0};
+    struct text t = {0};
+
+    config_read_text(&a, "set acl e rule 1 permit tcp from any port 5 to any\nset acl e rule 2 deny ip\n", &e);
+    config_read_text(&b, "set acl e rule 1 permit tcp to any\nset acl e rule 3 deny ip\n", &e);
+    assert_int_equal(config_diff(a, b, &t), 3);
+    assert_string_equal(t.s, "set acl e rule 1 permit tcp to any\ndelete acl e rule 2\nset acl e rule 3 deny ip\n");
+    text_free(&t);
+    lyd_free_all(a);
+    lyd_free_all(b);
+}
+
+// The words that completion offers at the end of the line.
+static const char *offered(const char *line)
+{
+    struct jwrite j = {.t = &said};
+
+    text_clear(&said);
+    jwrite_begin(&j, NULL, '{');
+    complete_line(line, NULL, &j);
+    jwrite_end(&j, '}');
+    return text_str(&said);
+}
+
+static bool offers(const char *line, const char *word)
+{
+    struct text wanted = {0};
+
+    text_printf(&wanted, "\"word\":\"%s\"", word);
+    bool there = strstr(offered(line), wanted.s);
+    text_free(&wanted);
+    return there;
+}
+
+static void completion_knows_where_a_word_of_a_rule_may_stand(void **state)
+{
+    assert_true(offers("set acl e rule 10 ", "permit"));
+    assert_false(offers("set acl e rule 10 ", "from"));
+    assert_true(offers("set acl e rule 10 permit ", "icmp6"));
+    assert_false(offers("set acl e rule 10 permit ", "from"));
+    assert_true(offers("set acl e rule 10 permit tcp ", "from"));
+    assert_true(offers("set acl e rule 10 permit tcp ", "established"));
+    assert_true(offers("set acl e rule 10 permit tcp ", "fragments"));
+    assert_true(offers("set acl e rule 10 permit tcp from ", "any"));
+    assert_true(offers("set acl e rule 10 permit tcp from ", "set"));
+    assert_true(offers("set acl e rule 10 permit tcp from any ", "port"));
+    assert_true(offers("set acl e rule 10 permit tcp from any ", "to"));
+    assert_true(offers("set acl e rule 10 permit tcp from any to any port htt", "https"));
+    assert_true(offers("set acl e rule 10 permit tcp from any to any port https l", "log"));
+    assert_true(offers("set acl e rule 10 permit tcp log ", "every"));
+    assert_false(offers("set acl e rule 10 permit tcp nonsense ", "log"));
+}
+
+static int load(void **state)
+{
+    char err[256];
+
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    return yang_load(err, sizeof err);
+}
+
+static int unload(void **state)
+{
+    text_free(&said);
+    yang_unload();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_rule_is_one_line_in_canonical_order),
+        cmocka_unit_test(line_with_an_action_says_the_whole_rule_and_one_without_changes_it),
+        cmocka_unit_test(later_case_of_a_choice_wins),
+        cmocka_unit_test(flags_and_words_of_a_rule_can_be_deleted),
+        cmocka_unit_test(wrong_rules_are_refused_with_what_was_expected),
+        cmocka_unit_test(interface_has_its_own_lists_or_those_of_its_router_or_of_forwarding),
+        cmocka_unit_test(difference_of_a_rule_is_its_line),
+        cmocka_unit_test(completion_knows_where_a_word_of_a_rule_may_stand),
+    };
+
+    return cmocka_run_group_tests(tests, load, unload);
+}

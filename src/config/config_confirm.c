@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_confirm.c - a commit that waits to be confirmed, and goes back when it is not
+#include "config/config_confirm.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/acl_gate.h"
+#include "config/revision.h"
+#include "core/thread.h"
+#include "event/event.h"
+
+#define AGAIN_S 10 // when going back failed
+
+static struct {
+    struct event *timer;
+    struct snapshot *back; // NULL: nothing waits
+    uint64_t until_ns;
+    struct confirm told;
+} wait;
+
+static void end_waiting(void)
+{
+    if (wait.timer)
+        event_del(wait.timer);
+    snapshot_unref(wait.back);
+    wait.back = NULL;
+}
+
+static void start_timer(unsigned seconds)
+{
+    wait.until_ns = clock_now_ns() + seconds * NS_PER_SECOND;
+    event_add(wait.timer, &(struct timeval){.tv_sec = seconds});
+}
+
+static void tell_rollback(void)
+{
+    event_publish("configuration-change", json_pack("{s:s, s:i, s:s, s:[]}", "by", wait.told.by, "lines", 0, "comment",
+                                                    "not confirmed, rolled back", "change"));
+}
+
+static void go_back(void *ctx);
+
+static void time_is_over(evutil_socket_t fd, short what, void *ctx)
+{
+    go_back((void *)(uintptr_t)wait.told.revision);
+}
+
+static void go_back(void *ctx) // the revision
+{
+    struct errors e = {0};
+    struct text t = {0};
+
+    if (!wait.back || wait.told.revision != (uintptr_t)ctx) // confirmed while access lists were built
+        return;
+    int r = acl_gate(config_model(), wait.back->model, &e);
+    if (r == -EINPROGRESS) {
+        acl_gate_wait(go_back, ctx);
+        return;
+    }
+    if (r || config_running_apply(wait.back, &e)) {
+        errors_text(&e, NULL, &t);
+        log_error("config: not confirmed, but going back failed and is tried again: revision=%" PRIu64 " by=%s error=\"%s\"",
+                  wait.told.revision, wait.told.by, text_str(&t));
+        start_timer(AGAIN_S);
+    } else {
+        log_warning("config: not confirmed, rolled back: revision=%" PRIu64 " by=%s to=%" PRIu64, wait.told.revision, wait.told.by,
+                    wait.back->revision);
+        config_running_take(snapshot_ref(wait.back));
+        tell_rollback();
+        end_waiting();
+    }
+    text_free(&t);
+    errors_free(&e);
+}
+
+void confirm_init(struct event_base *loop)
+{
+    thread_must_be(ROLE_CONTROL);
+    confirm_fini();
+    wait.timer = loop ? evtimer_new(loop, time_is_over, NULL) : NULL;
+    bug_on(loop && !wait.timer);
+}
+
+void confirm_fini(void)
+{
+    end_waiting();
+    if (wait.timer)
+        event_free(wait.timer);
+    wait.timer = NULL;
+}
+
+const struct confirm *confirm_waiting(void)
+{
+    uint64_t now = clock_now_ns();
+
+    if (!wait.back)
+        return NULL;
+    wait.told.seconds = now < wait.until_ns ? (unsigned)((wait.until_ns - now) / NS_PER_SECOND) : 0;
+    return &wait.told;
+}
+
+void confirm_wait(const struct snapshot *back, const char *by, unsigned seconds)
+{
+    bug_on(!wait.timer);
+    if (!wait.back)
+        wait.back = snapshot_ref(back);
+    wait.told.revision = config_snapshot()->revision;
+    snprintf(wait.told.by, sizeof wait.told.by, "%s", by);
+    start_timer(seconds);
+}
+
+int confirm_now(const char *by, char *err, size_t err_size)
+{
+    if (!wait.back)
+        return 0;
+    int r = revision_confirm(wait.told.revision, err, err_size);
+    if (r)
+        return r;
+    log_notice("config: confirmed: revision=%" PRIu64 " by=%s", wait.told.revision, by);
+    end_waiting();
+    return 0;
+}
+
+void confirm_superseded(const char *by)
+{
+    char err[600];
+
+    if (confirm_now(by, err, sizeof err)) { // it only is not marked as confirmed: the later one counts
+        log_warning("config: %s", err);
+        end_waiting();
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_edit.c - what can be done to a candidate
+#include "config/config_edit.h"
+
+#include <errno.h>
+#include <libyang/libyang.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "config/config_file.h"
+#include "config/config_running.h"
+#include "config/revision.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+const struct revision *config_revision(unsigned back)
+{
+    const struct revision *r;
+
+    for (unsigned i = 0; (r = revision_at(i)); i++) {
+        bool runs = r->id == config_snapshot()->revision;
+
+        if (!back && runs)
+            return r;
+        if (!runs && back && !--back)
+            return r;
+    }
+    return NULL;
+}
+
+int config_read_revision(const char *back, struct lyd_node **tree, struct errors *e)
+{
+    uint64_t n = 0;
+    struct text t = {0};
+    char err[600];
+
+    *tree = NULL;
+    if (!text_parse_u64(back, 0, 0, &n)) {
+        *tree = config_dup(config_running());
+        return 0;
+    }
+    const struct revision *r = text_parse_u64(back, 0, UINT32_MAX, &n) ? NULL : config_revision((unsigned)n);
+    if (!r) {
+        errors_add(e, 0, "there is no revision %s, expected 0 to %u ('show configuration revisions')", back,
+                   revision_count() ? revision_count() - 1 : 0);
+        return -ENOENT;
+    }
+    int result = revision_read(r, &t, err, sizeof err);
+    if (result)
+        errors_add(e, 0, "%s", err);
+    else
+        config_read_text(tree, text_str(&t), e); // the schema may have changed since
+    text_free(&t);
+    return result ? result : e->n ? -EINVAL : 0;
+}
+
+static void add_json(struct lyd_node **tree, const char *text, struct errors *e)
+{
+    struct lyd_node *more = NULL;
+    struct text why = {0};
+
+    if (lyd_parse_data_mem(yang_ctx, text, LYD_JSON, LYD_PARSE_ONLY | LYD_PARSE_STRICT | LYD_PARSE_NO_STATE, 0, &more)) {
+        yang_say_error(&why);
+        errors_add(e, 0, "%s", text_str(&why));
+        lyd_free_all(more);
+    } else if (more) {
+        lyd_merge_siblings(tree, more, LYD_MERGE_DESTRUCT);
+    }
+    text_free(&why);
+}
+
+int config_edited(const struct lyd_node *from, const struct config_edit *how, struct lyd_node **tree, struct errors *e)
+{
+    int r = 0;
+
+    *tree = NULL;
+    if (how->revision)
+        r = config_read_revision(how->revision, tree, e);
+    else if (how->file)
+        r = config_read_file(false, tree, e);
+    else if (!how->replace)
+        *tree = config_dup(from);
+    if (!r && how->text && how->json)
+        add_json(tree, how->text, e);
+    else if (!r && how->text)
+        config_read_text(tree, how->text, e);
+    for (unsigned i = 0; !r && i < how->n_lines; i++)
+        config_read_line(tree, how->line[i], i + 1, e);
+    if (!r && e->n)
+        r = -EINVAL;
+    if (r) {
+        lyd_free_all(*tree);
+        *tree = NULL;
+    }
+    return r;
+}

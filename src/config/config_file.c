@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_file.c - the configuration file: lines of 'set', for people and for the first start
+#include "config/config_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "core/thread.h"
+#include "yang/config_tree.h"
+
+static char *path;
+
+void config_file_init(const char *where)
+{
+    config_file_fini();
+    path = strdup(where);
+    bug_on(!path);
+}
+
+void config_file_fini(void)
+{
+    free(path);
+    path = NULL;
+}
+
+const char *config_file(void)
+{
+    return path;
+}
+
+uint64_t config_file_digest(void)
+{
+    struct text t = {0};
+    uint64_t digest = file_read(path, &t) ? 0 : hash_bytes(text_str(&t), t.n, 1);
+
+    text_free(&t);
+    return digest;
+}
+
+int config_read_file(bool may_be_missing, struct lyd_node **candidate, struct errors *e)
+{
+    struct text t = {0};
+    int r = file_read(path, &t);
+
+    *candidate = NULL;
+    if (r == -ENOENT && may_be_missing)
+        r = 0;
+    else if (r)
+        errors_add(e, 0, "cannot be read: %s; expected a file of 'set' lines", strerror(-r));
+    else if (memchr(text_str(&t), 0, t.n))
+        errors_add(e, 0, "holds a NUL byte; expected a text file of 'set' lines");
+    else
+        config_read_text(candidate, text_str(&t), e);
+    text_free(&t);
+    return r ? r : e->n ? -EINVAL : 0;
+}
+
+int config_save(const struct lyd_node *tree, char *err, size_t err_size)
+{
+    struct text t = {0};
+
+    thread_must_be(ROLE_CONTROL);
+    text_printf(&t, "# Kamuee configuration, written by save-configuration. One value a line; "
+                    "order does not matter.\n");
+    config_print(tree, &t);
+    int r = file_prepare(path, &t);
+    r = r ? r : file_keep(path);
+    if (r)
+        snprintf(err, err_size, "%s: cannot be written: %s; check the directory and its permissions", path, strerror(-r));
+    text_free(&t);
+    return r;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_fuzz.c - any bytes as a configuration file
+//
+// A byte below 64 stands for a word of the language (so that chance writes
+// lines that mean something), any other for itself. What is accepted must come
+// back from its canonical text byte by byte, and the difference to the empty
+// configuration must be that text. What is refused must say why, with a line.
+#include <libyang/libyang.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "config/config.h"
+#include "core/thread.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const words[64] = {"set ",
+                                      "set ",
+                                      "set ",
+                                      "delete ",
+                                      "port ",
+                                      "port ",
+                                      "vport ",
+                                      "vr ",
+                                      "interface ",
+                                      "thread ",
+                                      "forwarder ",
+                                      "forwarding ",
+                                      "idle ",
+                                      "netlink ",
+                                      "receive-buffer ",
+                                      "memory ",
+                                      "huge-pages ",
+                                      "log-level ",
+                                      "devargs ",
+                                      "devargs ",
+                                      "namespace ",
+                                      "rx-queues ",
+                                      "tx-queues ",
+                                      "rx-descriptors ",
+                                      "tx-descriptors ",
+                                      "mtu ",
+                                      "mac ",
+                                      "promiscuous ",
+                                      "enabled ",
+                                      "vlan ", "outer-vlan ", "tpid ",
+                                      "table ",
+                                      "rx-queue ",
+                                      "p0 ",
+                                      "p1 ",
+                                      "p10 ",
+                                      "v1 ",
+                                      "v2 ",
+                                      "red ",
+                                      "blue ",
+                                      "default ",
+                                      "net_null0 ",
+                                      "net_null1 ",
+                                      "true ",
+                                      "false ",
+                                      "never ",
+                                      "debug ",
+                                      "powersave ",
+                                      "02:00:00:00:00:01 ",
+                                      "0 ",
+                                      "1 ",
+                                      "2 ",
+                                      "7 ",
+                                      "40 ",
+                                      "254 ",
+                                      "1500 ",
+                                      "9000 ",
+                                      "4096 ",
+                                      "99999 ",
+                                      "\n",
+                                      "\n",
+                                      "\n",
+                                      "# ",
+                                      "\"",
+                                      "\\"};
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    char err[256];
+
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    return yang_load(err, sizeof err);
+}
+
+static struct lyd_node *read_text(const char *text, struct errors *e)
+{
+    struct lyd_node *tree = NULL;
+
+    config_read_text(&tree, text, e);
+    if (!e->n)
+        model_free(config_model_of(&tree, e));
+    return tree;
+}
+
+static void check_accepted(const struct lyd_node *tree)
+{
+    struct text once = {0}, twice = {0}, diff = {0};
+    struct errors e = {0};
+
+    config_print(tree, &once);
+    struct lyd_node *again = read_text(text_str(&once), &e);
+    bug_on(e.n);
+    config_print(again, &twice);
+    bug_on(strcmp(text_str(&once), text_str(&twice)));
+    config_diff(NULL, again, &diff);
+    bug_on(strcmp(text_str(&once), text_str(&diff)));
+    text_clear(&diff);
+    bug_on(config_diff(tree, again, &diff));
+    lyd_free_all(again);
+    text_free(&once);
+    text_free(&twice);
+    text_free(&diff);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct text t = {0}, why = {0};
+    struct errors e = {0};
+
+    for (size_t i = 0; i < size && data[i]; i++) {
+        if (data[i] < 64)
+            text_append(&t, words[data[i]], strlen(words[data[i]]));
+        else
+            text_append(&t, data + i, 1);
+    }
+    struct lyd_node *tree = read_text(text_str(&t), &e);
+    errors_text(&e, "file", &why);
+    bug_on(e.n && strncmp(text_str(&why), "file:", 5));
+    if (!e.n)
+        check_accepted(tree);
+    lyd_free_all(tree);
+    errors_free(&e);
+    text_free(&t);
+    text_free(&why);
+    return 0;
+}

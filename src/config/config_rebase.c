@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_rebase.c - two people changed the same configuration
+//
+// Each one's difference from the base becomes a list of changes of single values or of things that went, by path,
+// sorted. Paths are words with blanks between, so what lies below a path follows it and begins with it and a blank.
+#include "config/config_rebase.h"
+
+#include <libyang/libyang.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+struct change {
+    char *path;  // "port p0 mtu", "thread 1 forwarder port p0 rx-queue 3"
+    char *value; // as a word, of the entry of a one-line list as words; "" of what is all path
+    bool set;
+};
+
+struct changes {
+    VEC(struct change) item;
+};
+
+static void add_change(struct changes *c, const struct lyd_node *n, bool set)
+{
+    bool is_value = n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST);
+    struct text path = {0}, value = {0};
+
+    config_path(n, &path);
+    if (yang_is_one_line(n->schema) && set)
+        config_print_words(n, &value);
+    if (is_value)
+        words_quote(lyd_get_value(n), &value);
+    if (n->schema->nodetype == LYS_LEAFLIST)
+        text_printf(&path, " %s", text_str(&value));
+    if (n->schema->nodetype == LYS_LEAFLIST || !set)
+        text_clear(&value);
+    *vec_push(&c->item) = (struct change){path.s, value.s ? value.s : strdup(""), set};
+}
+
+// What is new, value by value; an entry that has no values but its keys as such.
+static void add_values(struct changes *c, const struct lyd_node *n)
+{
+    bool any = false;
+
+    if (n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST) || yang_is_one_line(n->schema)) {
+        add_change(c, n, true);
+        return;
+    }
+    for (const struct lyd_node *child = lyd_child(n); child; child = child->next)
+        if (!lysc_is_key(child->schema) && config_is_explicit(child)) {
+            add_values(c, child);
+            any = true;
+        }
+    if (!any)
+        add_change(c, n, true);
+}
+
+static void add_difference(void *ctx, const struct lyd_node *node, bool set)
+{
+    if (set)
+        add_values(ctx, node);
+    else
+        add_change(ctx, node, false);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct change *)a)->path, ((const struct change *)b)->path);
+}
+
+static void changes_free(struct changes *c)
+{
+    vec_foreach (&c->item, i) {
+        free(i->path);
+        free(i->value);
+    }
+    vec_free(&c->item);
+}
+
+// The first change at the path or behind it.
+static size_t at_or_behind(const struct changes *c, const char *path)
+{
+    size_t lo = 0, hi = c->item.n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+
+        if (strcmp(c->item.item[mid].path, path) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static const struct change *find(const struct changes *c, const char *path)
+{
+    size_t i = at_or_behind(c, path);
+
+    return i < c->item.n && !strcmp(c->item.item[i].path, path) ? &c->item.item[i] : NULL;
+}
+
+// Something above the path that they took away.
+static const struct change *gone_above(const struct changes *theirs, const char *path)
+{
+    const struct change *found = NULL;
+    char *above = strdup(path), *blank;
+
+    bug_on(!above);
+    while (!found && (blank = strrchr(above, ' '))) {
+        *blank = 0;
+        found = find(theirs, above);
+        if (found && found->set)
+            found = NULL;
+    }
+    free(above);
+    return found;
+}
+
+// Something below the path that they set.
+static const struct change *set_below(const struct changes *theirs, const char *path)
+{
+    const struct change *found = NULL;
+    struct text below = {0};
+
+    text_printf(&below, "%s ", path);
+    for (size_t i = at_or_behind(theirs, below.s); !found && i < theirs->item.n && !strncmp(theirs->item.item[i].path, below.s, below.n); i++)
+        if (theirs->item.item[i].set)
+            found = &theirs->item.item[i];
+    text_free(&below);
+    return found;
+}
+
+static void tell(const struct change *c, struct text *t)
+{
+    if (!c->set)
+        text_printf(t, "deleted %s", c->path);
+    else
+        text_printf(t, "set %s%s%s", c->path, *c->value ? " " : "", c->value);
+}
+
+static void collide(const struct change *mine, const struct change *theirs, struct errors *conflicts)
+{
+    struct text a = {0}, b = {0};
+
+    tell(mine, &a);
+    tell(theirs, &b);
+    errors_add(conflicts, 0, "you %s, but meanwhile somebody %s", a.s, b.s);
+    text_free(&a);
+    text_free(&b);
+}
+
+static void judge(const struct change *mine, const struct changes *theirs, struct errors *conflicts)
+{
+    const struct change *same = find(theirs, mine->path), *other = NULL;
+
+    if (same && (same->set != mine->set || strcmp(same->value, mine->value)))
+        other = same;
+    else if (!same)
+        other = mine->set ? gone_above(theirs, mine->path) : set_below(theirs, mine->path);
+    if (other)
+        collide(mine, other, conflicts);
+}
+
+static void repeat(struct lyd_node **tree, const struct change *c)
+{
+    struct errors none = {0}; // what I take away may be gone already
+    struct text line = {0};
+
+    text_printf(&line, "%s %s%s%s", c->set ? "set" : "delete", c->path, *c->value ? " " : "", c->value);
+    config_read_line(tree, line.s, 0, &none);
+    text_free(&line);
+    errors_free(&none);
+}
+
+struct lyd_node *config_rebase(const struct lyd_node *base, const struct lyd_node *mine, const struct lyd_node *theirs,
+                               struct errors *conflicts)
+{
+    struct lyd_node *result = config_dup(theirs);
+    struct changes m = {0}, t = {0};
+
+    config_diff_each(base, mine, add_difference, &m);
+    config_diff_each(base, theirs, add_difference, &t);
+    if (t.item.n)
+        qsort(t.item.item, t.item.n, sizeof *t.item.item, by_path);
+    vec_foreach (&m.item, c) {
+        judge(c, &t, conflicts);
+        repeat(&result, c);
+    }
+    changes_free(&m);
+    changes_free(&t);
+    return result;
+}

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_test.c - lines to tree to text and back, and what is said about wrong ones
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "config/config.h"
+#include "core/thread.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+// What a line may begin with, in the order of the schema.
+#define TOP_WORDS \
+    "memory, huge-pages, log-level, fib-engine, port, vport, vr, interface, address-set, acl, acl-limit, thread, forwarding, punt, " \
+    "multicast, icmp, journal, " \
+    "fib-audit, alarm, counters, metrics, web, netlink, snmp, sflow, ipfix, api"
+
+static struct lyd_node *read_lines(const char *text, struct errors *e)
+{
+    struct lyd_node *tree = NULL;
+
+    memset(e, 0, sizeof *e);
+    config_read_text(&tree, text, e);
+    if (!e->n)
+        model_free(config_model_of(&tree, e));
+    return tree;
+}
+
+// All errors of the text, one per line, as for a file "c".
+static char *errors_of(const char *text)
+{
+    static struct text t;
+    struct errors e;
+
+    lyd_free_all(read_lines(text, &e));
+    text_clear(&t);
+    errors_text(&e, "c", &t);
+    errors_free(&e);
+    return t.s ? t.s : (char *)"";
+}
+
+static void assert_prints(const char *in, const char *out)
+{
+    struct errors e;
+    struct lyd_node *tree = read_lines(in, &e);
+    struct text t = {0}, why = {0};
+
+    errors_text(&e, "c", &why);
+    assert_string_equal(text_str(&why), "");
+    config_print(tree, &t);
+    assert_string_equal(text_str(&t), out);
+    lyd_free_all(tree);
+    text_free(&t);
+    text_free(&why);
+}
+
+static const char full[] = "set memory 512\n"
+                           "set huge-pages never\n"
+                           "set log-level debug\n"
+                           "set port p0 devargs \"net_af_packet0,iface=eth 1\"\n"
+                           "set port p0 namespace isp1\n"
+                           "set port p0 rx-queues 2\n"
+                           "set port p0 mtu 9000\n"
+                           "set port p0 mac 02:00:00:00:00:01\n"
+                           "set port p0 enabled false\n"
+                           "set port p2 devargs net_null0\n"
+                           "set port p10 devargs net_null1\n"
+                           "set vport v40 port p0\n"
+                           "set vport v40 vlan 40\n"
+                           "set vport v40 mtu 1500\n"
+                           "set vport v100.10 port p0\n"
+                           "set vport v100.10 outer-vlan 100\n"
+                           "set vport v100.10 vlan 10\n"
+                           "set vport v100.10 tpid 0x9100\n"
+                           "set vr red namespace red\n"
+                           "set vr red table 254\n"
+                           "set interface p0 vr red\n"
+                           "set interface v40 vr default\n"
+                           "set thread 2 forwarder port p0 rx-queue 0\n"
+                           "set thread 2 forwarder port p0 rx-queue 1\n"
+                           "set thread 10 forwarder port p2 rx-queue 0\n"
+                           "set forwarding idle performance\n"
+                           "set netlink receive-buffer 4096\n";
+
+static void canonical_text_comes_back_byte_by_byte(void **state)
+{
+    assert_prints(full, full);
+}
+
+static void lines_in_any_order_with_several_values_print_canonically(void **state)
+{
+    assert_prints("# a comment\n\n"
+                  "\tset vport v40 vlan 40 port p0   # behind a line\n"
+                  "set thread 1 forwarder port p0 rx-queue 10 rx-queue 9\n"
+                  "set port p0 mtu 1500 rx-queues 16 devargs net_null0,x=1#2\r\n",
+                  "set port p0 devargs net_null0,x=1#2\n"
+                  "set port p0 rx-queues 16\n"
+                  "set port p0 mtu 1500\n" // set to its default on purpose: stays
+                  "set vport v40 port p0\n"
+                  "set vport v40 vlan 40\n"
+                  "set thread 1 forwarder port p0 rx-queue 9\n"
+                  "set thread 1 forwarder port p0 rx-queue 10\n");
+}
+
+static void quotes_backslashes_and_newlines_survive(void **state)
+{
+    assert_prints("set port p0 devargs \"a \\\"b\\\" c\\\\d\\ne\"\n",
+                  "set port p0 devargs \"a \\\"b\\\" c\\\\d\\ne\"\n");
+}
+
+static void delete_removes_a_value_an_entry_or_one_of_many(void **state)
+{
+    assert_prints(
+        "set port p0 devargs net_null0\nset port p0 mtu 9000\nset port p1 devargs net_null1\n"
+        "set thread 1 forwarder port p0 rx-queue 0\nset thread 1 forwarder port p0 rx-queue 1\n"
+        "set forwarding idle powersave\n"
+        "delete port p0 mtu\ndelete port p1\ndelete thread 1 forwarder port p0 rx-queue 0\ndelete "
+        "forwarding\n",
+        "set port p0 devargs net_null0\nset thread 1 forwarder port p0 rx-queue 1\n");
+    assert_prints(
+        "set thread 1 forwarder port p0 rx-queue 0\nset port p0 devargs x\ndelete thread 1\n",
+        "set port p0 devargs x\n");
+}
+
+static void delete_of_what_is_not_there_is_refused(void **state)
+{
+    assert_string_equal(
+        errors_of(
+            "set port p0 devargs x\ndelete port p0 mtu\ndelete port p9\ndelete port p0 devargs y"),
+        "c:2: port p0 mtu is not configured, so there is nothing to delete\n"
+        "c:3: port p9 is not configured, so there is nothing to delete\n"
+        "c:4: port p0 devargs y is not configured, so there is nothing to delete");
+}
+
+static void each_wrong_line_says_what_was_expected(void **state)
+{
+    static const char *const table[][2] = {
+        {"set port p5 mtu 99999", "c:1: port p5: 'mtu' is '99999', expected 68..9600 (bytes)"},
+        {"set port p5 mtu", "c:1: port p5 mtu: the line ends too early, expected 68..9600 (bytes)"},
+        {"set port p5 mut 9000",
+         "c:1: port p5: unknown word 'mut', did you mean 'mtu'? expected one of devargs, "
+         "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, mtu, "
+         "mac, promiscuous, enabled, mirror"},
+        {"set prot p0",
+         "c:1: unknown word 'prot', did you mean 'port'? expected one of " TOP_WORDS},
+        {"set port p5 name x",
+         "c:1: port p5: unknown word 'name', did you mean 'namespace'? expected one of devargs, "
+         "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, mtu, mac, promiscuous, "
+         "enabled, mirror"},
+        {"set state system", "c:1: unknown word 'state', expected one of " TOP_WORDS},
+        {"set port", "c:1: port: the line ends too early, expected a name of 1 to 15 letters, "
+                     "digits, '_', '.' or '-'"},
+        {"set port p/0 mtu 1500",
+         "c:1: port: 'name' is 'p/0', expected a name of 1 to 15 letters, digits, '_', '.' or '-'"},
+        {"set port abcdefghijklmnop mtu 1500",
+         "c:1: port: 'name' is 'abcdefghijklmnop', expected a name of 1 to 15 letters, digits, "
+         "'_', '.' or '-'"},
+        {"set huge-pages maybe", "c:1: 'huge-pages' is 'maybe', expected auto or never"},
+        {"set log-level loud",
+         "c:1: 'log-level' is 'loud', expected error, warning, notice, info or debug"},
+        {"set port p0 enabled yes", "c:1: port p0: 'enabled' is 'yes', expected true or false"},
+        {"set port p0 mac 1:2",
+         "c:1: port p0: 'mac' is '1:2', expected a MAC address such as 02:00:00:00:00:01"},
+        {"set thread x forwarder", "c:1: thread: 'core' is 'x', expected 0..65535"},
+        {"set thread 1 forwarder",
+         "c:1: thread 1 forwarder: the line ends too early, expected one of port"},
+        {"set vr default table 7",
+         "c:1: vr: 'name' is 'default', expected a name of 1 to 15 letters, digits, '_', '.' or "
+         "'-', but not 'default', which always exists"},
+        {"set", "c:1: the line ends too early, expected one of " TOP_WORDS},
+        {"port p0 mtu 1", "c:1: unknown word 'port', expected set or delete"},
+        {"set port \"p0 mtu 1", "c:1: a quote \" is not closed"},
+        {"set port p5 mtu 9000",
+         "c:1: port p5: 'devargs' is required: a DPDK device: a PCI address such as 0000:3b:00.0, "
+         "or net_af_packet0,iface=eth1, net_af_xdp0,iface=eth1, "
+         "net_memif0,…, net_tap0,…, net_pcap0,…, net_null0"},
+        {"set vport v4 port p0 vlan 4", "c:1: vport v4: 'port' refers to port 'p0', which does not "
+                                        "exist; expected the name of a port (none is configured)"},
+        {"set port p1 devargs x\nset thread 4 forwarder port p0 rx-queue 0",
+         "c:2: thread 4 forwarder port p0: it refers to port 'p0', which does not exist; expected "
+         "the name of a port (there is p1)"},
+        {"set port p1 devargs x\nset thread 4 forwarder port p1",
+         "c:2: thread 4 forwarder port p1: at least 1 'rx-queue' is required"},
+        {"set interface p7 vr default",
+         "c:1: interface p7: no such interface, expected the name of a port or vport"},
+        {"set port p1 devargs x\nset port p2 devargs x",
+         "c:2: port p2: 'devargs' is 'x', which already belongs to port p1, expected another "
+         "device"},
+        {"set port p1 devargs x\nset interface p1 vr red",
+         "c:2: interface p1: 'vr' refers to vr 'red', which does not exist; expected the name of a "
+         "vr (none is configured)"},
+        {"set port p1 devargs x\nset vport p1 port p1 vlan 7",
+         "c:2: vport p1: the name belongs to a port, expected another name (e.g. p1.7)"},
+        {"set port p1 devargs x\nset vport a port p1 vlan 7\nset vport b port p1 vlan 7",
+         "c:3: vport b: port 'p1' vlan '7' already belongs to vport a, expected another VLAN"},
+        {"set port p1 devargs x\nset vport a port p1 vlan 7\nset vport b port p1 outer-vlan 7 vlan 7\n"
+         "set vport c port p1 outer-vlan 7 vlan 7 tpid 0x8100",
+         "c:4: vport c: port 'p1' outer-vlan '7' vlan '7' already belongs to vport b, expected another VLAN"},
+        {"set port p1 devargs x\nset vport a port p1 vlan 7 tpid 0x8100",
+         "c:2: vport a: 'tpid' is the type of an outer tag, expected an 'outer-vlan' as well"},
+        {"set port p1 devargs x\nset vport a port p1 vlan 7 mtu 1501",
+         "c:2: vport a: 'mtu' is '1501', expected at most 1500, the mtu of port p1"},
+        {"set vr red table 254", "c:1: vr red: expected a 'namespace' or a 'table' of its own: the "
+                                 "main table of kamueed's namespace belongs to 'default'"},
+        {"set vr red table 7\nset vr blue table 7",
+         "c:1: vr red: expected another 'namespace' or 'table' than those of vr blue"},
+        {"set port p0 devargs x mac 01:00:00:00:00:01",
+         "c:1: port p0: 'mac' is a multicast or zero address, expected a unicast MAC address such "
+         "as 02:00:00:00:00:01"},
+        {"set port p0 devargs x\nset thread 1 forwarder port p0 rx-queue 0\nset thread 2 forwarder "
+         "port p0 rx-queue 0",
+         "c:3: thread 2: port 'p0' rx-queue '0' already belongs to thread 1, expected a queue of "
+         "its own"},
+        {"set port p0 devargs x\nset port p0 mirror rx to port p0",
+         "c:2: port p0: a mirror to the port itself would go round for ever, expected another port"},
+        {"set port p0 devargs x mirror rx to port p1\nset port p1 devargs y\nset port p1 mirror tx to tap mon0",
+         "c:1: port p0: mirror to port 'p1', which is mirrored itself: that would go round for ever"},
+        {"set port p0 devargs x\nset port p0 mirror rx to tap p0",
+         "c:2: port p0: mirror to tap 'p0': the name belongs to an interface, expected another name"},
+        {"set port p0 devargs x\nset port p0 mirror rx to tap a\nset port p0 mirror both to tap b",
+         "c:3: port p0: mirror 'both' and mirror 'rx' or 'tx' take the same frames twice, expected one of them"},
+        {"set port p0 devargs x\nset port p0 mirror rx", "c:2: port p0: a mirror goes either 'to port' or 'to tap'"},
+        {"set port p0 devargs x rx-queues 2\nset thread 1 forwarder port p0 rx-queue 2",
+         "c:2: thread 1: port 'p0' rx-queue '2' is not there, expected 0..1: the port has 2 "
+         "receive queues"},
+        {"set alarm punt-drops raise 10 clear 10", "c:1: alarm punt-drops: 'clear' is 10, expected less than 'raise', which is 10"},
+        {"set metrics listen 10.0.0.1", "c:1: metrics listen: 'address' is '10.0.0.1', expected an address of the loopback interface: 127.0.0.1 or ::1"},
+        {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p9",
+         "c:2: multicast route default 239.1.1.1: 'input' refers to 'p9', which does not exist; expected the name of a port or "
+         "vport"},
+        {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p0 output p0",
+         "c:2: multicast route default 239.1.1.1: 'output' is 'p0', which is the input, expected another interface"},
+        {"set port p0 devargs x\nset multicast route default ff1e::1 10.0.0.1 input p0",
+         "c:2: multicast route default ff1e::1: the source is of another family, expected an IPv6 address"},
+        {"set port p0 devargs x\nset multicast route default 224.0.0.9 any input p0",
+         "c:2: multicast route default 224.0.0.9: the group never leaves its link, expected a multicast address of more than this "
+         "link, such as 239.1.1.1 or ff3e::1"},
+        {"set port p0 devargs x\nset multicast route default 239.1.1.1 fe80::1 input p0",
+         "c:2: multicast route default 239.1.1.1: the source is of another family, expected an IPv4 address"},
+        {"set port p0 devargs x\nset multicast route default ff1e::1 fe80::1 input p0",
+         "c:2: multicast route default ff1e::1: the source is no address that packets come from beyond the link, expected one, or "
+         "'any'"},
+        {"set port p0 devargs x\nset vr red table 9\nset multicast route red 239.1.1.1 any input p0",
+         "c:3: multicast route red 239.1.1.1: 'input' is 'p0', expected an interface of virtual router 'red', it belongs to "
+         "'default'"},
+        {"set port p0 devargs x\nset multicast route default 239.1.1.1 any",
+         "c:2: multicast route default 239.1.1.1 any: 'input' is required: the name of a port or vport"},
+        {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p0 output p1 ttl 0",
+         "c:2: multicast route default 239.1.1.1 any input p0 output p1: 'ttl' is '0', expected 1..254"},
+        {"set multicast route default 10.0.0.300 any input p0",
+         "c:1: multicast route default: 'group' is '10.0.0.300', expected a multicast address of more than this link, such as 239.1.1.1 "
+         "or ff3e::1"},
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        assert_string_equal(errors_of(table[i][0]), table[i][1]);
+}
+
+static void all_errors_are_told_up_to_twenty(void **state)
+{
+    struct text t = {0};
+
+    for (int i = 0; i < 25; i++)
+        text_printf(&t, "set port p%d mtu 1\n", i);
+    char *said = errors_of(t.s);
+    assert_non_null(strstr(said, "c:1: port p0: 'mtu' is '1'"));
+    assert_non_null(strstr(said, "c:20: port p19: 'mtu' is '1'"));
+    assert_null(strstr(said, "c:21:"));
+    assert_non_null(strstr(said, "\nand 5 more"));
+    text_free(&t);
+}
+
+static void reference_left_behind_by_a_delete_is_named(void **state)
+{
+    struct errors e;
+    struct lyd_node *tree = read_lines(
+        "set port p0 devargs x\nset vport v port p0 vlan 4\nset interface p0 vr default\n", &e);
+    struct text t = {0};
+
+    struct lyd_node *copy =
+        config_dup(tree); // forgets lines, as the running configuration has none
+    config_read_line(&copy, "delete port p0", 1, &e);
+    model_free(config_model_of(&copy, &e));
+    errors_text(&e, NULL, &t);
+    assert_string_equal(text_str(&t),
+                        "vport v: 'port' still refers to port 'p0': delete that first\n"
+                        "interface p0: 'set interface p0' still speaks of it: delete that first");
+    text_free(&t);
+    errors_free(&e);
+    lyd_free_all(copy);
+    lyd_free_all(tree);
+}
+
+// Reads `old`, then the difference to `new`: gives `new`. Checks the number of lines too.
+static void assert_diff(const char *old, const char *new, const char *lines)
+{
+    struct errors e;
+    struct lyd_node *a = read_lines(old, &e), *b = read_lines(new, &e);
+    struct text d = {0}, t = {0};
+    unsigned n = 0;
+
+    assert_int_equal(e.n, 0);
+    unsigned said = config_diff(a, b, &d);
+    for (const char *p = text_str(&d); *p; p++)
+        n += *p == '\n';
+    assert_int_equal(said, n);
+    if (lines)
+        assert_string_equal(text_str(&d), lines);
+    config_read_text(&a, text_str(&d), &e);
+    assert_int_equal(e.n, 0);
+    config_print(a, &t);
+    assert_string_equal(text_str(&t), new);
+    lyd_free_all(a);
+    lyd_free_all(b);
+    text_free(&d);
+    text_free(&t);
+}
+
+static void diff_is_the_lines_that_lead_from_one_to_the_other(void **state)
+{
+    assert_diff("", full, full);
+    assert_diff(full, full, "");
+    assert_diff(full, "set port p10 devargs net_null1\n", NULL);
+    assert_diff("set port p0 devargs a\nset port p0 mtu 9000\nset port p1 devargs b\nset thread 1 "
+                "forwarder port p0 rx-queue 0\nset thread 1 forwarder port p0 rx-queue 1\n",
+                "set port p0 devargs a\nset port p0 mtu 1500\nset port p2 devargs b\nset thread 1 "
+                "forwarder port p0 rx-queue 1\n",
+                "set port p0 mtu 1500\ndelete port p1\nset port p2 devargs b\ndelete thread 1 "
+                "forwarder port p0 rx-queue 0\n");
+}
+
+static void random_configurations_survive_text_and_diff(void **state)
+{
+    char last[8192] = "";
+
+    srand(7);
+    for (int round = 0; round < 60; round++) {
+        struct text t = {0}, canon = {0};
+        struct errors e;
+
+        for (int i = rand() % 6; i >= 0; i--)
+            text_printf(&t, "set port p%d devargs net_null%d mtu %d\n", i, i * 10 + rand() % 9,
+                        1500 + rand() % 3000);
+        for (int i = rand() % 5; i > 0; i--)
+            text_printf(&t, "set vport v%d port p0 vlan %d%s\n", i, i + 10,
+                        rand() % 2 ? " mtu 1000" : "");
+        for (int i = rand() % 4; i > 0; i--)
+            text_printf(&t, "set thread %d forwarder port p0 rx-queue %d\n", i, i + rand() % 4 * 4);
+        struct lyd_node *tree = read_lines(text_str(&t), &e);
+        assert_int_equal(e.n, 0);
+        config_print(tree, &canon);
+        assert_prints(text_str(&canon), text_str(&canon));
+        assert_diff(last, text_str(&canon), NULL);
+        snprintf(last, sizeof last, "%s", text_str(&canon));
+        lyd_free_all(tree);
+        text_free(&t);
+        text_free(&canon);
+    }
+}
+
+static void eight_thousand_vports_take_seconds_at_most(void **state)
+{
+    struct text t = {0};
+    struct errors e;
+    clock_t from = clock(); // processor time: the machine may be busy
+
+    text_printf(&t, "set port p0 devargs net_null0\nset port p1 devargs net_null1\n");
+    for (int i = 0; i < 8000; i++)
+        text_printf(&t, "set vport v%d port p%d vlan %d\n", i, i & 1, i / 2 + 1);
+    struct lyd_node *tree = read_lines(text_str(&t), &e);
+    assert_int_equal(e.n, 0);
+    double s = (double)(clock() - from) / CLOCKS_PER_SEC;
+    print_message("8000 vports read and checked in %.2f s\n", s);
+    assert_true(s < 30);
+    lyd_free_all(tree);
+    text_free(&t);
+}
+
+static void spelling_distance_counts_swaps_once(void **state)
+{
+    assert_int_equal(yang_distance("mtu", "mut"), 1);
+    assert_int_equal(yang_distance("port", "port"), 0);
+    assert_int_equal(yang_distance("", "abc"), 3);
+    assert_int_equal(yang_distance("kitten", "sitting"), 3);
+}
+
+static void names_sort_naturally(void **state)
+{
+    assert_true(natural_compare("p2", "p10") < 0);
+    assert_true(natural_compare("p10", "p2") > 0);
+    assert_int_equal(natural_compare("p10", "p10"), 0);
+    assert_true(natural_compare("p1", "p1.5") < 0);
+    assert_true(natural_compare("a", "b") < 0);
+}
+
+static int set_up(void **state)
+{
+    char err[256];
+
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    return yang_load(err, sizeof err);
+}
+
+static int tear_down(void **state)
+{
+    yang_unload();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(canonical_text_comes_back_byte_by_byte),
+        cmocka_unit_test(lines_in_any_order_with_several_values_print_canonically),
+        cmocka_unit_test(quotes_backslashes_and_newlines_survive),
+        cmocka_unit_test(delete_removes_a_value_an_entry_or_one_of_many),
+        cmocka_unit_test(delete_of_what_is_not_there_is_refused),
+        cmocka_unit_test(each_wrong_line_says_what_was_expected),
+        cmocka_unit_test(all_errors_are_told_up_to_twenty),
+        cmocka_unit_test(reference_left_behind_by_a_delete_is_named),
+        cmocka_unit_test(diff_is_the_lines_that_lead_from_one_to_the_other),
+        cmocka_unit_test(random_configurations_survive_text_and_diff),
+        cmocka_unit_test(eight_thousand_vports_take_seconds_at_most),
+        cmocka_unit_test(spelling_distance_counts_swaps_once),
+        cmocka_unit_test(names_sort_naturally),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fake_managers.c - managers that record calls and fail on demand, for unit tests of mgmt
+#include "config/fake/fake_managers.h"
+#include "config/machine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "manager/iface_manager.h"
+#include "manager/mirror_manager.h"
+#include "manager/port_manager.h"
+#include "manager/rib_manager.h"
+#include "manager/tap_test.h"
+#include "manager/thread_manager.h"
+#include "manager/vr_manager.h"
+#include "manager/watch_manager.h"
+#include "table/iface.h"
+
+struct text fake_calls;
+int fake_fail_at;
+uint32_t fake_journal_mib, fake_audit_interval_s;
+bool fake_journal_fails;
+uint64_t fake_link_changes;
+int fake_celsius;
+void (*fake_step)(void);
+
+static struct port_config ports[64];
+static unsigned n_ports;
+static struct fake_iface {
+    char name[16], port[16], vr[16];
+    struct vport_tags tags;
+    uint16_t mtu;
+    struct iface_policy policy;
+} ifaces[256];
+static unsigned n_ifaces;
+static struct fake_vr {
+    char name[16], netns[64];
+    uint32_t table;
+    enum fib_engine engine;
+    struct flow_hash flow_hash;
+} vrs[16];
+static enum fib_engine default_engine;
+static struct flow_hash default_flow_hash;
+static unsigned n_vrs;
+static struct fake_multicast {
+    char vr[16];
+    struct multicast_static route;
+} multicast[64];
+static unsigned n_multicast;
+static struct text assignments;
+
+void fake_reset(void)
+{
+    machine_set_root(NULL); // what configurations of tests name is there
+    text_clear(&fake_calls);
+    text_clear(&assignments);
+    n_ports = n_ifaces = n_vrs = n_multicast = 0;
+    default_engine = FIB_POPTRIE;
+    default_flow_hash = flow_hash_default;
+    fake_fail_at = 0;
+    fake_journal_fails = false;
+    fake_acl_reset();
+}
+
+int fake_called(char *err, size_t n, const char *what, const char *name)
+{
+    text_printf(&fake_calls, "%s %s\n", what, name);
+    if (fake_step)
+        fake_step();
+    if (!fake_fail_at || --fake_fail_at)
+        return 0;
+    snprintf(err, n, "the device %s refuses to %s", name, what);
+    return -EIO;
+}
+
+static int full(char *err, size_t n)
+{
+    snprintf(err, n, "no room for another one");
+    return -ENOSPC;
+}
+
+static struct fake_iface *find_iface(const char *name)
+{
+    for (unsigned i = 0; i < n_ifaces; i++)
+        if (!strcmp(ifaces[i].name, name))
+            return &ifaces[i];
+    return NULL;
+}
+
+static struct port_config *find_port(const char *name)
+{
+    for (unsigned i = 0; i < n_ports; i++)
+        if (!strcmp(ports[i].name, name))
+            return &ports[i];
+    return NULL;
+}
+
+// Only one port may hold a device.
+static bool device_taken(const struct port_config *cfg)
+{
+    for (unsigned i = 0; i < n_ports; i++)
+        if (strcmp(ports[i].name, cfg->name) && !strcmp(ports[i].devargs, cfg->devargs) &&
+            !strcmp(ports[i].netns, cfg->netns))
+            return true;
+    return false;
+}
+
+static void add_iface(const char *name, const char *port, struct vport_tags tags, uint16_t mtu,
+                      const char *vr)
+{
+    struct fake_iface *i = &ifaces[n_ifaces++];
+
+    memset(i, 0, sizeof *i);
+    snprintf(i->name, sizeof i->name, "%s", name);
+    snprintf(i->port, sizeof i->port, "%s", port);
+    snprintf(i->vr, sizeof i->vr, "%s", vr);
+    i->tags = tags;
+    i->mtu = mtu;
+}
+
+int port_manager_attach(const struct port_config *cfg, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "attach", cfg->name);
+
+    bug_on(find_port(cfg->name) || find_iface(cfg->name) || device_taken(cfg));
+    if (!r && n_ports == sizeof ports / sizeof *ports)
+        r = full(err, err_size);
+    if (r)
+        return r;
+    ports[n_ports++] = *cfg;
+    add_iface(cfg->name, cfg->name, (struct vport_tags){0}, cfg->mtu, "default");
+    return 0;
+}
+
+int port_manager_detach(const char *name, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "detach", name);
+    struct port_config *p = find_port(name);
+
+    bug_on(!p);
+    for (unsigned i = 0; i < n_ifaces; i++)
+        bug_on(ifaces[i].tags.vlan && !strcmp(ifaces[i].port, name)); // vports go first
+    if (r)
+        return r;
+    struct fake_iface *i = find_iface(name);
+    *i = ifaces[--n_ifaces];
+    *p = ports[--n_ports];
+    return 0;
+}
+
+int port_manager_change(const struct port_config *cfg, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "change", cfg->name);
+    struct port_config *p = find_port(cfg->name);
+
+    bug_on(!p || device_taken(cfg));
+    if (r)
+        return r;
+    *p = *cfg;
+    find_iface(cfg->name)->mtu = cfg->mtu;
+    return 0;
+}
+
+int iface_manager_add_vport(const char *name, const char *port, struct vport_tags tags, uint16_t mtu,
+                            const char *vr, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "add-vport", name);
+
+    bug_on(find_iface(name) || !find_port(port));
+    if (!r && n_ifaces == sizeof ifaces / sizeof *ifaces)
+        r = full(err, err_size);
+    if (!r)
+        add_iface(name, port, tags, mtu, vr);
+    return r;
+}
+
+int iface_manager_del(const char *name, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "del-vport", name);
+    struct fake_iface *i = find_iface(name);
+
+    bug_on(!i);
+    if (!r)
+        *i = ifaces[--n_ifaces];
+    return r;
+}
+
+void iface_manager_settle(void) {}
+
+int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "set-vr", name);
+    bool known = !strcmp(vr, "default");
+
+    for (unsigned i = 0; i < n_vrs; i++)
+        known = known || !strcmp(vrs[i].name, vr);
+    bug_on(!find_iface(name) || !known);
+    if (!r)
+        snprintf(find_iface(name)->vr, sizeof ifaces[0].vr, "%s", vr);
+    return r;
+}
+
+int iface_manager_set_policy(const char *name, const struct iface_policy *policy, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "set-policy", name);
+
+    bug_on(!find_iface(name));
+    if (!r)
+        find_iface(name)->policy = *policy;
+    return r;
+}
+
+int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "set-mtu", name);
+    struct fake_iface *i = find_iface(name);
+
+    bug_on(!i || mtu > find_port(i->port)->mtu);
+    if (!r)
+        i->mtu = mtu;
+    return r;
+}
+
+int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine,
+                   char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "add-vr", name);
+
+    for (unsigned i = 0; i < n_vrs; i++)
+        bug_on(!strcmp(vrs[i].name, name));
+    if (!r && n_vrs == sizeof vrs / sizeof *vrs)
+        r = full(err, err_size);
+    if (r)
+        return r;
+    struct fake_vr *v = &vrs[n_vrs++];
+    snprintf(v->name, sizeof v->name, "%s", name);
+    snprintf(v->netns, sizeof v->netns, "%s", netns);
+    v->table = table;
+    v->engine = engine;
+    v->flow_hash = flow_hash_default;
+    return 0;
+}
+
+int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "set-engine", name);
+    enum fib_engine *at = strcmp(name, "default") ? NULL : &default_engine;
+
+    for (unsigned i = 0; i < n_vrs; i++)
+        if (!strcmp(vrs[i].name, name))
+            at = &vrs[i].engine;
+    bug_on(!at);
+    if (!r)
+        *at = engine;
+    return r;
+}
+
+int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err, size_t err_size)
+{
+    struct flow_hash *at = strcmp(name, "default") ? NULL : &default_flow_hash;
+
+    for (unsigned i = 0; i < n_vrs; i++)
+        if (!strcmp(vrs[i].name, name))
+            at = &vrs[i].flow_hash;
+    bug_on(!at);
+    *at = hash;
+    return 0;
+}
+
+int vr_manager_del(const char *name, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "del-vr", name);
+
+    for (unsigned i = 0; i < n_ifaces; i++)
+        bug_on(!strcmp(ifaces[i].vr, name)); // nobody may live in it
+    for (unsigned i = 0; i < n_multicast; i++)
+        bug_on(!strcmp(multicast[i].vr, name));
+    for (unsigned i = 0; i < n_vrs && !r; i++) {
+        if (strcmp(vrs[i].name, name))
+            continue;
+        vrs[i] = vrs[--n_vrs];
+        return 0;
+    }
+    bug_on(!r);
+    return r;
+}
+
+static struct fake_multicast *find_multicast(const char *vr, const struct multicast_key *k)
+{
+    bool known = !strcmp(vr, "default");
+
+    for (unsigned i = 0; i < n_vrs; i++)
+        known = known || !strcmp(vrs[i].name, vr);
+    bug_on(!known);
+    for (unsigned i = 0; i < n_multicast; i++)
+        if (!strcmp(multicast[i].vr, vr) && !memcmp(&multicast[i].route.key, k, sizeof *k))
+            return &multicast[i];
+    return NULL;
+}
+
+int rib_manager_multicast_set(const char *vr, const struct multicast_static *s)
+{
+    char err[80];
+    int r = fake_called(err, sizeof err, "set-multicast", vr);
+    struct fake_multicast *m = find_multicast(vr, &s->key);
+
+    if (r)
+        return r;
+    if (!m)
+        m = &multicast[n_multicast++];
+    snprintf(m->vr, sizeof m->vr, "%s", vr);
+    m->route = *s;
+    return 0;
+}
+
+int rib_manager_multicast_del(const char *vr, const struct multicast_key *k)
+{
+    char err[80];
+    int r = fake_called(err, sizeof err, "del-multicast", vr);
+    struct fake_multicast *m = find_multicast(vr, k);
+
+    bug_on(!m);
+    if (!r)
+        *m = multicast[--n_multicast];
+    return r;
+}
+
+int thread_manager_assign(const struct thread_assignment *a, unsigned n, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "assign", n ? "queues" : "default");
+
+    if (r)
+        return r;
+    text_clear(&assignments);
+    for (unsigned i = 0; i < n; i++)
+        text_printf(&assignments, "thread %d %s %u\n", a[i].core, a[i].port, a[i].queue);
+    return 0;
+}
+
+void thread_manager_set_idle(enum idle_mode mode)
+{
+    text_printf(&fake_calls, "idle %d\n", mode);
+}
+
+void rib_manager_set_audit_interval(uint32_t seconds)
+{
+    fake_audit_interval_s = seconds;
+}
+
+int rib_manager_set_journal(uint32_t mib)
+{
+    if (fake_journal_fails)
+        return -ENOMEM;
+    fake_journal_mib = mib;
+    return 0;
+}
+
+void rib_manager_set_receive_buffer(size_t bytes)
+{
+    text_printf(&fake_calls, "receive-buffer %zu\n", bytes);
+}
+
+static void (*link_listener)(const char *port, bool up);
+
+void port_manager_on_link(void (*fn)(const char *port, bool up))
+{
+    link_listener = fn;
+}
+
+void fake_link(const char *port, bool up)
+{
+    if (link_listener)
+        link_listener(port, up);
+}
+
+unsigned port_manager_list(char (*name)[16], unsigned max)
+{
+    for (unsigned i = 0; i < n_ports && i < max; i++)
+        memcpy(name[i], ports[i].name, 16);
+    return n_ports;
+}
+
+int port_manager_state(const char *name, struct port_state *s)
+{
+    const struct port_config *c = find_port(name);
+
+    if (!c)
+        return -ENOENT;
+    *s = (struct port_state){.config = *c,
+                             .driver = "net_null",
+                             .started = c->enabled,
+                             .link_up = true,
+                             .full_duplex = true,
+                             .speed_mbps = 10000,
+                             .mac = {2, 0, 0, 0, 0, 1},
+                             .rss_hf = ~0ull,
+                             .rx_offloads = 1,
+                             .tx_offloads = 3,
+                             .rx_packets = 1ull << 40};
+    s->config.rx_queues = 2;
+    return 0;
+}
+
+uint64_t port_manager_link_changes(const char *name)
+{
+    return fake_link_changes;
+}
+
+int port_manager_temperature(const char *name, int *celsius)
+{
+    *celsius = fake_celsius;
+    return fake_celsius ? 0 : -ENODATA;
+}
+
+int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value),
+                        void *ctx)
+{
+    fn(ctx, "rx_good_packets", 1);
+    fn(ctx, "tx_good_packets", UINT64_MAX);
+    return 0;
+}
+
+int thread_manager_port_socket(uint16_t port)
+{
+    return 1; // the forwarder's is 0
+}
+
+unsigned thread_manager_list(struct thread_state *s, unsigned max)
+{
+    static struct plan plan = {.n_rx = 1, .rx = {{.port = 0, .queue = 1}}};
+
+    bug_on(max < 2);
+    s[0] = (struct thread_state){
+        .name = "control", .role = "control", .core = -1, .socket = -1, .cpu_time_ns = 5, .forwarder = -1};
+    s[1] = (struct thread_state){.name = "forwarder/0",
+                                 .role = "forwarder",
+                                 .core = 1,
+                                 .slot = THREAD_SLOT_FORWARDER,
+                                 .plan = &plan};
+    return 2;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void append_sorted(char **line, unsigned n, struct text *t)
+{
+    qsort(line, n, sizeof *line, compare_lines);
+    for (unsigned i = 0; i < n; i++) {
+        text_printf(t, "%s\n", line[i]);
+        free(line[i]);
+    }
+}
+
+void fake_state(struct text *t)
+{
+    char *line[256 + 64 + 16 + 64];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < n_ports; i++)
+        bug_on(asprintf(&line[n++], "port %s %s ns=%s q=%u/%u d=%u/%u mtu=%u %d%d%d", ports[i].name,
+                        ports[i].devargs, ports[i].netns, ports[i].rx_queues, ports[i].tx_queues,
+                        ports[i].rx_descriptors, ports[i].tx_descriptors, ports[i].mtu,
+                        ports[i].promiscuous, ports[i].has_mac, ports[i].enabled) < 0);
+    for (unsigned i = 0; i < n_ifaces; i++)
+        bug_on(asprintf(&line[n++], "interface %s of %s tags=%u.%u/%#x mtu=%u vr=%s urpf=%u/%u redirect=%u broadcast=%u", ifaces[i].name,
+                        ifaces[i].port, ifaces[i].tags.outer, ifaces[i].tags.vlan, ifaces[i].tags.tpid, ifaces[i].mtu, ifaces[i].vr,
+                        ifaces[i].policy.urpf[0], ifaces[i].policy.urpf[1], ifaces[i].policy.redirect,
+                        ifaces[i].policy.directed_broadcast) < 0);
+    for (unsigned i = 0; i < n_vrs; i++)
+        bug_on(asprintf(&line[n++], "vr %s ns=%s table=%u engine=%s flow-hash=%s/%d/%u", vrs[i].name, vrs[i].netns,
+                        vrs[i].table, fib_engine_name(vrs[i].engine), flow_hash_name(vrs[i].flow_hash.mode),
+                        vrs[i].flow_hash.label, vrs[i].flow_hash.seed) < 0);
+    for (unsigned i = 0; i < n_multicast; i++)
+        bug_on(asprintf(&line[n++], "multicast %s %u.%u from %u in=%s out=%u %s/%u", multicast[i].vr, multicast[i].route.key.group[0],
+                        multicast[i].route.key.group[3], multicast[i].route.key.source[0], multicast[i].route.in,
+                        multicast[i].route.n_out, multicast[i].route.out[0].iface, multicast[i].route.out[0].ttl) < 0);
+    append_sorted(line, n, t);
+    text_printf(t, "vr default engine=%s flow-hash=%s/%d/%u\n", fib_engine_name(default_engine),
+                flow_hash_name(default_flow_hash.mode), default_flow_hash.label, default_flow_hash.seed);
+    text_printf(t, "%s", text_str(&assignments));
+}
+
+int tap_test_begin(const char *name)
+{
+    return name && !find_iface(name) ? -ENOENT : 0;
+}
+
+bool tap_test_step(void)
+{
+    static bool second;
+
+    second = !second;
+    return !second;
+}
+
+unsigned tap_test_results(const struct tap_test_result **r)
+{
+    static const struct tap_test_result result[] = {{"p0", "ipv4", "udp", true, ""},
+                                                    {"p0", "ipv6", "tcp", false, "nothing came back"}};
+
+    *r = result;
+    return 2;
+}
+
+// --- watch_manager ---
+
+int watch_filter_compile(const char *text, void (*done)(void *ctx, struct watch_filter *f, const char *why), void *ctx)
+{
+    done(ctx, NULL, "no filter is good enough");
+    return 0;
+}
+
+void watch_filter_free(struct watch_filter *f)
+{
+}
+
+int watch_manager_add(const struct watch_spec *spec, struct watch_filter *filter, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "watch", spec->port);
+
+    return r ? r : watch_new(&(struct watch){.to = spec->to, .snap = spec->snap, .port = PORT_NONE}, spec->n_slots);
+}
+
+void watch_manager_del(unsigned index)
+{
+    text_printf(&fake_calls, "unwatch\n");
+    watch_free(index);
+}
+
+// --- mirror_manager ---
+
+int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
+{
+    char what[64];
+
+    snprintf(what, sizeof what, "%s %s", m->port, m->to_port[0] ? m->to_port : m->to_tap);
+    return fake_called(err, err_size, "mirror", what);
+}
+
+void mirror_manager_del(const struct mirror *m)
+{
+    text_printf(&fake_calls, "unmirror %s %s\n", m->port, m->to_port[0] ? m->to_port : m->to_tap);
+}
+
+bool mirror_manager_at(unsigned i, struct mirror *m, struct watch_count *n)
+{
+    *m = (struct mirror){.port = "p0", .points = 3, .to_tap = "mon0"};
+    *n = (struct watch_count){.taken = 7, .bytes = 700, .missed = 1};
+    return i == 0;
+}

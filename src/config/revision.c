@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// revision.c - committed configurations, kept on disk
+//
+//     # kamuee revision 118          what a revision is, a line each, in this order
+//     # time 1795341600123456789
+//     # by alice
+//     # changes 2
+//     # file 3f09a6c2d81e5b77
+//     # comment the new uplink
+//     set port p0 …
+//     # end 9a31c04be2750f66         of everything above
+#include "config/revision.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "core/thread.h"
+
+#define END "# end "
+#define END_LENGTH (sizeof END - 1 + 16 + 1)
+
+static struct {
+    char *dir;
+    uint64_t last_id;
+    VEC(struct revision) item; // oldest first
+} store;
+
+static char *path_of(uint64_t id, bool confirmed)
+{
+    struct text t = {0};
+
+    text_printf(&t, "%s/revision-%" PRIu64 ".%s", store.dir, id, confirmed ? "conf" : "unconfirmed");
+    return t.s;
+}
+
+const char *revision_path(const struct revision *r, char *buf, size_t n)
+{
+    char *path = path_of(r->id, r->confirmed);
+
+    snprintf(buf, n, "%s", path);
+    free(path);
+    return buf;
+}
+
+// --- one file -----------------------------------------------------------------------------------
+
+static void write_header(const struct revision *r, struct text *t)
+{
+    text_printf(t, "# kamuee revision %" PRIu64 "\n# time %" PRIu64 "\n# by %s\n# changes %u\n# file %016" PRIx64 "\n# comment %s\n",
+                r->id, r->time_ns, r->by, r->n_changes, r->file_digest, r->comment);
+}
+
+static uint64_t digest(const char *s, size_t n)
+{
+    return hash_bytes(s, n, 1);
+}
+
+// Whether the text ends with its own checksum.
+static bool is_whole(const struct text *t)
+{
+    char want[END_LENGTH + 1];
+    size_t n = t->n > END_LENGTH ? t->n - END_LENGTH : 0;
+
+    snprintf(want, sizeof want, END "%016" PRIx64 "\n", digest(text_str(t), n));
+    return n && !memcmp(t->s + n, want, END_LENGTH);
+}
+
+static bool read_header(const char *s, struct revision *r)
+{
+    int by = 0, comment = 0;
+
+    if (sscanf(s, "# kamuee revision %" SCNu64 "\n# time %" SCNu64 "\n# by %n%*[^\n]\n# changes %u\n# file %" SCNx64 "\n# comment%n", &r->id,
+               &r->time_ns, &by, &r->n_changes, &r->file_digest, &comment) != 4 || !comment)
+        return false;
+    snprintf(r->by, sizeof r->by, "%.*s", (int)strcspn(s + by, "\n"), s + by);
+    comment += s[comment] == ' ';
+    snprintf(r->comment, sizeof r->comment, "%.*s", (int)strcspn(s + comment, "\n"), s + comment);
+    return true;
+}
+
+// 0, -errno, or -EBADMSG for a damaged one.
+static int read_file(const char *path, struct text *t, struct revision *r)
+{
+    int e = file_read(path, t);
+
+    return e ? e : is_whole(t) && read_header(text_str(t), r) ? 0 : -EBADMSG;
+}
+
+int revision_read(const struct revision *r, struct text *t, char *err, size_t err_size)
+{
+    char *path = path_of(r->id, r->confirmed);
+    struct revision same;
+    int e = read_file(path, t, &same);
+
+    if (e)
+        snprintf(err, err_size, "%s: %s", path, e == -EBADMSG ? "damaged: its checksum is wrong; take another revision" : strerror(-e));
+    free(path);
+    return e;
+}
+
+// --- the directory ------------------------------------------------------------------------------
+
+static int by_id(const void *a, const void *b)
+{
+    uint64_t x = ((const struct revision *)a)->id, y = ((const struct revision *)b)->id;
+
+    return x < y ? -1 : x > y;
+}
+
+static void look_at(const char *name)
+{
+    struct revision r = {0};
+    struct text t = {0}, path = {0};
+    uint64_t id;
+    int end = 0;
+
+    if (sscanf(name, "revision-%" SCNu64 ".%n", &id, &end) != 1 || !end)
+        return;
+    text_printf(&path, "%s/%s", store.dir, name);
+    r.confirmed = !strcmp(name + end, "conf");
+    if (!strcmp(name + end, "conf.new") || !strcmp(name + end, "unconfirmed.new")) {
+        unlink(path.s); // of a commit that never was
+    } else if (r.confirmed || !strcmp(name + end, "unconfirmed")) {
+        int e = read_file(path.s, &t, &r);
+
+        if (id > store.last_id)
+            store.last_id = id;
+        if (!e && r.id == id)
+            *vec_push(&store.item) = r;
+        else
+            log_warning("revision: left aside: file=%s why=\"%s\"", path.s,
+                        e && e != -EBADMSG ? strerror(-e) : "damaged: cut off, or its checksum is wrong");
+    }
+    text_free(&path);
+    text_free(&t);
+}
+
+// The directory and those above it that are missing, as the first start in a run directory of one's own finds it.
+static DIR *open_or_make(const char *dir)
+{
+    struct text above = {0};
+
+    for (const char *slash = dir; (slash = strchr(slash + 1, '/'));) {
+        text_clear(&above);
+        text_printf(&above, "%.*s", (int)(slash - dir), dir);
+        mkdir(above.s, 0755); // there already, or opendir says what is wrong
+    }
+    text_free(&above);
+    mkdir(dir, 0750);
+    return opendir(dir);
+}
+
+void revision_open(const char *dir)
+{
+    struct dirent *entry;
+
+    thread_must_be(ROLE_CONTROL);
+    revision_close();
+    if (!dir)
+        return;
+    store.dir = strdup(dir);
+    bug_on(!store.dir);
+    DIR *d = open_or_make(dir);
+    if (!d) {
+        log_error("revision: the state directory cannot be used, so nothing can be committed: dir=%s error=\"%s\"", dir, strerror(errno));
+        return;
+    }
+    while ((entry = readdir(d)))
+        look_at(entry->d_name);
+    closedir(d);
+    if (store.item.n)
+        qsort(store.item.item, store.item.n, sizeof *store.item.item, by_id);
+}
+
+void revision_close(void)
+{
+    vec_free(&store.item);
+    free(store.dir);
+    memset(&store, 0, sizeof store);
+}
+
+const char *revision_dir(void)
+{
+    return store.dir;
+}
+
+unsigned revision_count(void)
+{
+    return (unsigned)store.item.n;
+}
+
+const struct revision *revision_at(unsigned i)
+{
+    return i < store.item.n ? &store.item.item[store.item.n - 1 - i] : NULL;
+}
+
+const struct revision *revision_confirmed(void)
+{
+    for (size_t i = store.item.n; i--;)
+        if (store.item.item[i].confirmed)
+            return &store.item.item[i];
+    return NULL;
+}
+
+// --- a new one ----------------------------------------------------------------------------------
+
+static int cannot(const char *path, int e, char *err, size_t err_size)
+{
+    snprintf(err, err_size, "the revision cannot be kept: %s: %s%s", path, strerror(-e),
+             e == -ENOSPC || e == -EDQUOT ? "; make room on the disk" : "; check the state directory");
+    return e;
+}
+
+static void one_line(char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s < ' ')
+            *s = ' ';
+}
+
+int revision_prepare(struct revision *r, const struct text *config, char *err, size_t err_size)
+{
+    struct text t = {0};
+    struct timespec now;
+
+    if (!store.dir)
+        return 0;
+    clock_gettime(CLOCK_REALTIME, &now);
+    r->id = ++store.last_id;
+    r->time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    one_line(r->by);
+    one_line(r->comment);
+    write_header(r, &t);
+    text_append(&t, text_str(config), config->n);
+    text_printf(&t, END "%016" PRIx64 "\n", digest(t.s, t.n));
+    char *path = path_of(r->id, r->confirmed);
+    int e = file_prepare(path, &t);
+    if (e)
+        cannot(path, e, err, err_size);
+    free(path);
+    text_free(&t);
+    return e;
+}
+
+// The oldest goes, but never the one that a restart needs.
+static void forget_oldest(void)
+{
+    size_t i = &store.item.item[0] == revision_confirmed();
+    char *path = path_of(store.item.item[i].id, store.item.item[i].confirmed);
+
+    unlink(path);
+    free(path);
+    memmove(&store.item.item[i], &store.item.item[i + 1], (--store.item.n - i) * sizeof *store.item.item);
+}
+
+int revision_keep(const struct revision *r, char *err, size_t err_size)
+{
+    if (!store.dir)
+        return 0;
+    char *path = path_of(r->id, r->confirmed);
+    int e = file_keep(path);
+    if (e)
+        cannot(path, e, err, err_size);
+    free(path);
+    if (e)
+        return e;
+    *vec_push(&store.item) = *r;
+    while (store.item.n > REVISIONS_MAX)
+        forget_oldest();
+    return 0;
+}
+
+void revision_drop(const struct revision *r)
+{
+    if (!store.dir)
+        return;
+    char *path = path_of(r->id, r->confirmed);
+    file_drop(path);
+    free(path);
+}
+
+int revision_confirm(uint64_t id, char *err, size_t err_size)
+{
+    if (!store.dir)
+        return 0;
+    char *from = path_of(id, false), *to = path_of(id, true);
+    int e = rename(from, to) ? -errno : 0;
+
+    if (e)
+        snprintf(err, err_size, "the confirmation cannot be kept: %s: %s; check the state directory", from, strerror(-e));
+    else
+        file_sync_directory(to);
+    for (size_t i = store.item.n; !e && i--;)
+        if (store.item.item[i].id == id)
+            store.item.item[i].confirmed = true;
+    free(from);
+    free(to);
+    return e;
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// alarm.c - what is wrong now: thresholds with hysteresis, and what was wrong lately
+//
+// Few alarms are raised at a time, so they are a list. One that is over moves to the history, a ring; one that is raised
+// again within the history counts on.
+#include "event/alarm.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "core/thread.h"
+#include "event/event.h"
+
+const struct alarm_kind alarm_kind[ALARM_N] = {
+    [ALARM_LEDGER] = {"ledger", "critical", "packets",
+                      "packets appeared or disappeared without being counted: a defect of kamueed; please report it", {true, 1, 0}},
+    [ALARM_FIB_DIVERGENCE] = {"fib-divergence", "major", "prefixes in an hour",
+                              "audits found that kernel and FIB differed, and healed it: show audit", {true, 1, 0}},
+    [ALARM_TABLE] = {"table", "major", "percent", "a table is nearly full; what does not fit is refused and logged", {true, 80, 70}},
+    [ALARM_BUFFERS] = {"buffers", "major", "percent",
+                       "packet buffers are nearly all in use; give kamueed more memory, or ports fewer descriptors", {true, 95, 90}},
+    [ALARM_PUNT_DROPS] = {"punt-drops", "major", "packets in a minute",
+                          "packets for the control plane are dropped: show punt tells rates and queues", {true, 1000, 0}},
+    [ALARM_LINK_FLAPPING] = {"link-flapping", "major", "changes in a minute", "the port's link comes and goes", {true, 5, 0}},
+    [ALARM_TEMPERATURE] = {"temperature", "critical", "degrees Celsius", "the port's device or optical module is too hot",
+                           {true, 90, 80}},
+    [ALARM_STALL] = {"stall", "critical", "seconds", "the thread does not come round any more", {true, 5, 1}},
+    [ALARM_NETLINK_OVERRUN] = {"netlink-overrun", "minor", "overruns in ten minutes",
+                               "the kernel lost announcements, tables were dumped anew; enlarge netlink receive-buffer", {true, 1, 0}},
+};
+
+static struct {
+    struct alarm_limit limit[ALARM_N];
+    uint64_t raised_total[ALARM_N];
+    VEC(struct alarm) active;
+    struct alarm past[ALARM_HISTORY]; // ring; newest at (n_past - 1) % ALARM_HISTORY
+    uint64_t n_past;
+    uint64_t round, wall_ns;
+} state;
+
+void alarm_init(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    alarm_fini();
+    for (unsigned n = 0; n < ALARM_N; n++)
+        state.limit[n] = alarm_kind[n].limit;
+}
+
+void alarm_fini(void)
+{
+    vec_free(&state.active);
+    memset(&state, 0, sizeof state);
+}
+
+void alarm_set_limits(const struct alarm_limit limit[ALARM_N])
+{
+    thread_must_be(ROLE_CONTROL);
+    memcpy(state.limit, limit, sizeof state.limit);
+}
+
+void alarm_message(const struct alarm *a, struct text *t)
+{
+    const struct alarm_kind *k = &alarm_kind[a->name];
+
+    text_printf(t, "%s%s%" PRIu64 " %s: %s", a->subject, a->subject[0] ? ": " : "", a->value, k->unit, k->sentence);
+}
+
+static void tell(const struct alarm *a, bool raised)
+{
+    const struct alarm_kind *k = &alarm_kind[a->name];
+    const char *status = raised ? "raised" : "cleared";
+    struct text t = {0};
+
+    alarm_message(a, &t);
+    if (raised)
+        log_warning("alarm: raised: name=%s subject=\"%s\" severity=%s message=\"%s\"", k->name, a->subject, k->severity,
+                    text_str(&t));
+    else
+        log_notice("alarm: cleared: name=%s subject=\"%s\" peak=%" PRIu64, k->name, a->subject, a->peak);
+    event_publish("alarm-change", json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", k->name, "subject", a->subject, "status", status,
+                                     "severity", k->severity, "message", text_str(&t)));
+    text_free(&t);
+}
+
+static uint32_t raised_before(enum alarm_name name, const char *subject)
+{
+    for (uint64_t i = state.n_past; i && i + ALARM_HISTORY > state.n_past; i--) {
+        const struct alarm *a = &state.past[(i - 1) % ALARM_HISTORY];
+        if (a->name == name && !strcmp(a->subject, subject))
+            return a->count;
+    }
+    return 0;
+}
+
+static void raise(enum alarm_name name, const char *subject, uint64_t value)
+{
+    struct alarm *a = vec_push(&state.active);
+
+    *a = (struct alarm){.name = name, .value = value, .peak = value, .raised_wall_ns = state.wall_ns, .round = state.round,
+                        .count = raised_before(name, subject) + 1};
+    snprintf(a->subject, sizeof a->subject, "%s", subject);
+    state.raised_total[name]++;
+    tell(a, true);
+}
+
+// Takes active[i] out, in order.
+static void over(size_t i)
+{
+    struct alarm *a = &state.past[state.n_past++ % ALARM_HISTORY];
+
+    *a = state.active.item[i];
+    a->cleared_wall_ns = state.wall_ns;
+    memmove(&state.active.item[i], &state.active.item[i + 1], (state.active.n - i - 1) * sizeof *state.active.item);
+    state.active.n--;
+    tell(a, false);
+}
+
+void alarm_round_begin(uint64_t wall_ns)
+{
+    thread_must_be(ROLE_CONTROL);
+    state.round++;
+    state.wall_ns = wall_ns;
+}
+
+void alarm_observe(enum alarm_name name, const char *subject, uint64_t value)
+{
+    const struct alarm_limit *l = &state.limit[name];
+
+    for (size_t i = 0; i < state.active.n; i++) {
+        struct alarm *a = &state.active.item[i];
+
+        if (a->name != name || strcmp(a->subject, subject))
+            continue;
+        a->value = value;
+        a->peak = value > a->peak ? value : a->peak;
+        a->round = state.round;
+        if (value <= l->clear || !l->enabled)
+            over(i);
+        return;
+    }
+    if (l->enabled && value >= l->raise)
+        raise(name, subject, value);
+}
+
+void alarm_round_end(void)
+{
+    for (size_t i = state.active.n; i; i--)
+        if (state.active.item[i - 1].round != state.round)
+            over(i - 1);
+}
+
+void alarm_each(void (*fn)(void *ctx, const struct alarm *a), void *ctx)
+{
+    vec_foreach (&state.active, a)
+        fn(ctx, a);
+}
+
+void alarm_each_past(void (*fn)(void *ctx, const struct alarm *a), void *ctx)
+{
+    for (uint64_t i = state.n_past; i && i + ALARM_HISTORY > state.n_past; i--)
+        fn(ctx, &state.past[(i - 1) % ALARM_HISTORY]);
+}
+
+unsigned alarm_active(enum alarm_name name)
+{
+    unsigned n = 0;
+
+    vec_foreach (&state.active, a)
+        n += a->name == name;
+    return n;
+}
+
+uint64_t alarm_raised_total(enum alarm_name name)
+{
+    return state.raised_total[name];
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// alarm.h - what is wrong now: thresholds with hysteresis, and what was wrong lately
+//
+//     alarm_watch.c looks once a second         alarm.c
+//     alarm_round_begin()
+//     alarm_observe(ALARM_BUFFERS, "pool", 97)  97 >= raise: raised, told once
+//     alarm_observe(ALARM_BUFFERS, "pool", 92)  between the two: stays as it is
+//     alarm_observe(ALARM_BUFFERS, "pool", 80)  <= clear: over
+//     alarm_round_end()                         what was not observed any more is over, too
+//
+// Raised and over, an alarm is logged, published as an event and kept in the history. Control role.
+#ifndef EVENT_ALARM_H
+#define EVENT_ALARM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum alarm_name { // in the order of the schema
+    ALARM_LEDGER,
+    ALARM_FIB_DIVERGENCE,
+    ALARM_TABLE,
+    ALARM_BUFFERS,
+    ALARM_PUNT_DROPS,
+    ALARM_LINK_FLAPPING,
+    ALARM_TEMPERATURE,
+    ALARM_STALL,
+    ALARM_NETLINK_OVERRUN,
+    ALARM_N
+};
+
+struct alarm_limit {
+    bool enabled;
+    uint32_t raise, clear; // clear < raise
+};
+
+struct alarm_kind {
+    const char *name;     // "punt-drops"
+    const char *severity; // "critical", "major", "minor"
+    const char *unit;     // of value and limits
+    const char *sentence; // what it means
+    struct alarm_limit limit; // unless configured
+};
+extern const struct alarm_kind alarm_kind[ALARM_N];
+
+#define ALARM_SUBJECT 32
+#define ALARM_HISTORY 256
+
+struct alarm { // one that is raised, or was
+    enum alarm_name name;
+    char subject[ALARM_SUBJECT]; // of whom: a port, a table, ""; what one kind is about
+    uint64_t value, peak;        // now (at the end, of one that is over), the worst
+    uint64_t raised_wall_ns, cleared_wall_ns; // since 1970; cleared 0: not over
+    uint32_t count;              // times that it was raised so far
+    // alarm.c's own
+    uint64_t round;
+};
+
+void alarm_set_limits(const struct alarm_limit limit[ALARM_N]);
+void alarm_init(void); // none, default limits
+void alarm_fini(void);
+
+void alarm_round_begin(uint64_t wall_ns);
+void alarm_observe(enum alarm_name name, const char *subject, uint64_t value);
+void alarm_round_end(void);
+
+// Those that are raised, the oldest first; those that are over, the newest first.
+void alarm_each(void (*fn)(void *ctx, const struct alarm *a), void *ctx);
+void alarm_each_past(void (*fn)(void *ctx, const struct alarm *a), void *ctx);
+unsigned alarm_active(enum alarm_name name);       // raised now
+uint64_t alarm_raised_total(enum alarm_name name); // since the start
+struct text;
+void alarm_message(const struct alarm *a, struct text *t); // "3 link changes in a minute of p0 …"
+
+#endif

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// access.c - who a client is, and what it may do
+//
+// Group names are looked up again every few seconds, so that a group made, or
+// a user added to one, counts without a reload. A user's own groups are those
+// that the kernel noted when it connected (SO_PEERGROUPS).
+#include "http/access.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <openssl/evp.h>
+#include <openssl/x509v3.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "http/token.h"
+
+#define GROUPS_MAX 256         // of one user that are looked at
+#define LOOKUP_NS (5 * NS_PER_SECOND)
+
+const char *const access_name[ACCESS_N] = {"none", "read-only", "operator", "admin"};
+
+static const struct access_config usual = {
+    .group = {[ACCESS_READ] = {"kamuee-read"}, [ACCESS_OPERATE] = {"kamuee-oper"}, [ACCESS_ADMIN] = {"kamuee"}}};
+static struct access_config config;
+static bool configured;
+static struct {
+    gid_t gid[ACCESS_N];
+    bool exists[ACCESS_N];
+    uint64_t at_ns; // 0 = look again
+} found;
+
+int access_of_name(const char *name)
+{
+    for (int i = 0; i < ACCESS_N; i++)
+        if (!strcmp(access_name[i], name))
+            return i;
+    return -1;
+}
+
+static const struct access_config *now(void)
+{
+    return configured ? &config : &usual;
+}
+
+int access_set(const struct access_config *c, char *err, size_t err_size)
+{
+    int r = token_file(c->tokens, err, err_size);
+
+    if (r)
+        return r;
+    config = *c;
+    configured = true;
+    found.at_ns = 0;
+    return 0;
+}
+
+void access_reset(void)
+{
+    char err[8];
+
+    configured = false;
+    found.at_ns = 0;
+    bug_on(token_file("", err, sizeof err));
+}
+
+// --- users of the UNIX socket -------------------------------------------------------------------
+
+static void look_up_groups(void)
+{
+    uint64_t t = clock_now_ns();
+
+    if (found.at_ns && t - found.at_ns < LOOKUP_NS)
+        return;
+    found.at_ns = t;
+    for (int i = ACCESS_READ; i < ACCESS_N; i++) {
+        const struct group *g = getgrnam(now()->group[i].name);
+
+        found.exists[i] = g;
+        found.gid[i] = g ? g->gr_gid : 0;
+    }
+}
+
+unsigned access_gids(gid_t gid[ACCESS_N])
+{
+    unsigned n = 0;
+
+    found.at_ns = 0;
+    look_up_groups();
+    for (int i = ACCESS_READ; i < ACCESS_N; i++)
+        if (found.exists[i])
+            gid[n++] = found.gid[i];
+    return n;
+}
+
+enum access access_of_user(uid_t uid, const gid_t *gid, unsigned n)
+{
+    if (!uid || uid == geteuid())
+        return ACCESS_ADMIN;
+    look_up_groups();
+    for (int i = ACCESS_ADMIN; i > ACCESS_NONE; i--)
+        for (unsigned k = 0; k < n; k++)
+            if (found.exists[i] && gid[k] == found.gid[i])
+                return (enum access)i;
+    return ACCESS_NONE;
+}
+
+static void name_user(uid_t uid, char *name, size_t n)
+{
+    static uid_t last = (uid_t)-1;
+    static char last_name[33];
+    const struct passwd *p;
+
+    if (uid != last) {
+        p = getpwuid(uid);
+        last = uid;
+        snprintf(last_name, sizeof last_name, "%s", p ? p->pw_name : "");
+    }
+    if (*last_name)
+        snprintf(name, n, "%s", last_name);
+    else
+        snprintf(name, n, "uid %u", (unsigned)uid);
+}
+
+void access_by_socket(int fd, struct who *w)
+{
+    gid_t gid[GROUPS_MAX + 1];
+    struct ucred peer;
+    socklen_t n = sizeof peer, groups = GROUPS_MAX * sizeof *gid;
+
+    *w = (struct who){.name = "unknown"};
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n))
+        return;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, gid + 1, &groups))
+        groups = 0;
+    gid[0] = peer.gid;
+    w->known = true;
+    w->access = access_of_user(peer.uid, gid, 1 + groups / sizeof *gid);
+    name_user(peer.uid, w->name, sizeof w->name);
+}
+
+// --- users of TCP -------------------------------------------------------------------------------
+
+static void take_name(const ASN1_STRING *s, struct who *w)
+{
+    const char *text = (const char *)ASN1_STRING_get0_data(s);
+    int n = ASN1_STRING_length(s);
+
+    for (unsigned i = 0; i < now()->n_clients; i++) {
+        const struct access_client *c = &now()->client[i];
+
+        if (n == (int)strlen(c->name) && !memcmp(text, c->name, (size_t)n) && c->access > w->access) {
+            w->access = c->access;
+            snprintf(w->name, sizeof w->name, "certificate %s", c->name);
+        }
+    }
+    if (!*w->name && n > 0 && !memchr(text, 0, (size_t)n))
+        snprintf(w->name, sizeof w->name, "certificate %.*s", n, text);
+}
+
+// The subject's common name, and subject alternative names that are a host, an address of mail or a URI.
+void access_by_certificate(const X509 *certificate, struct who *w)
+{
+    X509_NAME *subject = X509_get_subject_name(certificate);
+    GENERAL_NAMES *others = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+
+    *w = (struct who){.known = true};
+    for (int i = -1; (i = X509_NAME_get_index_by_NID(subject, NID_commonName, i)) >= 0;)
+        take_name(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, i)), w);
+    for (int i = 0; i < sk_GENERAL_NAME_num(others); i++) {
+        const GENERAL_NAME *g = sk_GENERAL_NAME_value(others, i);
+
+        if (g->type == GEN_DNS || g->type == GEN_EMAIL || g->type == GEN_URI)
+            take_name(g->d.ia5, w);
+    }
+    GENERAL_NAMES_free(others);
+    if (!*w->name)
+        snprintf(w->name, sizeof w->name, "certificate without a name");
+}
+
+// The password of "NAME:PASSWORD" in base64, and the name; NULL: not well-formed.
+static const char *password(const char *base64, char *buf, size_t size, const char **name)
+{
+    size_t n = strlen(base64);
+
+    if (n % 4 || n / 4 * 3 >= size || EVP_DecodeBlock((uint8_t *)buf, (const uint8_t *)base64, (int)n) < 0)
+        return NULL;
+    buf[n / 4 * 3] = 0;
+    char *colon = strchr(buf, ':');
+    if (!colon)
+        return NULL;
+    *colon = 0;
+    *name = buf;
+    return colon + 1;
+}
+
+void access_by_token(const char *authorization, struct who *w)
+{
+    const char *space = strchr(authorization, ' '), *given = space ? space + strspn(space, " ") : "", *name = NULL;
+    char buf[512];
+
+    *w = (struct who){.name = "unknown"};
+    if (!strncasecmp(authorization, "Basic ", 6))
+        given = password(given, buf, sizeof buf, &name);
+    else if (strncasecmp(authorization, "Bearer ", 7))
+        given = NULL;
+    const struct token *t = given ? token_find(given) : NULL;
+    if (t && name && strcmp(t->name, name))
+        t = NULL;
+    if (!t)
+        return;
+    w->known = true;
+    w->access = t->access;
+    snprintf(w->name, sizeof w->name, "token %s", t->name);
+}

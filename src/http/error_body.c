@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// restconf_body.c - JSON bodies of answers: a value, a list of errors (RFC 8040, 7.1)
+//
+// Text only: who sends it, and as what answer, is restconf_reply.c's, or
+// http_page.c's for the errors that evhttp makes itself.
+#include "http/error_body.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+json_t *restconf_error_item(const char *tag, const char *message)
+{
+    bool protocol = !strcmp(tag, "malformed-message") || !strcmp(tag, "too-big") ||
+                    !strcmp(tag, "operation-not-supported") || !strcmp(tag, "access-denied");
+    json_t *m = json_string(message);
+
+    return json_pack("{s:s, s:s, s:o}", "error-type", protocol ? "protocol" : "application",
+                     "error-tag", tag, "error-message", m ? m : json_string("not UTF-8"));
+}
+
+void restconf_dump(json_t *body, struct text *t)
+{
+    char *s = json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY);
+
+    bug_on(!s);
+    text_printf(t, "%s\n", s);
+    free(s);
+}
+
+void restconf_error_body(json_t *items, struct text *t)
+{
+    json_t *body = json_pack("{s:{s:o}}", "ietf-restconf:errors", "error", items);
+
+    restconf_dump(body, t);
+    json_decref(body);
+}
+
+void restconf_http_error(int code, struct text *t)
+{
+    static const struct {
+        int code;
+        const char *tag, *message;
+    } known[] = {
+        {400, "malformed-message", "the request is not well-formed HTTP"},
+        {413, "too-big", "the request's body is larger than 16 MB"},
+        {417, "operation-not-supported", "the request expects something other than 100-continue"},
+        {501, "operation-not-supported",
+         "the request's method is unknown; expected GET, HEAD, OPTIONS, POST, PUT, PATCH or "
+         "DELETE"},
+    };
+    const char *tag = "malformed-message", *message = "the request was refused";
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].code == code)
+            tag = known[i].tag, message = known[i].message;
+    restconf_error_body(json_pack("[o]", restconf_error_item(tag, message)), t);
+}

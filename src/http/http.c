@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// http.c - HTTP/1.1 by libevent's evhttp: requests and their answers
+//
+// evhttp parses, keeps connections alive and limits sizes; this file adds what
+// RESTCONF needs: an answer that may come later, long answers with flow control
+// (at most STREAM_ROOM bytes wait in memory for a slow reader, the producer
+// pauses), and who the peer is. Connections are http_listen.c's.
+//
+// Lifetime. evhttp frees a request when its answer has been sent. If the
+// client leaves before, evhttp takes the request out of its connection and
+// leaves it to us (its connection is then NULL): replying frees it without
+// sending. When the server stops first, evhttp frees requests itself: all open
+// ones are on a list, and lose their request here (http_gone).
+#include "http/http.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent_ssl.h>
+#include <event2/keyvalq_struct.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "base/log.h"
+#include "core/thread.h"
+#include "http/http_listen.h"
+#include "http/http_page.h"
+#include "http/http_priv.h"
+
+#define STREAM_ROOM (64u << 10)
+#define STREAM_IDLE_S 3600 // a reader that does not read, e.g. a pager
+#define QUIET_WRITE_S 60   // the same, of a stream that may be silent
+
+struct http {
+    struct evhttp_request *req; // NULL: the server stopped
+    struct evkeyvalq query;
+    const struct http_door *door; // that it came by
+    char *path;
+    struct who who;
+    struct http *next, **link; // open requests
+    void (*room)(void *ctx);
+    void (*gone)(void *ctx);
+    void *ctx;
+};
+
+struct event_base *http_base;
+static struct http *open_requests;
+
+// --- the request --------------------------------------------------------------------------------
+
+
+// A token before a certificate: who sends one means it.
+static void find_out_who(struct http *h)
+{
+    struct bufferevent *bev = evhttp_connection_get_bufferevent(evhttp_request_get_connection(h->req));
+    SSL *ssl = h->door->tls ? bufferevent_openssl_get_ssl(bev) : NULL;
+    X509 *certificate = ssl ? SSL_get_peer_certificate(ssl) : NULL;
+    const char *authorization = evhttp_find_header(evhttp_request_get_input_headers(h->req), "Authorization");
+
+    if (h->door->local)
+        access_by_socket(bufferevent_getfd(bev), &h->who);
+    else if (authorization)
+        access_by_token(authorization, &h->who);
+    else if (certificate)
+        access_by_certificate(certificate, &h->who);
+    else
+        h->who = (struct who){.access = h->door->anonymous ? ACCESS_READ : ACCESS_NONE, .name = "anonymous"};
+    X509_free(certificate);
+}
+
+static struct http *http_new(struct evhttp_request *req, const struct http_door *door)
+{
+    struct http *h = calloc(1, sizeof *h);
+    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
+    const char *path = uri ? evhttp_uri_get_path(uri) : NULL,
+               *query = uri ? evhttp_uri_get_query(uri) : NULL;
+
+    bug_on(!h);
+    h->req = req;
+    h->door = door;
+    h->path = strdup(path ? path : "");
+    bug_on(!h->path);
+    TAILQ_INIT(&h->query);
+    if (query)
+        evhttp_parse_query_str(query, &h->query);
+    find_out_who(h);
+    h->next = open_requests;
+    h->link = &open_requests;
+    if (h->next)
+        h->next->link = &h->next;
+    open_requests = h;
+    return h;
+}
+
+static void http_free(struct http *h)
+{
+    if (h->next)
+        h->next->link = h->link;
+    *h->link = h->next;
+    evhttp_clear_headers(&h->query);
+    free(h->path);
+    free(h);
+}
+
+const char *http_method(const struct http *h)
+{
+    switch (evhttp_request_get_command(h->req)) {
+    case EVHTTP_REQ_GET:
+        return "GET";
+    case EVHTTP_REQ_HEAD:
+        return "HEAD";
+    case EVHTTP_REQ_POST:
+        return "POST";
+    case EVHTTP_REQ_PUT:
+        return "PUT";
+    case EVHTTP_REQ_PATCH:
+        return "PATCH";
+    case EVHTTP_REQ_DELETE:
+        return "DELETE";
+    case EVHTTP_REQ_OPTIONS:
+        return "OPTIONS";
+    default:
+        return "";
+    }
+}
+
+const char *http_path(const struct http *h)
+{
+    return h->path;
+}
+
+const char *http_query(const struct http *h, const char *name)
+{
+    return evhttp_find_header(&h->query, name);
+}
+
+void http_each_query(const struct http *h,
+                     bool (*fn)(void *ctx, const char *name, const char *value), void *ctx)
+{
+    for (const struct evkeyval *k = h->query.tqh_first; k; k = k->next.tqe_next)
+        if (!fn(ctx, k->key, k->value ? k->value : ""))
+            return;
+}
+
+const char *http_header(const struct http *h, const char *name)
+{
+    return evhttp_find_header(evhttp_request_get_input_headers(h->req), name);
+}
+
+const char *http_body(struct http *h, size_t *n)
+{
+    struct evbuffer *b = evhttp_request_get_input_buffer(h->req);
+
+    const char *body = (const char *)evbuffer_pullup(b, -1);
+
+    *n = evbuffer_get_length(b);
+    if (*n && !body[*n - 1]) { // ended by an earlier call
+        --*n;
+        return body;
+    }
+    evbuffer_add(b, "", 1);
+    return (const char *)evbuffer_pullup(b, -1);
+}
+
+const char *http_peer(const struct http *h)
+{
+    return h->who.name;
+}
+
+void http_admit(struct http *h, enum access access, const char *name)
+{
+    h->who = (struct who){.access = access, .known = true};
+    snprintf(h->who.name, sizeof h->who.name, "%s", name);
+}
+
+enum access http_access(const struct http *h)
+{
+    return h->who.access;
+}
+
+bool http_peer_known(const struct http *h)
+{
+    return h->who.known;
+}
+
+bool http_gone(const struct http *h)
+{
+    return !h->req;
+}
+
+// --- the answer ---------------------------------------------------------------------------------
+
+void http_set_header(struct http *h, const char *name, const char *value)
+{
+    if (h->req)
+        evhttp_add_header(evhttp_request_get_output_headers(h->req), name, value);
+}
+
+static void free_text(const void *data, size_t n, void *text)
+{
+    free(text);
+}
+
+// Hands the text's memory to an evbuffer without copying it.
+static void give_text(struct evbuffer *b, struct text *t)
+{
+    if (t->n)
+        evbuffer_add_reference(b, t->s, t->n, free_text, t->s);
+    else
+        text_free(t);
+    *t = (struct text){0};
+}
+
+// The answer to HEAD has the headers of GET, its length included, and no body (RFC 9110, 9.3.2).
+static void drop_body(struct http *h, struct evbuffer *b)
+{
+    char length[24];
+
+    snprintf(length, sizeof length, "%zu", evbuffer_get_length(b));
+    http_set_header(h, "Content-Length", length);
+    evbuffer_drain(b, evbuffer_get_length(b));
+}
+
+void http_reply(struct http *h, int code, const char *type, struct text *body)
+{
+    struct evbuffer *b = evbuffer_new();
+
+    bug_on(!b);
+    if (body)
+        give_text(b, body);
+    if (h->req) {
+        if (type || code != 204) // evhttp would call it HTML
+            http_set_header(h, "Content-Type", type ? type : HTTP_JSON);
+        http_set_header(h, "Cache-Control", "no-cache");
+        if (evhttp_request_get_command(h->req) == EVHTTP_REQ_HEAD)
+            drop_body(h, b);
+        evhttp_send_reply(h->req, code, NULL, b);
+    }
+    evbuffer_free(b);
+    http_free(h);
+}
+
+// evhttp calls this when the connection ends for whatever reason while a stream is on it.
+static void stream_closed(struct evhttp_connection *c, void *arg)
+{
+    struct http *h = arg;
+    struct evhttp_request *req = h->req;
+
+    h->gone(h->ctx);
+    if (req && !evhttp_request_get_connection(req))
+        evhttp_send_reply_end(req); // left to us: frees it
+    http_free(h);
+}
+
+static void stream_drained(struct evhttp_connection *c, void *arg)
+{
+    struct http *h = arg;
+
+    h->room(h->ctx);
+}
+
+void http_stream_begin(struct http *h, const char *type, void (*room)(void *ctx),
+                       void (*gone)(void *ctx), void *ctx)
+{
+    struct evhttp_connection *c = evhttp_request_get_connection(h->req);
+
+    h->room = room;
+    h->gone = gone;
+    h->ctx = ctx;
+    evhttp_connection_set_closecb(c, stream_closed, h);
+    evhttp_connection_set_timeout(c, STREAM_IDLE_S);
+    http_set_header(h, "Content-Type", type);
+    http_set_header(h, "Cache-Control", "no-cache");
+    evhttp_send_reply_start(h->req, 200, NULL);
+}
+
+bool http_stream_write(struct http *h, struct text *t)
+{
+    struct evhttp_connection *c = evhttp_request_get_connection(h->req);
+    struct evbuffer *out = bufferevent_get_output(evhttp_connection_get_bufferevent(c));
+    struct evbuffer *b = evbuffer_new();
+
+    bug_on(!b);
+    give_text(b, t);
+    evhttp_send_reply_chunk_with_cb(h->req, b, stream_drained, h);
+    evbuffer_free(b);
+    return evbuffer_get_length(out) < STREAM_ROOM;
+}
+
+void http_stream_end(struct http *h)
+{
+    struct evhttp_connection *c = evhttp_request_get_connection(h->req);
+
+    evhttp_connection_set_closecb(c, NULL, NULL);
+    evhttp_connection_set_timeout(c, HTTP_IDLE_S);
+    evhttp_send_reply_end(h->req);
+    http_free(h);
+}
+
+void http_stream_quiet(struct http *h)
+{
+    const struct timeval write = {.tv_sec = QUIET_WRITE_S};
+
+    bufferevent_set_timeouts(evhttp_connection_get_bufferevent(evhttp_request_get_connection(h->req)), NULL, &write);
+}
+
+struct event_base *http_loop(void)
+{
+    return http_base;
+}
+
+bool http_left(const struct http *h)
+{
+    struct evhttp_connection *c = evhttp_request_get_connection(h->req);
+
+    if (!c)
+        return true;
+    struct pollfd p = {.fd = bufferevent_getfd(evhttp_connection_get_bufferevent(c)), .events = POLLRDHUP};
+
+    return poll(&p, 1, 0) > 0 && p.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
+void http_stream_cut(struct http *h)
+{
+    evhttp_connection_free(evhttp_request_get_connection(h->req)); // calls stream_closed
+}
+
+static void call_after(evutil_socket_t fd, short what, void *arg)
+{
+    void (**fn)(void) = arg;
+
+    (*fn)();
+    free(fn);
+}
+
+void http_after(unsigned ms, void (*fn)(void))
+{
+    struct timeval t = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    void (**copy)(void) = malloc(sizeof *copy);
+
+    bug_on(!copy);
+    *copy = fn;
+    if (event_base_once(http_base, -1, EV_TIMEOUT, call_after, copy, &t))
+        call_after(-1, 0, copy);
+}
+
+// --- the server ---------------------------------------------------------------------------------
+
+static void on_request(struct evhttp_request *req, void *arg)
+{
+    struct http_door *door = arg;
+
+    door->handler(http_new(req, door));
+}
+
+void http_again(struct http *h)
+{
+    h->door->handler(h);
+}
+
+struct evhttp *http_new_server(struct http_door *door, size_t body_max, int idle_s)
+{
+    struct evhttp *e = evhttp_new(http_base);
+
+    if (!e)
+        return NULL;
+    evhttp_set_allowed_methods(e, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
+                                      EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS);
+    evhttp_set_max_body_size(e, (ev_ssize_t)body_max);
+    evhttp_set_max_headers_size(e, HTTP_HEADER_MAX);
+    evhttp_set_timeout(e, idle_s);
+    evhttp_set_gencb(e, on_request, door);
+    return e;
+}
+
+int http_init(struct event_base *loop)
+{
+    thread_must_be(ROLE_CONTROL);
+    signal(SIGPIPE, SIG_IGN); // a client that leaves ends its connection, not the router
+    http_base = loop;
+    http_listen_start();
+    return http_page_start(loop);
+}
+
+// Streams are told; who waits for a manager's answer finds its request gone.
+void http_forget(const struct http_door *door)
+{
+    for (struct http *h = open_requests, *next; h; h = next) {
+        next = h->next;
+        if (h->door != door || !h->req)
+            continue;
+        if (h->gone) {
+            evhttp_connection_set_closecb(evhttp_request_get_connection(h->req), NULL, NULL);
+            h->gone(h->ctx);
+            http_free(h);
+        } else {
+            h->req = NULL;
+        }
+    }
+}
+
+void http_fini(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    http_listen_stop();
+    http_page_stop();
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// http.h - HTTP/1.1 by libevent's evhttp: requests and their answers
+//
+// A struct http is one request and its answer. A handler answers at once, or
+// keeps the pointer and answers later on the same loop; exactly one of the
+// reply functions, or http_stream_begin … http_stream_end, ends it. The pointer is dead after that.
+// Control role.
+#ifndef HTTP_HTTP_H
+#define HTTP_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+#include "http/access.h"
+#include "http/http_page.h"
+
+struct event_base;
+struct http;
+
+#define HTTP_BODY_MAX (16u << 20)   // bytes
+#define HTTP_HEADER_MAX (64u << 10) // request line and headers
+#define HTTP_PATH_MAX 4096
+
+// Before and after the listeners (http_listen.h). A listener that stops forgets requests without an answer: http_gone() says so
+// to whoever still holds one.
+int http_init(struct event_base *loop); // 0 or -ENOMEM
+void http_fini(void);
+
+void http_after(
+    unsigned ms,
+    void (*fn)(void)); // calls fn once on the loop, after answers given now are on their way
+
+// --- the request ---
+const char *http_method(const struct http *h); // "GET", …
+const char *http_path(const struct http *h);   // "/restconf/data/…", percent-encoded as it came
+const char *http_query(const struct http *h,
+                       const char *name); // decoded value of a query parameter, or NULL
+// Calls fn for each query parameter.
+void http_each_query(const struct http *h,
+                     bool (*fn)(void *ctx, const char *name, const char *value), void *ctx);
+const char *http_header(const struct http *h, const char *name); // or NULL
+const char *http_body(struct http *h, size_t *n);                // NUL-terminated
+const char *http_peer(const struct http *h);                     // "alice", "token ansible", "anonymous"
+bool http_peer_known(const struct http *h); // it has said who it is
+enum access http_access(const struct http *h);
+// What it may do from now on: whoever answers has found out by other means.
+void http_admit(struct http *h, enum access access, const char *name);
+void http_again(struct http *h); // answers the same request from the beginning, as it came
+bool http_gone(const struct http *h); // the server stopped: http_reply only frees
+
+// --- the answer ---
+void http_set_header(struct http *h, const char *name, const char *value);
+void http_reply(struct http *h, int code, const char *type,
+                struct text *body); // frees the body's text; body NULL: none
+
+// A long answer with flow control. After http_stream_write() has returned false the writer waits
+// for `room`; `gone` tells that the client left: `h` is dead then and neither is called again.
+void http_stream_begin(struct http *h, const char *type, void (*room)(void *ctx),
+                       void (*gone)(void *ctx), void *ctx);
+bool http_stream_write(struct http *h, struct text *t); // empties t; false: enough for now
+void http_stream_end(struct http *h);
+void http_stream_cut(struct http *h); // ends the connection; calls `gone`
+// Whether the client has left: its side of the connection is closed. For who writes seldom.
+bool http_left(const struct http *h);
+void http_stream_quiet(struct http *h); // may be silent for ever; a client that reads nothing for a minute is dropped
+
+struct event_base *http_loop(void);
+
+#endif

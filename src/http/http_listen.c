@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// http_listen.c - where requests come from: the UNIX socket, and TCP with or without TLS
+//
+// Each listener has an evhttp of its own, because how a connection is made
+// belongs to that. Strangers can reach TCP, and what they can hold is bounded:
+// LIVE_MAX connections a listener, BODY_MAX bytes each; while all are in use
+// nothing is accepted. A connection is known to be gone when evhttp has taken
+// its callbacks off the bufferevent of which a reference is kept here.
+//
+// A file descriptor too few is no reason to spin: the listener rests.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/bufferevent_ssl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "core/thread.h"
+#include "http/access.h"
+#include "http/http_listen.h"
+#include "http/http_priv.h"
+#include "http/http_tls.h"
+
+#define LIVE_MAX 128           // connections of a TCP listener
+#define BODY_MAX (2u << 20)    // bytes, by TCP
+#define TCP_IDLE_S 30          // as HTTP_IDLE_S, by TCP
+#define REST_US 200000
+#define BACKLOG 128
+#define DESCRIPTORS 65536      // wanted: a thousand clients beside a thousand interfaces
+
+static struct http_door *local, *tcp[HTTP_LISTEN_MAX];
+static unsigned n_tcp;
+static VEC(struct http_door *) going; // closed, with answers still to be sent
+static VEC(struct http_door *) doors; // all that are open
+static char *socket_path;
+
+static void door_free(struct http_door *l);
+
+// --- connections --------------------------------------------------------------------------------
+
+static void sweep(struct http_door *l)
+{
+    for (size_t i = 0; i < l->live.n;) {
+        bufferevent_data_cb read, write;
+        bufferevent_event_cb event;
+
+        bufferevent_getcb(l->live.item[i], &read, &write, &event, NULL);
+        if (read || write || event) {
+            i++;
+            continue;
+        }
+        bufferevent_decref(l->live.item[i]);
+        vec_del_swap(&l->live, i);
+    }
+}
+
+static void rest(struct http_door *l, bool accept)
+{
+    const struct timeval t = {.tv_usec = REST_US};
+
+    if (!accept)
+        evconnlistener_disable(l->listener);
+    event_add(l->rest, &t);
+}
+
+static void rested(evutil_socket_t fd, short what, void *arg)
+{
+    struct http_door *l = arg;
+
+    if (l->closed) {
+        door_free(l);
+        return;
+    }
+    sweep(l);
+    if (l->live.n < LIVE_MAX)
+        evconnlistener_enable(l->listener);
+    if (l->live.n)
+        rest(l, l->live.n < LIVE_MAX);
+}
+
+static void accept_failed(struct evconnlistener *listener, void *its_evhttp)
+{
+    log_warning("api: no connection accepted: error=\"%s\"", strerror(errno));
+    vec_foreach (&doors, d)
+        if ((*d)->listener == listener)
+            rest(*d, false);
+}
+
+static struct bufferevent *new_connection(struct event_base *base, void *arg)
+{
+    struct http_door *l = arg;
+    struct bufferevent *bev;
+    SSL *ssl = NULL;
+
+    if (l->tls)
+        ssl = SSL_new(http_tls);
+    bev = ssl ? bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE)
+              : bufferevent_socket_new(base, -1, 0);
+    bug_on(!bev || (l->tls && !ssl)); // evhttp would go on without TLS
+    if (ssl)
+        bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
+    http_page_watch(bev);
+    if (l->local)
+        return bev;
+    sweep(l);
+    bufferevent_incref(bev);
+    *vec_push(&l->live) = bev;
+    rest(l, l->live.n < LIVE_MAX);
+    return bev;
+}
+
+// --- listeners ----------------------------------------------------------------------------------
+
+static void door_free(struct http_door *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < going.n; i++)
+        if (going.item[i] == l)
+            vec_del_swap(&going, i);
+    for (size_t i = 0; i < doors.n; i++)
+        if (doors.item[i] == l)
+            vec_del_swap(&doors, i);
+    if (!doors.n)
+        vec_free(&doors);
+    http_forget(l);
+    if (l->evhttp)
+        evhttp_free(l->evhttp); // frees its listener, connections and requests
+    else if (l->listener)
+        evconnlistener_free(l->listener);
+    if (l->rest)
+        event_free(l->rest);
+    vec_foreach (&l->live, bev)
+        bufferevent_decref(*bev);
+    vec_free(&l->live);
+    free(l);
+}
+
+static struct http_door *door_new(struct evconnlistener *at, bool is_local, void (*handler)(struct http *h))
+{
+    struct http_door *l = calloc(1, sizeof *l);
+
+    bug_on(!l);
+    l->local = is_local;
+    l->handler = handler;
+    l->listener = at;
+    l->rest = event_new(http_base, -1, 0, rested, l);
+    struct evhttp *server = is_local ? http_new_server(l, HTTP_BODY_MAX, HTTP_IDLE_S) : http_new_server(l, BODY_MAX, TCP_IDLE_S);
+    if (!l->rest || !server || !evhttp_bind_listener(server, at)) {
+        if (server)
+            evhttp_free(server);
+        door_free(l);
+        return NULL;
+    }
+    l->evhttp = server;
+    evhttp_set_bevcb(server, new_connection, l);
+    evconnlistener_set_error_cb(at, accept_failed);
+    *vec_push(&doors) = l;
+    return l;
+}
+
+static int tcp_socket(const struct http_listen *at)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+    } a = {0};
+    bool ip6 = at->address.family == IP6;
+    int one = 1, fd = socket(ip6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -errno;
+    if (ip6) {
+        a.in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(at->port)};
+        memcpy(&a.in6.sin6_addr, at->address.b, 16);
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+        setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &one, sizeof one);
+    } else {
+        a.in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(at->port)};
+        memcpy(&a.in.sin_addr, at->address.b, 4);
+        setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &one, sizeof one); // the address may come later
+    }
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (!bind(fd, &a.any, ip6 ? sizeof a.in6 : sizeof a.in) && !listen(fd, BACKLOG))
+        return fd;
+    int e = errno;
+    close(fd);
+    return -e;
+}
+
+static struct http_door *tcp_new(const struct http_listen *at, void (*handler)(struct http *h), char *err, size_t err_size)
+{
+    int fd = tcp_socket(at);
+    char text[IP_TEXT_MAX];
+
+    if (fd < 0) {
+        errno = -fd;
+        snprintf(err, err_size, "cannot listen on %s port %u: %s%s", ip_format(&at->address, text), at->port, strerror(errno),
+                 errno == EADDRINUSE ? "; give it another port" : "");
+        return NULL;
+    }
+    struct evconnlistener *listener = evconnlistener_new(http_base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+    struct http_door *l = listener ? door_new(listener, false, handler) : NULL;
+    if (l)
+        l->at = *at, l->tls = at->tls;
+    else
+        snprintf(err, err_size, "no memory for another listener");
+    return l;
+}
+
+static struct http_door *find_tcp(const struct http_listen *at)
+{
+    for (unsigned i = 0; i < n_tcp; i++)
+        if (tcp[i]->at.port == at->port && ip_equal(&tcp[i]->at.address, &at->address))
+            return tcp[i];
+    return NULL;
+}
+
+// The answer to who closed it by a request through it is still to be sent.
+static void close_soon(struct http_door *l)
+{
+    const struct timeval t = {.tv_sec = 1};
+
+    evconnlistener_disable(l->listener);
+    l->closed = true;
+    *vec_push(&going) = l;
+    event_add(l->rest, &t);
+}
+
+int http_listen(const struct http_listen *at, unsigned n, void (*handler)(struct http *h), char *err, size_t err_size)
+{
+    struct http_door *next[HTTP_LISTEN_MAX], *old;
+
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned i = 0; i < n; i++) {
+        old = find_tcp(&at[i]);
+        next[i] = old ? old : tcp_new(&at[i], handler, err, err_size);
+        if (next[i])
+            continue;
+        while (i--)
+            if (!find_tcp(&at[i]))
+                door_free(next[i]);
+        return -EADDRINUSE;
+    }
+    for (unsigned i = 0; i < n_tcp; i++) {
+        bool stays = false;
+
+        for (unsigned k = 0; k < n; k++)
+            stays = stays || next[k] == tcp[i];
+        if (!stays)
+            close_soon(tcp[i]);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        tcp[i] = next[i];
+        tcp[i]->at = at[i];
+        tcp[i]->tls = at[i].tls;
+    }
+    n_tcp = n;
+    return 0;
+}
+
+struct http_door *http_door_open(const char *address, uint16_t port, void (*handler)(struct http *h), char *err, size_t err_size)
+{
+    struct http_listen at = {.port = port};
+    struct http_door *d = NULL;
+
+    thread_must_be(ROLE_CONTROL);
+    if (ip_parse(address, &at.address))
+        snprintf(err, err_size, "'%s' is no address", address);
+    else if ((d = tcp_new(&at, handler, err, err_size)))
+        d->anonymous = true;
+    return d;
+}
+
+void http_door_close(struct http_door *d)
+{
+    thread_must_be(ROLE_CONTROL);
+    door_free(d);
+}
+
+// --- the UNIX socket ----------------------------------------------------------------------------
+
+struct acl_entry { // Linux' form of an access control list in an extended attribute
+    uint16_t tag, perm;
+    uint32_t id;
+} __attribute__((packed));
+
+enum { ACL_USER_OBJ = 1, ACL_GROUP_OBJ = 4, ACL_GROUP = 8, ACL_MASK = 16, ACL_OTHER = 32, ACL_NO_ID = ~0u };
+
+// Members of these groups may connect, and nobody else but the owner.
+static int set_acl(const char *path, const gid_t *gid, unsigned n)
+{
+    struct {
+        uint32_t version;
+        struct acl_entry e[ACCESS_N + 4];
+    } __attribute__((packed)) acl = {.version = htole32(2)};
+    unsigned at = 0;
+
+    acl.e[at++] = (struct acl_entry){htole16(ACL_USER_OBJ), htole16(6), ACL_NO_ID};
+    acl.e[at++] = (struct acl_entry){htole16(ACL_GROUP_OBJ), 0, ACL_NO_ID};
+    for (unsigned i = 0; i < n; i++)
+        acl.e[at++] = (struct acl_entry){htole16(ACL_GROUP), htole16(6), htole32(gid[i])};
+    acl.e[at++] = (struct acl_entry){htole16(ACL_MASK), htole16(6), ACL_NO_ID};
+    acl.e[at++] = (struct acl_entry){htole16(ACL_OTHER), 0, ACL_NO_ID};
+    return setxattr(path, "system.posix_acl_access", &acl, 4 + at * sizeof acl.e[0], 0) ? -errno : 0;
+}
+
+static int compare_gid(const void *a, const void *b)
+{
+    const gid_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+void http_guard_socket(void)
+{
+    gid_t gid[ACCESS_N];
+    unsigned n = access_gids(gid), kept = 0;
+
+    if (!socket_path)
+        return;
+    if (chmod(socket_path, 0660))
+        log_warning("api: socket: mode not set: path=%s error=\"%s\"", socket_path, strerror(errno));
+    qsort(gid, n, sizeof *gid, compare_gid);
+    for (unsigned i = 0; i < n; i++)
+        if (!i || gid[i] != gid[i - 1])
+            gid[kept++] = gid[i];
+    int r = kept ? set_acl(socket_path, gid, kept) : 0;
+    if (r == -EOPNOTSUPP && chown(socket_path, (uid_t)-1, gid[0]))
+        r = -errno;
+    if (r == -EOPNOTSUPP)
+        log_notice("api: socket: the file system has no access control lists, so one group may connect: path=%s gid=%u", socket_path, gid[0]);
+    else if (r)
+        log_warning("api: socket: groups not set: path=%s error=\"%s\"", socket_path, strerror(-r));
+}
+
+static int bind_local(const char *path, struct evconnlistener **listener)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+
+    strcpy(a.sun_path, path);
+    unlink(path); // of a kamueed that was killed: the run directory's lock says that none lives
+    mode_t was = umask(0177); // until http_guard_socket() only root may connect
+    *listener = evconnlistener_new_bind(http_base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, BACKLOG,
+                                        (struct sockaddr *)&a, sizeof a);
+    int e = errno;
+    umask(was);
+    return *listener ? 0 : -e;
+}
+
+int http_start(const char *path, void (*handler)(struct http *h), char *err, size_t err_size)
+{
+    const size_t longest = sizeof ((struct sockaddr_un *)NULL)->sun_path - 1;
+    struct evconnlistener *listener;
+
+    thread_must_be(ROLE_CONTROL);
+    if (strlen(path) > longest) {
+        snprintf(err, err_size, "%s: longer than the %zu bytes a socket path may have; choose a shorter run directory", path, longest);
+        return -ENAMETOOLONG;
+    }
+    int r = bind_local(path, &listener);
+    if (r) {
+        snprintf(err, err_size, "%s: cannot listen: %s; does the directory exist, and may kamueed write there?", path, strerror(-r));
+        return r;
+    }
+    local = door_new(listener, true, handler);
+    socket_path = strdup(path);
+    if (!local || !socket_path) {
+        snprintf(err, err_size, "no memory for the RESTCONF server");
+        return -ENOMEM;
+    }
+    http_guard_socket();
+    return 0;
+}
+
+// --- all of them --------------------------------------------------------------------------------
+
+void http_listen_start(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= DESCRIPTORS)
+        return;
+    files.rlim_cur = files.rlim_max < DESCRIPTORS ? files.rlim_max : DESCRIPTORS;
+    if (setrlimit(RLIMIT_NOFILE, &files))
+        log_warning("api: limit of file descriptors not raised: error=\"%s\"", strerror(errno));
+}
+
+void http_listen_stop(void)
+{
+    for (unsigned i = 0; i < n_tcp; i++)
+        door_free(tcp[i]);
+    n_tcp = 0;
+    while (going.n)
+        door_free(going.item[0]);
+    vec_free(&going);
+    http_tls_take(NULL);
+}
+
+void http_stop(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    door_free(local);
+    local = NULL;
+    if (socket_path)
+        unlink(socket_path);
+    free(socket_path);
+    socket_path = NULL;
+}

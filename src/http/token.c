@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// token.c - bearer tokens by their hashes
+//
+// All hashes are compared, in constant time each, so that how long it takes
+// tells nothing about any of them.
+#include "http/token.h"
+
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "http/access.h"
+
+struct list {
+    struct token item[TOKENS_MAX];
+    unsigned n;
+    struct stat as; // of the file when it was read
+};
+
+static struct list *list;
+static char path[256];
+
+static bool parse_hash(const char *s, uint8_t hash[32])
+{
+    static const char hex[] = "0123456789abcdef";
+
+    if (strncmp(s, "sha256:", 7) || strlen(s) != 7 + 64)
+        return false;
+    for (unsigned i = 0; i < 64; i++) {
+        const char *digit = strchr(hex, s[7 + i]);
+
+        if (!digit)
+            return false;
+        hash[i / 2] = (uint8_t)(hash[i / 2] << 4 | (digit - hex));
+    }
+    return true;
+}
+
+// False: the line is wrong.
+static bool parse_line(char *line, struct list *l)
+{
+    char name[65], role[16], hash[80], more[2];
+    int n = sscanf(line, "%64s %15s %79s %1s", name, role, hash, more), access;
+
+    if (n <= 0 || *name == '#')
+        return true;
+    access = n >= 2 ? access_of_name(role) : -1;
+    if (n != 3 || access < ACCESS_READ || l->n == TOKENS_MAX || !parse_hash(hash, l->item[l->n].hash))
+        return false;
+    strcpy(l->item[l->n].name, name);
+    l->item[l->n++].access = (uint8_t)access;
+    return true;
+}
+
+static int read_lines(FILE *f, const char *file, struct list *l, char *err, size_t err_size)
+{
+    char line[512];
+
+    for (unsigned number = 1; fgets(line, sizeof line, f); number++)
+        if (!parse_line(line, l)) {
+            snprintf(err, err_size, "%s:%u: expected 'NAME read-only|operator|admin sha256:HASH', at most %u of them", file, number, TOKENS_MAX);
+            return -EBADMSG;
+        }
+    return ferror(f) ? -EIO : 0;
+}
+
+static struct list *read_file(const char *file, char *err, size_t err_size, int *result)
+{
+    struct list *l = calloc(1, sizeof *l);
+    FILE *f = fopen(file, "re");
+
+    bug_on(!l);
+    *result = 0;
+    if (!f || fstat(fileno(f), &l->as)) {
+        snprintf(err, err_size, "tokens: %s: %s; expected a file of tokens (docs/features/restconf.md)", file, strerror(errno));
+        *result = -EBADMSG;
+    } else if (!S_ISREG(l->as.st_mode) || l->as.st_mode & (S_IWGRP | S_IWOTH)) {
+        *result = -EPERM;
+        snprintf(err, err_size, "tokens: %s: others than its owner may write it; chmod go-w", file);
+    } else {
+        *result = read_lines(f, file, l, err, err_size);
+    }
+    if (f)
+        fclose(f);
+    if (!*result)
+        return l;
+    free(l);
+    return NULL;
+}
+
+int token_file(const char *file, char *err, size_t err_size)
+{
+    struct list *l = NULL;
+    int r = 0;
+
+    if (*file) {
+        l = read_file(file, err, err_size, &r);
+        if (!l)
+            return r;
+    }
+    free(list);
+    list = l;
+    snprintf(path, sizeof path, "%s", file);
+    return 0;
+}
+
+// A file that changed counts from now on; one that is wrong leaves the tokens as they are, but one that is gone leaves none.
+static void follow_file(void)
+{
+    char err[512], same[sizeof path];
+    struct stat now;
+
+    if (stat(path, &now)) {
+        list->n = 0;
+        list->as = (struct stat){0};
+        return;
+    }
+    if (now.st_mtim.tv_sec == list->as.st_mtim.tv_sec && now.st_mtim.tv_nsec == list->as.st_mtim.tv_nsec &&
+        now.st_ino == list->as.st_ino && now.st_size == list->as.st_size)
+        return;
+    memcpy(same, path, sizeof same);
+    if (token_file(same, err, sizeof err)) {
+        log_warning("api: tokens not read again, the old ones stay: %s", err);
+        list->as = now; // told once
+    }
+}
+
+const struct token *token_find(const char *token)
+{
+    const struct token *found = NULL;
+    uint8_t hash[SHA256_DIGEST_LENGTH];
+
+    if (!list)
+        return NULL;
+    follow_file();
+    SHA256((const uint8_t *)token, strlen(token), hash);
+    for (unsigned i = 0; i < list->n; i++)
+        if (!CRYPTO_memcmp(hash, list->item[i].hash, sizeof hash))
+            found = &list->item[i];
+    return found;
+}

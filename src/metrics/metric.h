@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// metric.h - writing metrics as OpenMetrics 1.0 or as Prometheus' text format 0.0.4
+//
+//     metric_family(&m, METRIC_COUNTER, "port_rx_packets", "packets", "Packets received.");
+//     metric_u64(&m, 7, "port", "p0", NULL);     // kamuee_port_rx_packets_total{port="p0"} 7
+//
+// A family's samples follow it directly. Names get "kamuee_" in front, and what the type wants behind; labels come in pairs
+// of name and value, any bytes. Control role; no state but the struct.
+#ifndef METRICS_METRIC_H
+#define METRICS_METRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_INFO };
+
+struct metrics {
+    struct text text;
+    bool openmetrics;
+    const char *family;
+    enum metric_type type;
+};
+
+// `unit`: the name's last word when it is one, "" otherwise.
+void metric_family(struct metrics *m, enum metric_type type, const char *name, const char *unit, const char *help);
+void metric_u64(struct metrics *m, uint64_t value, ...) __attribute__((sentinel)); // of an info: 1
+void metric_real(struct metrics *m, double value, ...) __attribute__((sentinel));
+// A sample of the family with a name of its own: "_bucket", "_sum" and "_count" of a histogram.
+void metric_part(struct metrics *m, const char *suffix, double value, ...) __attribute__((sentinel));
+void metric_end(struct metrics *m);
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// metrics_port.c - ports, their receive queues, and interfaces
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "manager/port_manager.h"
+#include "metrics/metric.h"
+#include "metrics/metrics.h"
+#include "table/counter.h"
+#include "table/iface.h"
+#include "table/plan.h"
+#include "table/port.h"
+#include "table/vr.h"
+
+struct field { // a counter among others of a struct
+    const char *name, *unit, *help;
+    size_t at;
+};
+
+static uint64_t field_of(const void *base, const struct field *f)
+{
+    uint64_t value;
+
+    __builtin_memcpy(&value, (const char *)base + f->at, sizeof value);
+    return value;
+}
+
+// --- ports --------------------------------------------------------------------------------------
+
+static void write_port_state(struct metrics *m, const struct port_state *p, unsigned n)
+{
+    metric_family(m, METRIC_GAUGE, "port_up", "", "1: started, and its link is up.");
+    for (unsigned i = 0; i < n; i++)
+        metric_u64(m, p[i].started && p[i].link_up, "port", p[i].config.name, NULL);
+    metric_family(m, METRIC_GAUGE, "port_speed_bits_per_second", "", "Speed of the link; 0: not known.");
+    for (unsigned i = 0; i < n; i++)
+        metric_u64(m, p[i].speed_mbps * 1000000ull, "port", p[i].config.name, NULL);
+    metric_family(m, METRIC_COUNTER, "port_link_changes", "changes", "Times that the link came or went while the port was started.");
+    for (unsigned i = 0; i < n; i++)
+        metric_u64(m, port_manager_link_changes(p[i].config.name), "port", p[i].config.name, NULL);
+    metric_family(m, METRIC_INFO, "port", "", "What the port is.");
+    for (unsigned i = 0; i < n; i++)
+        metric_u64(m, 1, "port", p[i].config.name, "driver", p[i].driver, "devargs", p[i].config.devargs, NULL);
+}
+
+static void write_port_counters(struct metrics *m, const struct port_state *p, unsigned n)
+{
+#define FIELD(member, what, unit, help) {"port_" what, unit, help, offsetof(struct port_state, member)}
+    static const struct field field[] = {
+        FIELD(rx_packets, "rx_packets", "packets", "Packets that the device received."),
+        FIELD(rx_bytes, "rx_bytes", "bytes", "Bytes that the device received."),
+        FIELD(tx_packets, "tx_packets", "packets", "Packets that the device sent."),
+        FIELD(tx_bytes, "tx_bytes", "bytes", "Bytes that the device sent."),
+        FIELD(rx_missed, "rx_missed_packets", "packets", "Packets that the device had no room for: the router was too slow."),
+        FIELD(rx_errors, "rx_errors_packets", "packets", "Packets that the device received with errors."),
+        FIELD(rx_no_buffer, "rx_no_buffer_packets", "packets", "Packets that the device had no buffer for."),
+        FIELD(tx_errors, "tx_errors_packets", "packets", "Packets that the device could not send."),
+    };
+#undef FIELD
+
+    for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
+        metric_family(m, METRIC_COUNTER, field[f].name, field[f].unit, field[f].help);
+        for (unsigned i = 0; i < n; i++)
+            metric_u64(m, field_of(&p[i], &field[f]), "port", p[i].config.name, NULL);
+    }
+}
+
+static void each_queue(struct metrics *m, const struct port_state *p, unsigned n, uint64_t (*value)(struct plan_rx_stats s))
+{
+    char queue[12];
+
+    for (unsigned i = 0; i < n; i++) {
+        for (uint16_t q = 0; q < p[i].config.rx_queues && q < QUEUE_MAX; q++) {
+            snprintf(queue, sizeof queue, "%u", q);
+            metric_u64(m, value(plan_rx_sum(p[i].id, q)), "port", p[i].config.name, "queue", queue, NULL);
+        }
+    }
+}
+
+static uint64_t queue_packets(struct plan_rx_stats s)
+{
+    return s.packets;
+}
+
+static uint64_t queue_bytes(struct plan_rx_stats s)
+{
+    return s.bytes;
+}
+
+static uint64_t queue_depth(struct plan_rx_stats s)
+{
+    return s.depth;
+}
+
+static uint64_t queue_depth_max(struct plan_rx_stats s)
+{
+    return s.depth_max;
+}
+
+static void write_queues(struct metrics *m, const struct port_state *p, unsigned n)
+{
+    metric_family(m, METRIC_COUNTER, "queue_rx_packets", "packets", "Packets that forwarders took from the receive queue.");
+    each_queue(m, p, n, queue_packets);
+    metric_family(m, METRIC_COUNTER, "queue_rx_bytes", "bytes", "Bytes that forwarders took from the receive queue.");
+    each_queue(m, p, n, queue_bytes);
+    metric_family(m, METRIC_GAUGE, "queue_depth_packets", "packets",
+                  "Packets that waited when a burst was taken, at the last sample; 0 where the driver can not tell.");
+    each_queue(m, p, n, queue_depth);
+    metric_family(m, METRIC_GAUGE, "queue_depth_max_packets", "packets", "The most of all samples of the depth.");
+    each_queue(m, p, n, queue_depth_max);
+}
+
+void metrics_port(struct metrics *m)
+{
+    char name[PORT_MAX][16];
+    unsigned listed = port_manager_list(name, PORT_MAX), n = 0;
+    struct port_state *p = calloc(PORT_MAX, sizeof *p);
+
+    bug_on(!p);
+    for (unsigned i = 0; i < listed; i++)
+        n += !port_manager_state(name[i], &p[n]);
+    write_port_state(m, p, n);
+    write_port_counters(m, p, n);
+    write_queues(m, p, n);
+    free(p);
+}
+
+// --- interfaces ---------------------------------------------------------------------------------
+
+struct row {
+    const struct iface *iface;
+    struct counter_iface sum;
+};
+
+void metrics_interface(struct metrics *m)
+{
+#define FIELD(member, unit, help) {"interface_" #member, unit, help, offsetof(struct counter_iface, member)}
+    static const struct field field[] = {
+        FIELD(rx_packets, "packets", "Packets received by the interface."),
+        FIELD(rx_bytes, "bytes", "Bytes received by the interface."),
+        FIELD(tx_packets, "packets", "Packets sent by the interface."),
+        FIELD(tx_bytes, "bytes", "Bytes sent by the interface."),
+        FIELD(drop_packets, "packets", "Packets of the interface that were dropped, for all reasons."),
+        FIELD(punt_packets, "packets", "Packets to the kernel."),
+        FIELD(inject_packets, "packets", "Packets from the kernel."),
+        FIELD(urpf_packets, "packets", "Packets dropped because their source was not believed; among those dropped."),
+    };
+#undef FIELD
+    VEC(struct row) row = {0};
+
+    for (unsigned id = 1; id < IFACE_MAX; id++) {
+        if (iface_get((uint16_t)id)->kind == IFACE_NONE)
+            continue;
+        struct row *r = vec_push(&row);
+        r->iface = iface_get((uint16_t)id);
+        counter_sum_iface((uint16_t)id, &r->sum);
+    }
+    metric_family(m, METRIC_GAUGE, "interface_up", "", "1: up in Linux, and its port has its link.");
+    vec_foreach (&row, r)
+        metric_u64(m, r->iface->admin_up && r->iface->carrier, "iface", r->iface->name, "vr", vr_get(r->iface->vr)->name, NULL);
+    for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
+        metric_family(m, METRIC_COUNTER, field[f].name, field[f].unit, field[f].help);
+        vec_foreach (&row, r)
+            metric_u64(m, field_of(&r->sum, &field[f]), "iface", r->iface->name, "vr", vr_get(r->iface->vr)->name, NULL);
+    }
+    vec_free(&row);
+}

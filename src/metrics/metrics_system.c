@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// metrics_system.c - version, memory, packet buffers
+#include <rte_mempool.h>
+#include <rte_version.h>
+
+#include "config/revision.h"
+#include "metrics/metric.h"
+#include "metrics/metrics.h"
+#include "show/process.h"
+#include "table/exchange.h"
+#include "table/fib.h"
+
+static void write_memory(struct metrics *m)
+{
+    struct process_regions all;
+
+    process_regions(&all);
+    metric_family(m, METRIC_GAUGE, "memory_reserved_bytes", "bytes", "Addresses of the region, which cost nothing until touched.");
+    vec_foreach (&all.item, r)
+        metric_u64(m, r->bytes, "region", r->name, "pages", r->pages, NULL);
+    metric_family(m, METRIC_GAUGE, "memory_used_bytes", "bytes", "Of the region in memory: touched so far.");
+    vec_foreach (&all.item, r)
+        metric_u64(m, r->used, "region", r->name, "pages", r->pages, NULL);
+    vec_free(&all.item);
+}
+
+static void write_free(struct rte_mempool *pool, void *metrics)
+{
+    metric_u64(metrics, rte_mempool_avail_count(pool), "pool", pool->name, NULL);
+}
+
+static void write_size(struct rte_mempool *pool, void *metrics)
+{
+    metric_u64(metrics, pool->size, "pool", pool->name, NULL);
+}
+
+static void write_buffers(struct metrics *m)
+{
+    if (!exchange_pool) // nor any other
+        return;
+    metric_family(m, METRIC_GAUGE, "buffers_free", "", "Packet buffers of the pool that nobody has.");
+    rte_mempool_walk(write_free, m);
+    metric_family(m, METRIC_GAUGE, "buffers", "", "Packet buffers of the pool.");
+    rte_mempool_walk(write_size, m);
+}
+
+static void write_revision(struct metrics *m)
+{
+    const struct revision *r = revision_at(0);
+
+    if (!r)
+        return;
+    metric_family(m, METRIC_GAUGE, "configuration_revision", "", "Number of the newest committed configuration.");
+    metric_u64(m, r->id, NULL);
+    metric_family(m, METRIC_GAUGE, "configuration_revision_time_seconds", "seconds", "When it was committed, since 1970.");
+    metric_real(m, (double)r->time_ns / 1e9, NULL);
+    metric_family(m, METRIC_GAUGE, "configuration_confirmed", "", "0: it goes back unless it is confirmed.");
+    metric_u64(m, r->confirmed, NULL);
+}
+
+void metrics_system(struct metrics *m)
+{
+    metric_family(m, METRIC_INFO, "build", "", "What runs here.");
+    metric_u64(m, 1, "version", KAMUEE_VERSION, "dpdk_version", rte_version(), "lookup_kernel", fib_kernel_name(), NULL);
+    metric_family(m, METRIC_GAUGE, "uptime_seconds", "seconds", "Since kamueed started.");
+    metric_u64(m, process_uptime(), NULL);
+    metric_family(m, METRIC_GAUGE, "resident_bytes", "bytes", "Memory of the process.");
+    metric_u64(m, process_resident(), NULL);
+    write_memory(m);
+    write_buffers(m);
+    write_revision(m);
+}

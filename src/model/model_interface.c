@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// model_interface.c - ports, vports and interfaces of a configuration: read, and judged by what the schema cannot say
+#include "model/model_interface.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "model/model_acl.h"
+#include "model/model_leaf.h"
+#include "yang/config_tree.h"
+
+void model_read_port(struct model *m, const struct lyd_node *entry)
+{
+    struct model_port *p = vec_push(&m->port);
+    struct port_config *c = &p->config;
+    const struct lyd_node *first = lyd_child(entry);
+    const char *mac = config_value(first, "mac");
+
+    memset(p, 0, sizeof *p);
+    leaf_copy(c->name, sizeof c->name, first, "name", "");
+    leaf_copy(c->devargs, sizeof c->devargs, first, "devargs", "");
+    leaf_copy(c->netns, sizeof c->netns, first, "namespace", "");
+    c->rx_queues = (uint16_t)leaf_number(first, "rx-queues", 0);
+    c->tx_queues = (uint16_t)leaf_number(first, "tx-queues", 0);
+    c->rx_descriptors = (uint16_t)leaf_number(first, "rx-descriptors", 0);
+    c->tx_descriptors = (uint16_t)leaf_number(first, "tx-descriptors", 0);
+    c->mtu = (uint16_t)leaf_number(first, "mtu", 1500);
+    c->promiscuous = leaf_true(first, "promiscuous");
+    c->enabled = leaf_true(first, "enabled");
+    c->has_mac = mac && !text_parse_mac(mac, c->mac);
+    snprintf(p->vr, sizeof p->vr, VR_DEFAULT_NAME);
+    p->line = leaf_line(entry, "devargs");
+}
+
+static uint16_t read_tpid(const struct lyd_node *first)
+{
+    const char *v = config_value(first, "tpid");
+
+    return v ? (uint16_t)strtoul(v, NULL, 16) : 0x88a8;
+}
+
+void model_read_vport(struct model *m, const struct lyd_node *entry)
+{
+    struct model_vport *v = vec_push(&m->vport);
+    const struct lyd_node *first = lyd_child(entry);
+
+    memset(v, 0, sizeof *v);
+    leaf_copy(v->name, sizeof v->name, first, "name", "");
+    leaf_copy(v->port, sizeof v->port, first, "port", "");
+    v->tags.vlan = (uint16_t)leaf_number(first, "vlan", 0);
+    v->tags.outer = (uint16_t)leaf_number(first, "outer-vlan", 0);
+    v->tags.tpid = v->tags.outer ? read_tpid(first) : 0;
+    v->has_tpid = config_value(first, "tpid");
+    v->mtu = (uint16_t)leaf_number(first, "mtu", 0);
+    snprintf(v->vr, sizeof v->vr, VR_DEFAULT_NAME);
+    v->line = leaf_line(entry, NULL);
+}
+
+static uint8_t read_urpf(const struct lyd_node *first, const char *family)
+{
+    static const char *const modes[] = {"off", "loose", "strict", "feasible"};
+    int mode = leaf_word(first, family, modes, 4);
+
+    return mode <= 0 ? URPF_OFF : (uint8_t)(mode | (leaf_true(first, "allow-default") ? URPF_ALLOW_DEFAULT : 0));
+}
+
+static void read_policy(struct iface_policy *p, const struct lyd_node *entry)
+{
+    const struct lyd_node *urpf = leaf_inside(lyd_child(entry), entry->schema, "urpf");
+
+    p->urpf[0] = read_urpf(urpf, "ipv4");
+    p->urpf[1] = read_urpf(urpf, "ipv6");
+    p->redirect = leaf_true(lyd_child(entry), "redirect");
+    p->directed_broadcast = leaf_true(lyd_child(entry), "directed-broadcast");
+    p->sample = (uint8_t)((leaf_true(lyd_child(entry), "sflow") ? IFACE_SAMPLE_SFLOW : 0) |
+                          (leaf_true(lyd_child(entry), "ipfix") ? IFACE_SAMPLE_IPFIX : 0));
+}
+
+void model_read_interface(struct model *m, const struct lyd_node *entry)
+{
+    struct model_interface *i = vec_push(&m->interface);
+    const struct lyd_node *first = lyd_child(entry);
+
+    memset(i, 0, sizeof *i);
+    leaf_copy(i->name, sizeof i->name, first, "name", "");
+    leaf_copy(i->vr, sizeof i->vr, first, "vr", VR_DEFAULT_NAME);
+    i->line = leaf_line(entry, "vr");
+    read_policy(&i->policy, entry);
+    i->acls = model_read_binding(first, entry->schema);
+    i->policy_line = leaf_line(entry, NULL);
+}
+
+// Puts each interface's virtual router and policy where apply looks for them.
+static void bind_policies(struct model *m)
+{
+    vec_foreach (&m->interface, i) {
+        struct model_port *p = model_find_port(m, i->name);
+        struct model_vport *v = model_find_vport(m, i->name);
+
+        if (p) {
+            memcpy(p->vr, i->vr, sizeof p->vr);
+            p->vr_line = i->line;
+            p->policy = i->policy;
+            p->acls = i->acls;
+            p->policy_line = i->policy_line;
+        }
+        if (v) {
+            memcpy(v->vr, i->vr, sizeof v->vr);
+            v->vr_line = i->line;
+            v->policy = i->policy;
+            v->acls = i->acls;
+            v->policy_line = i->policy_line;
+        }
+    }
+}
+
+static void inherit_mtu(struct model *m)
+{
+    vec_foreach (&m->vport, v) {
+        const struct model_port *p = model_find_port(m, v->port);
+
+        if (!v->mtu && p)
+            v->mtu = p->config.mtu;
+    }
+}
+
+void model_bind_interfaces(struct model *m)
+{
+    bind_policies(m);
+    inherit_mtu(m);
+}
+
+// --- rules ---------------------------------------------------------------------------------------
+
+static void check_interfaces(const struct model *m, struct errors *e)
+{
+    vec_foreach (&m->interface, i) {
+        if (model_find_port(m, i->name) || model_find_vport(m, i->name))
+            continue;
+        if (i->line)
+            errors_add(e, i->line,
+                       "interface %s: no such interface, expected the name of a port or vport",
+                       i->name);
+        else
+            errors_add(e, 0,
+                       "interface %s: 'set interface %s' still speaks of it: delete that first",
+                       i->name, i->name);
+    }
+}
+
+static int compare_vlan(const void *pa, const void *pb)
+{
+    const struct model_vport *a = *(const struct model_vport *const *)pa,
+                             *b = *(const struct model_vport *const *)pb;
+    int d = strcmp(a->port, b->port);
+
+    return d ? d : a->tags.outer != b->tags.outer ? a->tags.outer - b->tags.outer : a->tags.vlan - b->tags.vlan;
+}
+
+// "vlan '7'", or "outer-vlan '100' vlan '7'".
+static const char *vlan_words(const struct model_vport *v, char *buf, size_t n)
+{
+    if (v->tags.outer)
+        snprintf(buf, n, "outer-vlan '%u' vlan '%u'", v->tags.outer, v->tags.vlan);
+    else
+        snprintf(buf, n, "vlan '%u'", v->tags.vlan);
+    return buf;
+}
+
+static void check_unique_vlan(const struct model *m, struct errors *e)
+{
+    const struct model_vport **by = malloc((m->vport.n + 1) * sizeof *by);
+
+    bug_on(!by);
+    for (size_t i = 0; i < m->vport.n; i++)
+        by[i] = &m->vport.item[i];
+    qsort(by, m->vport.n, sizeof *by, compare_vlan);
+    for (size_t i = 1; i < m->vport.n; i++) {
+        // Blame the later line of the two.
+        const struct model_vport *a = by[i - 1], *b = by[i];
+        char words[48];
+
+        if (compare_vlan(&a, &b))
+            continue;
+        if (a->line > b->line)
+            a = by[i], b = by[i - 1];
+        errors_add(
+            e, b->line,
+            "vport %s: port '%s' %s already belongs to vport %s, expected another VLAN",
+            b->name, b->port, vlan_words(b, words, sizeof words), a->name);
+    }
+    free(by);
+}
+
+static void check_vports(const struct model *m, struct errors *e)
+{
+    vec_foreach (&m->vport, v) {
+        const struct model_port *p = model_find_port(m, v->port);
+
+        if (model_find_port(m, v->name))
+            errors_add(e, v->line,
+                       "vport %s: the name belongs to a port, expected another name (e.g. %s.%u)",
+                       v->name, v->port, v->tags.vlan);
+        if (v->has_tpid && !v->tags.outer)
+            errors_add(e, v->line, "vport %s: 'tpid' is the type of an outer tag, expected an 'outer-vlan' as well", v->name);
+        if (p && v->mtu > p->config.mtu)
+            errors_add(e, v->line,
+                       "vport %s: 'mtu' is '%u', expected at most %u, the mtu of port %s", v->name,
+                       v->mtu, p->config.mtu, v->port);
+    }
+    check_unique_vlan(m, e);
+}
+
+// At most 64: compared in pairs.
+static void check_unique_device(const struct model *m, struct errors *e)
+{
+    for (size_t i = 0; i < m->port.n; i++)
+        for (size_t k = 0; k < i; k++) {
+            const struct model_port *a = &m->port.item[k], *b = &m->port.item[i];
+
+            if (strcmp(a->config.devargs, b->config.devargs) ||
+                strcmp(a->config.netns, b->config.netns))
+                continue;
+            if (a->line > b->line)
+                a = &m->port.item[i], b = &m->port.item[k];
+            errors_add(e, b->line,
+                       "port %s: 'devargs' is '%s', which already belongs to port %s, expected "
+                       "another device",
+                       b->config.name, b->config.devargs, a->config.name);
+        }
+}
+
+static void check_ports(const struct model *m, struct errors *e)
+{
+    static const uint8_t zero[6];
+
+    vec_foreach (&m->port, p) {
+        if (p->config.has_mac && (p->config.mac[0] & 1 || !memcmp(p->config.mac, zero, 6)))
+            errors_add(e, p->line,
+                       "port %s: 'mac' is a multicast or zero address, expected a unicast MAC "
+                       "address such as 02:00:00:00:00:01",
+                       p->config.name);
+        if (!strcmp(p->config.name, ".") || !strcmp(p->config.name, ".."))
+            errors_add(e, p->line,
+                       "port %s: Linux has no interface of this name, expected another name",
+                       p->config.name);
+    }
+    check_unique_device(m, e);
+}
+
+void model_check_interfaces(const struct model *m, struct errors *e)
+{
+    check_ports(m, e);
+    check_vports(m, e);
+    check_interfaces(m, e);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// model_leaf.c - values out of a checked tree, for the files that make a model of it
+#include "model/model_leaf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+uint64_t leaf_number(const struct lyd_node *first, const char *leaf, uint64_t absent)
+{
+    const char *v = config_value(first, leaf);
+
+    return v ? strtoull(v, NULL, 10) : absent;
+}
+
+bool leaf_true(const struct lyd_node *first, const char *leaf)
+{
+    const char *v = config_value(first, leaf);
+
+    return v && !strcmp(v, "true");
+}
+
+void leaf_copy(char *to, size_t size, const struct lyd_node *first, const char *leaf,
+                    const char *absent)
+{
+    const char *v = config_value(first, leaf);
+
+    snprintf(to, size, "%s", v ? v : absent);
+}
+
+unsigned leaf_line(const struct lyd_node *entry, const char *leaf)
+{
+    unsigned any = config_line_of(entry);
+
+    for (const struct lyd_node *c = lyd_child(entry); c; c = c->next) {
+        if (leaf && config_line_of(c) && !strcmp(c->schema->name, leaf))
+            return config_line_of(c);
+        if (!any)
+            any = config_line_of(c);
+    }
+    return any;
+}
+
+int leaf_word(const struct lyd_node *first, const char *leaf, const char *const *words, size_t n)
+{
+    const char *word = config_value(first, leaf);
+
+    for (size_t i = 0; i < n; i++)
+        if (word && !strcmp(words[i], word))
+            return (int)i;
+    return -1;
+}
+
+const struct lyd_node *leaf_inside(const struct lyd_node *first, const struct lysc_node *parent, const char *name)
+{
+    return lyd_child(config_find(first, yang_child(parent, name, true), NULL));
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// model_mirror.h - port mirrors of a configuration; control role
+#ifndef MODEL_MODEL_MIRROR_H
+#define MODEL_MODEL_MIRROR_H
+
+#include <libyang/libyang.h>
+
+#include "base/errors.h"
+#include "model/model.h"
+
+void model_read_mirrors(struct model *m, const struct lyd_node *port); // all of an entry of port
+void model_check_mirrors(const struct model *m, struct errors *e);
+
+#endif

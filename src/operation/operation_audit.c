@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// operation_audit.c - the operation audit: the FIB against the kernel's routes, now
+#include <string.h>
+
+#include "http/answer.h"
+#include "manager/rib_manager.h"
+#include "operation/operation.h"
+#include "show/show.h"
+#include "table/vr.h"
+
+static void audited(void *ctx, const struct rib_audit_report *r)
+{
+    struct http *h = ctx;
+    struct text t = {0};
+    struct jwrite j;
+
+    if (http_gone(h)) {
+        http_reply(h, 200, NULL, NULL);
+    } else if (r->result) {
+        restconf_error(h, 503, "resource-denied", "the audit could not be finished: %s; try again",
+                       strerror(-r->result));
+    } else {
+        output_begin(&j, &t);
+        audit_write(&j, r);
+        output_send(h, &j);
+    }
+}
+
+void operation_audit(struct http *h, const struct lyd_node *op)
+{
+    const struct vr *v = vr_find(operation_input(op, "vr"));
+
+    if (!v) {
+        restconf_error(h, 404, "invalid-value", "there is no vr '%s'", operation_input(op, "vr"));
+        return;
+    }
+    int r = rib_manager_audit(v->id, audited, h);
+    if (r)
+        restconf_error(h, 503, "resource-denied",
+                       "rib_manager has no time for an audit (%s); try again", strerror(-r));
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// path.h - "kamuee:port=p0/mtu" as schema nodes and keys (RFC 8040, 3.5.3)
+#ifndef RESTCONF_PATH_H
+#define RESTCONF_PATH_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+
+struct lysc_node;
+struct lyd_node;
+
+#define PATH_SEGMENTS 16
+#define PATH_KEYS 4
+struct segment {
+    const struct lysc_node *schema;
+    const char *key[PATH_KEYS]; // of a list entry, or the value of a leaf-list
+    unsigned n_keys;            // 0: the whole list
+};
+struct path {
+    struct segment segment[PATH_SEGMENTS];
+    unsigned n;
+    char *buffer;
+};
+// Reads what follows /restconf/data/. 0; -ENOENT (no such name) or -EINVAL (keys) with a sentence.
+int path_parse(const char *text, struct path *p, struct text *why);
+void path_free(struct path *p);
+const struct segment *path_last(const struct path *p);
+// The node the path names in a tree, or NULL.
+struct lyd_node *path_find(const struct path *p, unsigned n_segments, const struct lyd_node *tree);
+// "%-decodes" in place; false when malformed or with a NUL in it.
+bool percent_decode(char *s);
+// "kamuee:port", or "port" inside another node of the module; returns buf.
+const char *path_member_name(const struct lysc_node *s, bool with_module, char *buf, size_t n);
+// Value of a key as the JSON type RFC 7951 wants for its leaf.
+json_t *path_key_json(const struct lysc_node *leaf, const char *value);
+
+// --- answers ---
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// process.c - this process's memory and age
+#include "show/process.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+uint64_t process_resident(void)
+{
+    unsigned long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+
+    if (!f)
+        return 0;
+    if (fscanf(f, "%*u %llu", &pages) != 1)
+        pages = 0;
+    fclose(f);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+// Field 22 of /proc/self/stat is the start in clock ticks since boot.
+uint64_t process_uptime(void)
+{
+    char line[1024], *p;
+    unsigned long long start = 0;
+    struct timespec now;
+    FILE *f = fopen("/proc/self/stat", "re");
+
+    if (f && fgets(line, sizeof line, f) && (p = strrchr(line, ')')))
+        sscanf(p + 1,
+               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &start);
+    if (f)
+        fclose(f);
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    uint64_t since = start / (uint64_t)sysconf(_SC_CLK_TCK);
+    return start && (uint64_t)now.tv_sec > since ? (uint64_t)now.tv_sec - since : 0;
+}
+
+static void add_region(void *ctx, const struct mem_region *r)
+{
+    struct process_regions *all = ctx;
+
+    vec_foreach (&all->item, have) {
+        if (strcmp(have->name, r->name))
+            continue;
+        have->bytes += r->bytes;
+        have->used += r->used;
+        if (strcmp(have->pages, r->pages))
+            have->pages = "mixed";
+        return;
+    }
+    *vec_push(&all->item) = *r;
+}
+
+void process_regions(struct process_regions *all)
+{
+    *all = (struct process_regions){0};
+    mem_walk(add_region, all);
+}

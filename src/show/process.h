@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// process.h - this process's memory and age; control role
+#ifndef SHOW_PROCESS_H
+#define SHOW_PROCESS_H
+
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "core/mem.h"
+
+uint64_t process_resident(void); // bytes in memory, 0 when /proc does not say
+uint64_t process_uptime(void);   // seconds since its start
+
+// Named regions (core/mem.h). Several tables may each have one of a name (a FIB per virtual router and family): they are
+// added up to one.
+struct process_regions {
+    VEC(struct mem_region) item;
+};
+void process_regions(struct process_regions *all); // vec_free(&all->item) ends it
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_diff.c - what differs between two configurations, as set/delete lines
+//
+// libyang's own difference is quadratic in the entries of a list; this one
+// sorts the explicit entries of both sides as the printer does and merges them:
+// n log n. Reading the lines into `old` gives `new`.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+struct diff {
+    void (*fn)(void *ctx, const struct lyd_node *node, bool set);
+    void *ctx;
+};
+
+static void diff_children(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *parent,
+                          const struct diff *d);
+
+static void note_difference(void *ctx, const struct lyd_node *node, bool set)
+{
+    *(bool *)ctx = true;
+}
+
+static void diff_same(const struct lyd_node *a, const struct lyd_node *b, const struct diff *d)
+{
+    if (a->schema->nodetype == LYS_LEAF) {
+        if (strcmp(lyd_get_value(a), lyd_get_value(b)))
+            d->fn(d->ctx, b, true);
+    } else if (yang_is_one_line(a->schema)) { // the line says the whole entry
+        bool differs = false;
+
+        diff_children(lyd_child(a), lyd_child(b), a->schema, &(struct diff){note_difference, &differs});
+        if (differs)
+            d->fn(d->ctx, b, true);
+    } else if (a->schema->nodetype != LYS_LEAFLIST) {
+        diff_children(lyd_child(a), lyd_child(b), a->schema, d);
+    }
+}
+
+static void diff_schema(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *s,
+                        const struct diff *d)
+{
+    struct lyd_nodes a = {0}, b = {0};
+    size_t i = 0, j = 0;
+
+    config_children(old, s, &a);
+    config_children(new, s, &b);
+    while (i < a.n || j < b.n) {
+        int c = i == a.n ? 1 : j == b.n ? -1 : config_compare(a.item[i], b.item[j]);
+
+        if (c < 0)
+            d->fn(d->ctx, a.item[i++], false);
+        else if (c > 0)
+            d->fn(d->ctx, b.item[j++], true);
+        else
+            diff_same(a.item[i++], b.item[j++], d);
+    }
+    free(a.item);
+    free(b.item);
+}
+
+static void diff_children(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *parent,
+                          const struct diff *d)
+{
+    for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));)
+        if (yang_is_config(s) && !lysc_is_key(s))
+            diff_schema(old, new, s, d);
+}
+
+void config_diff_each(const struct lyd_node *old, const struct lyd_node *new,
+                      void (*fn)(void *ctx, const struct lyd_node *node, bool set), void *ctx)
+{
+    diff_children(old, new, NULL, &(struct diff){fn, ctx});
+}
+
+// --- as lines -----------------------------------------------------------------------------------
+
+// "delete port p0", "delete port p0 mtu", "delete thread 1 forwarder port p0 rx-queue 3"
+static void print_delete(const struct lyd_node *n, struct text *t)
+{
+    text_printf(t, "delete ");
+    config_path(n, t);
+    if (n->schema->nodetype == LYS_LEAFLIST) {
+        text_append(t, " ", 1);
+        words_quote(lyd_get_value(n), t);
+    }
+    text_append(t, "\n", 1);
+}
+
+static void print_difference(void *ctx, const struct lyd_node *node, bool set)
+{
+    if (set)
+        config_print_node(node, ctx);
+    else
+        print_delete(node, ctx);
+}
+
+unsigned config_diff(const struct lyd_node *old, const struct lyd_node *new, struct text *t)
+{
+    size_t from = t->n;
+    unsigned n = 0;
+
+    config_diff_each(old, new, print_difference, t);
+    for (size_t i = from; i < t->n; i++)
+        n += t->s[i] == '\n';
+    return n;
+}

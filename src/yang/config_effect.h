@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_effect.h - what a change will do beyond taking effect: the schema's k:apply, told before and after; control role
+#ifndef YANG_CONFIG_EFFECT_H
+#define YANG_CONFIG_EFFECT_H
+
+#include "base/errors.h"
+
+struct lyd_node;
+struct lysc_node;
+
+// live, port-restart or daemon-restart: of the node or the nearest one above that says so.
+const char *config_apply_of(const struct lysc_node *s);
+// Adds a sentence for each thing that restarts, and each value that waits for the next start.
+void config_effects(const struct lyd_node *old, const struct lyd_node *new, struct errors *notes);
+
+#endif

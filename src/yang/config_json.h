@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_json.h - a tree as JSON (RFC 7951)
+#ifndef YANG_CONFIG_JSON_H
+#define YANG_CONFIG_JSON_H
+
+#include <jansson.h>
+#include <libyang/libyang.h>
+#include <stdbool.h>
+
+// {"kamuee:x": …}; `defaults` as ?with-defaults= has it (RFC 8040, 4.8.9), NULL: explicit. The caller owns it.
+json_t *config_json(const struct lyd_node *node, const char *defaults, bool siblings);
+
+#endif

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_line.c - "set …" and "delete …" lines, walked over the schema
+//
+// A line is a path: containers and leaves by their names, the keys of a list
+// positional behind its name, a leaf's value behind it, and then more leaves
+// of the same place if one likes:
+//
+//     set port p0 devargs net_af_packet0,iface=eth1 mtu 9000
+//     set thread 1 forwarder port p0 rx-queue 0
+//     delete port p0 mtu
+//
+// A leaf without keyword is its value alone, one of type empty its name alone, and of a choice the
+// last word wins. The entry of a one-line list (yang_line.c) is replaced by a line that begins with its
+// first value; a line that does not changes it:
+//
+//     set acl edge rule 100 permit tcp from set customers to any port 443
+//     set acl edge rule 100 log
+//
+// The walker knows no feature: it asks the schema what may follow. Each refusal
+// says what was expected and names the nearest word. What only the whole
+// configuration can tell (required values, references) is config_check.c's.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+#define GIVEN_MAX 8
+
+struct walk {
+    struct lyd_node **tree;
+    struct lyd_node *place;         // where the next word belongs, NULL = top
+    const struct lysc_node *schema; // its schema node, NULL = top
+    const struct words *w;
+    unsigned i; // next word
+    unsigned line;
+    struct errors *e;
+    const struct lysc_node *given[GIVEN_MAX]; // values without keywords, of the entry
+    unsigned n_given;
+};
+
+static struct lyd_node *siblings(const struct walk *k)
+{
+    return k->place ? lyd_child(k->place) : *k->tree;
+}
+
+// "port p0: " as a prefix of a sentence; nothing at the top. Words rather than nodes, because a bad
+// line has no node yet.
+static const char *prefix(const struct walk *k, unsigned n_words, struct text *t)
+{
+    for (unsigned j = 1; j < n_words; j++) {
+        text_printf(t, "%s", j > 1 ? " " : "");
+        words_quote(k->w->word[j], t);
+    }
+    if (t->n)
+        text_printf(t, ": ");
+    return text_str(t);
+}
+
+static void list_children(const struct lysc_node *parent, struct text *t)
+{
+    unsigned n = 0;
+
+    for (; parent || !n; parent = yang_line_above(parent)) {
+        for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));) {
+            if (!yang_is_config(s) || lysc_is_key(s))
+                continue;
+            text_printf(t, "%s", n++ ? ", " : "");
+            if (yang_is_keywordless(s))
+                yang_expected(s, t);
+            else
+                text_printf(t, "%s", s->name);
+        }
+        if (!parent)
+            break;
+    }
+}
+
+static bool unknown_word(struct walk *k)
+{
+    const char *word = k->w->word[k->i];
+    const char *near = yang_nearest(k->schema, word, true);
+    struct text where = {0}, words = {0};
+
+    list_children(k->schema, &words);
+    prefix(k, k->i, &where);
+    if (near)
+        errors_add(k->e, k->line, "%sunknown word '%s', did you mean '%s'? expected one of %s",
+                   text_str(&where), word, near, text_str(&words));
+    else
+        errors_add(k->e, k->line, "%sunknown word '%s', expected one of %s", text_str(&where), word,
+                   text_str(&words));
+    text_free(&where);
+    text_free(&words);
+    return false;
+}
+
+static bool missing_word(struct walk *k, const char *what)
+{
+    struct text where = {0};
+
+    errors_add(k->e, k->line, "%sthe line ends too early, expected %s", prefix(k, k->w->n, &where),
+               what);
+    text_free(&where);
+    return false;
+}
+
+static bool missing_child(struct walk *k)
+{
+    struct text words = {0};
+
+    text_printf(&words, "one of ");
+    list_children(k->schema, &words);
+    missing_word(k, text_str(&words));
+    text_free(&words);
+    return false;
+}
+
+static bool missing_value(struct walk *k, const struct lysc_node *leaf)
+{
+    struct text t = {0};
+
+    yang_expected(leaf, &t);
+    missing_word(k, text_str(&t));
+    text_free(&t);
+    return false;
+}
+
+static bool bad_value(struct walk *k, const struct lysc_node *leaf, const char *value,
+                      unsigned n_words)
+{
+    struct text where = {0}, expect = {0};
+
+    yang_expected(leaf, &expect);
+    errors_add(k->e, k->line, "%s'%s' is '%s', expected %s", prefix(k, n_words, &where), leaf->name,
+               value, text_str(&expect));
+    text_free(&where);
+    text_free(&expect);
+    return false;
+}
+
+#define KEYS_MAX 4
+
+// The key values behind a list's name; k->i is at its name and then behind its last key.
+static bool take_keys(struct walk *k, const struct lysc_node *list, const char *key[KEYS_MAX])
+{
+    unsigned n = 0, name_at = k->i++;
+
+    for (const struct lysc_node *s = lysc_node_child(list); s && lysc_is_key(s); s = s->next, n++) {
+        bug_on(n == KEYS_MAX);
+        if (k->i == k->w->n)
+            return missing_value(k, s);
+        key[n] = k->w->word[k->i++];
+        if (!yang_value_ok(s, key[n]))
+            return bad_value(k, s, key[n], name_at + 1 + n);
+    }
+    for (; n < KEYS_MAX; n++)
+        key[n] = NULL;
+    return true;
+}
+
+static void remember_line(const struct walk *k, struct lyd_node *n)
+{
+    n->priv = (void *)(uintptr_t)k->line;
+}
+
+static struct lyd_node *attach(struct walk *k, struct lyd_node *node)
+{
+    if (!k->place)
+        lyd_insert_sibling(*k->tree, node, k->tree);
+    remember_line(k, node);
+    return node;
+}
+
+static const struct lys_module *module_at(const struct walk *k)
+{
+    return k->place ? NULL : yang_module;
+}
+
+// --- set ----------------------------------------------------------------------------------------
+
+// A line that begins with the value of the first keywordless leaf says the whole entry.
+static void forget_entry(struct walk *k, struct lyd_node *entry)
+{
+    const struct lysc_node *first = yang_keywordless(NULL, entry->schema);
+    struct lyd_node *next;
+
+    if (!first || k->i == k->w->n || yang_child(entry->schema, k->w->word[k->i], true) ||
+        !yang_value_ok(first, k->w->word[k->i]))
+        return;
+    for (struct lyd_node *n = lyd_child(entry); n; n = next) {
+        next = n->next;
+        if (!lysc_is_key(n->schema))
+            lyd_free_tree(n);
+    }
+    remember_line(k, entry);
+}
+
+static bool set_list(struct walk *k, const struct lysc_node *s)
+{
+    const char *key[KEYS_MAX];
+    struct lyd_node *n;
+
+    if (!take_keys(k, s, key))
+        return false;
+    n = config_find(siblings(k), s, key);
+    if (n && yang_is_one_line(s))
+        forget_entry(k, n);
+    if (!n) {
+        bug_on(
+            lyd_new_list(k->place, module_at(k), s->name, 0, &n, key[0], key[1], key[2], key[3]));
+        attach(k, n);
+    }
+    k->place = n;
+    k->schema = s;
+    k->n_given = 0;
+    return true;
+}
+
+static bool set_container(struct walk *k, const struct lysc_node *s)
+{
+    struct lyd_node *n = config_find(siblings(k), s, NULL);
+
+    if (!n) {
+        bug_on(lyd_new_inner(k->place, module_at(k), s->name, 0, &n));
+        attach(k, n);
+    }
+    k->i++;
+    k->place = n;
+    k->schema = s;
+    return yang_is_presence(s) || k->i < k->w->n || missing_child(k);
+}
+
+// Of the cases of a choice the one named last stays.
+static void forget_other_cases(struct walk *k, const struct lysc_node *s)
+{
+    const struct lysc_node *mine = yang_case(s);
+    struct lyd_node *next;
+
+    for (struct lyd_node *n = mine ? siblings(k) : NULL; n; n = next) {
+        const struct lysc_node *other = yang_case(n->schema);
+        next = n->next;
+        if (other && other != mine && other->parent == mine->parent)
+            config_delete_node(k->tree, n);
+    }
+}
+
+static bool set_value(struct walk *k, const struct lysc_node *s)
+{
+    bool many = s->nodetype == LYS_LEAFLIST, flag = yang_is_flag(s);
+    struct lyd_node *n;
+
+    if (!flag && !yang_is_keywordless(s) && ++k->i == k->w->n)
+        return missing_value(k, s);
+    const char *value = flag ? "" : k->w->word[k->i];
+    if (!yang_value_ok(s, value))
+        return bad_value(k, s, value, k->i - 1);
+    forget_other_cases(k, s);
+    n = config_find(siblings(k), s, &value);
+    if (n && !many)
+        lyd_change_term(n, value);
+    else if (!n) {
+        bug_on(lyd_new_term(k->place, module_at(k), s->name, value, 0, &n));
+        attach(k, n);
+    }
+    remember_line(k, n);
+    if (yang_is_keywordless(s) && k->n_given < GIVEN_MAX)
+        k->given[k->n_given++] = s;
+    k->i++;
+    return true;
+}
+
+static bool is_given(const struct walk *k, const struct lysc_node *s)
+{
+    for (unsigned i = 0; i < k->n_given; i++)
+        if (k->given[i] == s)
+            return true;
+    return false;
+}
+
+// What the word is here: a name, or a value that has none and that the line has not given yet.
+static const struct lysc_node *word_here(const struct walk *k)
+{
+    const char *word = k->w->word[k->i];
+    const struct lysc_node *s = yang_child(k->schema, word, true);
+
+    if (s && !lysc_is_key(s) && !yang_is_keywordless(s))
+        return s;
+    for (s = NULL; (s = yang_keywordless(s, k->schema));) {
+        if (yang_value_ok(s, word) && !is_given(k, s))
+            return s;
+        if (s->flags & LYS_MAND_TRUE && !config_find(siblings(k), s, NULL)) // it comes first
+            return NULL;
+    }
+    return NULL;
+}
+
+// The same; in a one-line entry also of what lies above the place, which then is the new place.
+static const struct lysc_node *find_word(struct walk *k)
+{
+    const struct lysc_node *was = k->schema, *s;
+    struct lyd_node *place = k->place;
+
+    while (!(s = word_here(k))) {
+        const struct lysc_node *up = yang_line_above(k->schema);
+        if (!up) {
+            k->schema = was;
+            k->place = place;
+            return NULL;
+        }
+        k->schema = up;
+        k->place = lyd_parent(k->place);
+    }
+    return s;
+}
+
+static bool set_line(struct walk *k)
+{
+    if (k->i == k->w->n)
+        return missing_child(k);
+    while (k->i < k->w->n) {
+        const struct lysc_node *s = find_word(k);
+        bool ok;
+
+        if (!s)
+            return unknown_word(k);
+        if (s->nodetype == LYS_LIST)
+            ok = set_list(k, s);
+        else if (s->nodetype == LYS_CONTAINER)
+            ok = set_container(k, s);
+        else
+            ok = set_value(k, s);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+// --- delete -------------------------------------------------------------------------------------
+
+static bool not_there(struct walk *k, unsigned n_words)
+{
+    struct text where = {0};
+
+    prefix(k, n_words, &where);
+    where.s[where.n - 2] = 0; // without ": "
+    errors_add(k->e, k->line, "%s is not configured, so there is nothing to delete", where.s);
+    text_free(&where);
+    return false;
+}
+
+static struct lyd_node *delete_list(struct walk *k, const struct lysc_node *s)
+{
+    const char *key[KEYS_MAX];
+
+    if (!take_keys(k, s, key))
+        return NULL;
+    struct lyd_node *n = config_find(siblings(k), s, key);
+    if (!n)
+        not_there(k, k->i);
+    return n;
+}
+
+// The leaf, or the one value of a leaf-list that the line names, or its first when it names none.
+static struct lyd_node *delete_value(struct walk *k, const struct lysc_node *s)
+{
+    const char *value = k->i + 1 < k->w->n ? k->w->word[k->i + 1] : NULL;
+    struct lyd_nodes all = {0};
+    struct lyd_node *found = NULL;
+
+    if (yang_is_flag(s))
+        value = NULL;
+    k->i += value ? 2 : 1;
+    config_children(siblings(k), s, &all);
+    for (size_t j = 0; j < all.n && !found; j++)
+        if (!value ||
+            !lyd_value_compare((const struct lyd_node_term *)all.item[j], value, strlen(value)))
+            found = (struct lyd_node *)(uintptr_t)all.item[j];
+    free(all.item);
+    if (!found)
+        not_there(k, k->i);
+    return found;
+}
+
+static bool too_long(struct walk *k)
+{
+    struct text where = {0};
+
+    errors_add(k->e, k->line, "%sunexpected '%s', a delete line ends here", prefix(k, k->i, &where),
+               k->w->word[k->i]);
+    text_free(&where);
+    return false;
+}
+
+static void delete_target(struct walk *k, struct lyd_node *n, bool all_values)
+{
+    struct lyd_node *next;
+
+    if (!all_values) {
+        config_delete_node(k->tree, n);
+        return;
+    }
+    for (const struct lysc_node *s = n->schema; n; n = next) {
+        next = n->next;
+        if (n->schema == s)
+            config_delete_node(k->tree, n);
+    }
+}
+
+static bool delete_line(struct walk *k)
+{
+    struct lyd_node *n = NULL;
+    bool all_values = false;
+
+    if (k->i == k->w->n)
+        return missing_child(k);
+    while (k->i < k->w->n) {
+        const struct lysc_node *s = yang_child(k->schema, k->w->word[k->i], true);
+
+        if (!s || lysc_is_key(s))
+            return unknown_word(k);
+        if (s->nodetype == LYS_LIST) {
+            n = delete_list(k, s);
+        } else if (s->nodetype == LYS_CONTAINER) {
+            n = config_find(siblings(k), s, NULL);
+            k->i++;
+            if (!n || !config_is_explicit(n))
+                return not_there(k, k->i);
+        } else {
+            all_values = s->nodetype == LYS_LEAFLIST && k->i + 1 == k->w->n;
+            n = delete_value(k, s);
+            if (n && k->i < k->w->n)
+                return too_long(k);
+        }
+        if (!n)
+            return false;
+        k->place = n;
+        k->schema = s;
+    }
+    delete_target(k, n, all_values);
+    return true;
+}
+
+void config_read_line(struct lyd_node **tree, const char *line, unsigned number, struct errors *e)
+{
+    struct words w;
+    const char *why = "";
+
+    if (words_split(line, false, &w, &why)) {
+        errors_add(e, number, "%s", why);
+        words_free(&w);
+        return;
+    }
+    struct walk k = {.tree = tree, .w = &w, .i = 1, .line = number, .e = e};
+    if (w.n && !strcmp(w.word[0], "set"))
+        set_line(&k);
+    else if (w.n && !strcmp(w.word[0], "delete"))
+        delete_line(&k);
+    else if (w.n)
+        errors_add(e, number, "unknown word '%s', expected set or delete", w.word[0]);
+    words_free(&w);
+}
+
+void config_read_text(struct lyd_node **tree, const char *text, struct errors *e)
+{
+    unsigned number = 0;
+    char *copy = strdup(text), *next = copy;
+
+    bug_on(!copy);
+    for (char *line; (line = strsep(&next, "\n"));)
+        config_read_line(tree, line, ++number, e);
+    free(copy);
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_tree.h - a configuration as a libyang tree: from lines, to lines, checked, compared
+//
+//     text --config_read_text--> tree --config_check--> valid tree --config_print--> canonical text
+//                                 old, new --config_diff--> set/delete lines
+//
+// A tree is a list of sibling nodes (NULL when empty). Default values are in
+// it, marked LYD_DEFAULT, after config_check. Nodes that lines made remember
+// their line in `priv`; a copy (config_dup) forgets it. Control role; nothing
+// here touches the running router.
+#ifndef YANG_CONFIG_TREE_H
+#define YANG_CONFIG_TREE_H
+
+#include <libyang/libyang.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/errors.h"
+#include "base/text.h"
+
+// --- config_line.c: lines of "set …", "delete …", "# comment" ---
+void config_read_text(struct lyd_node **tree, const char *text, struct errors *e);
+void config_read_line(struct lyd_node **tree, const char *line, unsigned number, struct errors *e);
+
+// --- config_words.c: words of a line, and their quoting ---
+#define WORDS_MAX 128
+struct words {
+    char *word[WORDS_MAX];
+    unsigned n;
+    bool open; // the line ends inside a word: no space behind it
+    char *buffer;
+};
+// 0, or -EINVAL with what is wrong in `why`. A comment ends the line. `lenient`: an open quote is
+// no error.
+int words_split(const char *line, bool lenient, struct words *w, const char **why);
+void words_free(struct words *w);
+void words_quote(const char *word,
+                 struct text *t); // appends the word so that words_split reads it back
+
+// --- config_print.c ---
+void config_print(const struct lyd_node *tree,
+                  struct text *t); // every explicit value, canonical order
+void config_print_node(const struct lyd_node *node, struct text *t); // "set" lines of one subtree
+// Of a one-line list: "permit tcp from any", and with the key before it " 100 permit tcp from any".
+void config_print_words(const struct lyd_node *entry, struct text *t);
+void config_print_entry(const struct lyd_node *entry, struct text *t);
+void config_path(const struct lyd_node *node,
+                 struct text *t);                     // "port p0", "thread 4 forwarder port p0"
+bool config_is_explicit(const struct lyd_node *node); // not a default, not an empty container
+// Explicit children of one schema node, in canonical order; vector to be freed.
+struct lyd_nodes {
+    const struct lyd_node **item;
+    size_t n, cap;
+};
+void config_children(const struct lyd_node *first, const struct lysc_node *s, struct lyd_nodes *v);
+int config_compare(const struct lyd_node *a,
+                   const struct lyd_node *b); // canonical order of two nodes of one schema node
+int natural_compare(const char *a, const char *b); // p2 before p10
+
+// --- config_check.c ---
+void config_check(struct lyd_node **tree,
+                  struct errors *e); // required values, references; fills in defaults
+void config_validate(struct lyd_node **tree,
+                     struct errors *e); // the rest, by libyang: for a tree without errors so far
+unsigned config_line_of(const struct lyd_node *node); // 0 = no line made it
+
+// --- config_diff.c ---
+// Calls fn for each difference: the topmost node that is new or has another value (set), or is gone.
+void config_diff_each(const struct lyd_node *old, const struct lyd_node *new,
+                      void (*fn)(void *ctx, const struct lyd_node *node, bool set), void *ctx);
+// Appends one line for each difference; returns their number.
+unsigned config_diff(const struct lyd_node *old, const struct lyd_node *new, struct text *t);
+
+// --- config_find.c: nodes by schema and key ---
+struct lyd_node *config_find(const struct lyd_node *first, const struct lysc_node *s,
+                             const char *const *key);
+const char *config_value(const struct lyd_node *first,
+                         const char *leaf); // value of a leaf among siblings, or NULL
+void config_delete_node(struct lyd_node **tree, struct lyd_node *node);
+struct lyd_node *config_dup(const struct lyd_node *tree);
+
+#endif
