@@ -24,7 +24,7 @@
 #include "apply/apply_vr.h"
 #include "base/log.h"
 #include "core/thread.h"
-#include "manager/iface_manager.h"
+#include "port/iface_manager.h"
 
 static void plan_all(struct plan_steps *p, const struct model *from, const struct model *to)
 {

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "acl_manager/acl_manager.h"
 #include "core/thread.h"
-#include "manager/acl_manager.h"
 
 static int run_acls(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {

@@ -6,7 +6,7 @@
 
 #include "apply/apply_acl.h"
 #include "apply/apply_vr.h"
-#include "manager/iface_manager.h"
+#include "port/iface_manager.h"
 
 static int run_port(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {

@@ -2,7 +2,7 @@
 // apply_mirror.c - steps of port mirrors
 #include "apply/apply_mirror.h"
 
-#include "manager/mirror_manager.h"
+#include "port/mirror_manager.h"
 
 static int run_mirror(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "apply/apply_vr.h"
-#include "manager/rib_manager.h"
+#include "rib/rib_manager.h"
 
 static int run_multicast(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "manager/vr_manager.h"
+#include "port/vr_manager.h"
 
 static int run_vr(const struct step *s, const void *from, const void *to, char *err, size_t n)
 {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acl_manager/acl_manager.h"
 #include "base/vec.h"
-#include "manager/acl_manager.h"
 
 static VEC(struct waiting {
     void (*fn)(void *ctx);

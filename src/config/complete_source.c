@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "acl_manager/acl_word.h"
 #include "config/config.h"
 #include "core/thread.h"
-#include "manager/acl_word.h"
 
 typedef void (*word_fn)(void *ctx, const char *word, const char *help);
 

@@ -20,7 +20,7 @@
 #include "export/collector.h"
 #include "export/ipfix_write.h"
 #include "export/sample_packet.h"
-#include "manager/watch_manager.h"
+#include "port/watch_manager.h"
 #include "table/iface.h"
 
 #define TICK_MS 50

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "core/thread.h"
 #include "export/mib.h"
-#include "manager/port_manager.h"
+#include "port/port_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/port.h"

@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "export/mib.h"
-#include "manager/rib_manager.h"
+#include "rib/rib_manager.h"
 #include "table/iface.h"
 
 #define CHUNK_LIFE_NS (2 * NS_PER_SECOND)

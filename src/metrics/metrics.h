@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "manager/rib_manager.h"
+#include "rib/rib_manager.h"
 
 struct http;
 struct metrics;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "manager/port_manager.h"
 #include "metrics/metric.h"
 #include "metrics/metrics.h"
+#include "port/port_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/plan.h"

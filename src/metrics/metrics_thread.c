@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "manager/thread_manager.h"
 #include "metrics/metric.h"
 #include "metrics/metrics.h"
+#include "port/thread_manager.h"
 #include "table/counter.h"
 
 struct threads {

@@ -9,11 +9,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "acl_manager/acl_line.h"
 #include "base/ip.h"
 #include "base/log.h"
 #include "event/event.h"
 #include "http/http.h"
-#include "manager/acl_line.h"
 #include "table/acl.h"
 #include "table/acl_log.h"
 #include "table/iface.h"

@@ -13,10 +13,10 @@
 #include "config/fake/fake_rib.h"
 #include "core/thread.h"
 #include "event/alarm.h"
-#include "manager/rib_manager.h"
 #include "mgmt/alarm_watch.h"
 #include "mgmt/alarm_window.h"
 #include "mgmt/test_server.h"
+#include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/nexthop.h"
 

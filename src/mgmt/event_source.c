@@ -13,9 +13,9 @@
 #include "base/log.h"
 #include "event/event.h"
 #include "http/http.h"
-#include "manager/journal.h"
-#include "manager/neigh_feed.h"
-#include "manager/port_manager.h"
+#include "port/port_manager.h"
+#include "rib/journal.h"
+#include "rib/neigh_feed.h"
 #include "show/route_way.h"
 #include "table/vr.h"
 

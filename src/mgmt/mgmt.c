@@ -23,8 +23,6 @@
 #include "http/api.h"
 #include "http/http.h"
 #include "http/listen.h"
-#include "manager/rib_manager.h"
-#include "manager/thread_manager.h"
 #include "metrics/metrics.h"
 #include "mgmt/acl_tell.h"
 #include "mgmt/alarm_watch.h"
@@ -32,6 +30,8 @@
 #include "mgmt/restconf.h"
 #include "mgmt/web.h"
 #include "operation/operation.h"
+#include "port/thread_manager.h"
+#include "rib/rib_manager.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 

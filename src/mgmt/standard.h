@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/jwrite.h"
-#include "manager/rib_manager.h"
+#include "rib/rib_manager.h"
 
 struct http;
 

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "manager/port_manager.h"
 #include "mgmt/standard.h"
+#include "port/port_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/port.h"

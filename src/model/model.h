@@ -13,17 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "acl_manager/acl_wanted.h"
 #include "base/vec.h"
 #include "event/alarm.h"
 #include "export/export.h"
 #include "http/api.h"
 #include "http/listen.h"
-#include "manager/acl_wanted.h"
-#include "manager/iface_manager.h"
-#include "manager/mirror_manager.h"
-#include "manager/port_manager.h"
-#include "manager/rib_manager.h"
-#include "manager/thread_manager.h"
+#include "port/iface_manager.h"
+#include "port/mirror_manager.h"
+#include "port/port_manager.h"
+#include "port/thread_manager.h"
+#include "rib/rib_manager.h"
 #include "table/fib.h"
 #include "table/icmp.h"
 #include "table/iface.h"

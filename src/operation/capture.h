@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "http/http.h"
-#include "manager/watch_manager.h"
+#include "port/watch_manager.h"
 
 #define CAPTURE_MAX 8
 #define CAPTURE_SNAP_DEFAULT WATCH_SNAP_MAX

@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "core/rcu.h"
 #include "http/answer.h"
-#include "manager/rib_manager.h"
 #include "operation/operation.h"
+#include "rib/rib_manager.h"
 #include "table/nexthop.h"
 #include "table/vr.h"
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acl_manager/acl_ask.h"
 #include "base/log.h"
 #include "config/acl_gate.h"
 #include "config/config.h"
 #include "http/answer.h"
-#include "manager/acl_ask.h"
 #include "operation/operation.h"
 
 struct asked { // until the answer comes

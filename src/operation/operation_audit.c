@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "http/answer.h"
-#include "manager/rib_manager.h"
 #include "operation/operation.h"
+#include "rib/rib_manager.h"
 #include "show/show.h"
 #include "table/vr.h"
 

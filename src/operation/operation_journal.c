@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "http/answer.h"
-#include "manager/journal.h"
 #include "operation/operation.h"
+#include "rib/journal.h"
 #include "show/route_way.h"
 #include "show/show.h"
 #include "table/vr.h"

@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "http/answer.h"
-#include "manager/tap_test.h"
 #include "operation/operation.h"
+#include "port/tap_test.h"
 
 static struct http *asker; // one test at a time
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acl_manager/acl_line.h"
 #include "base/log.h"
-#include "manager/acl_line.h"
-#include "manager/rib_manager.h"
+#include "rib/rib_manager.h"
 #include "show/show.h"
 #include "table/acl.h"
 #include "table/iface.h"

@@ -4,7 +4,7 @@
 #define SHOW_ROUTE_WAY_H
 
 #include "base/jwrite.h"
-#include "manager/journal.h"
+#include "rib/journal.h"
 
 // The leaves of the grouping `way`; `way` as in struct journal_row.
 void route_way_write(struct jwrite *j, const struct journal_answer *a, uint32_t way, uint8_t protocol);

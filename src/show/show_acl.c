@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "acl_manager/acl_ask.h"
 #include "base/clock.h"
 #include "config/config.h"
-#include "manager/acl_ask.h"
 #include "show/show.h"
 #include "table/iface.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // show_audit.c - the last audit of each virtual router, by rib_manager's answer
 #include "base/clock.h"
-#include "manager/rib_manager.h"
+#include "rib/rib_manager.h"
 #include "show/show.h"
 #include "table/limits.h"
 #include "table/vr.h"

@@ -2,7 +2,7 @@
 // show_mirror.c - port mirrors and what they have done
 #include <string.h>
 
-#include "manager/mirror_manager.h"
+#include "port/mirror_manager.h"
 #include "show/show.h"
 #include "table/watch.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // show_multicast.c - multicast routes and what the host has joined, by rib_manager's answer
-#include "manager/rib_manager.h"
+#include "rib/rib_manager.h"
 #include "show/show.h"
 #include "table/vr.h"
 

@@ -2,7 +2,7 @@
 // show_neighbor.c - neighbours, by rib_manager's answer
 #include <string.h>
 
-#include "manager/rib_manager.h"
+#include "rib/rib_manager.h"
 #include "show/show.h"
 #include "table/vr.h"
 

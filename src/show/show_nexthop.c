@@ -2,7 +2,7 @@
 // show_nexthop.c - the table of next hops, by rib_manager's answer
 #include <stdlib.h>
 
-#include "manager/rib_manager.h"
+#include "rib/rib_manager.h"
 #include "show/show.h"
 #include "table/nexthop.h"
 #include "table/nexthop_count.h"

@@ -3,7 +3,7 @@
 #include <rte_ethdev.h>
 #include <string.h>
 
-#include "manager/port_manager.h"
+#include "port/port_manager.h"
 #include "show/show.h"
 #include "table/plan.h"
 #include "table/port.h"

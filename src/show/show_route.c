@@ -16,8 +16,8 @@
 #include "base/log.h"
 #include "http/answer.h"
 #include "http/http.h"
-#include "manager/rib_manager.h"
 #include "restconf/fields.h"
+#include "rib/rib_manager.h"
 #include "show/show.h"
 #include "table/vr.h"
 

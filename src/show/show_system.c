@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "core/eal.h"
-#include "manager/rib_manager.h"
+#include "rib/rib_manager.h"
 #include "show/process.h"
 #include "show/show.h"
 #include "table/fib.h"

@@ -2,7 +2,7 @@
 // show_thread.c - threads: role, core, queues, what they did and what it cost
 #include <string.h>
 
-#include "manager/thread_manager.h"
+#include "port/thread_manager.h"
 #include "show/show.h"
 #include "table/counter.h"
 #include "table/plan.h"

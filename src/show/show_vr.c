@@ -6,7 +6,7 @@
 // in rib_manager's mailbox.
 #include <string.h>
 
-#include "manager/rib_manager.h"
+#include "rib/rib_manager.h"
 #include "show/show.h"
 #include "table/vr.h"
 

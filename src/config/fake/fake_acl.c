@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "acl_manager/acl_ask.h"
+#include "acl_manager/acl_manager.h"
 #include "config/fake/fake_managers.h"
-#include "manager/acl_ask.h"
-#include "manager/acl_manager.h"
-#include "manager/iface_manager.h"
+#include "port/iface_manager.h"
 
 static struct acl_wanted *held, *before, *ready;
 static struct fake_binding {

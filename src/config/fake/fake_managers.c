@@ -9,14 +9,14 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "manager/iface_manager.h"
-#include "manager/mirror_manager.h"
-#include "manager/port_manager.h"
-#include "manager/rib_manager.h"
-#include "manager/tap_test.h"
-#include "manager/thread_manager.h"
-#include "manager/vr_manager.h"
-#include "manager/watch_manager.h"
+#include "port/iface_manager.h"
+#include "port/mirror_manager.h"
+#include "port/port_manager.h"
+#include "port/tap_test.h"
+#include "port/thread_manager.h"
+#include "port/vr_manager.h"
+#include "port/watch_manager.h"
+#include "rib/rib_manager.h"
 #include "table/iface.h"
 
 struct text fake_calls;

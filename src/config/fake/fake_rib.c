@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "manager/journal.h"
-#include "manager/neigh_feed.h"
-#include "manager/rib_manager.h"
+#include "rib/journal.h"
+#include "rib/neigh_feed.h"
+#include "rib/rib_manager.h"
 #include "table/nexthop.h"
 
 #define CHUNK 256

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_ask.h - questions about access lists and address sets in force; control role
+//
+// They are answered by acl_manager between two builds; the answer comes as a call on the control loop, and what it
+// points at is its own. Each function: 0, or -errno and no call.
+#ifndef ACL_MANAGER_ACL_ASK_H
+#define ACL_MANAGER_ACL_ASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "acl_manager/acl_file.h"
+#include "table/acl.h"
+#include "table/acl_engine.h"
+
+struct acl_list_row {
+    char name[ACL_NAME_MAX];
+    uint16_t id;
+    uint8_t otherwise; // enum acl_verb
+    uint64_t bytes;    // all memory
+    uint64_t changed_ns; // CLOCK_MONOTONIC
+    struct acl_hits matched, unmatched;
+    struct acl_engine_cost cost;
+};
+
+struct acl_set_row {
+    char name[ACL_NAME_MAX];
+    uint64_t members[2]; // IPv4, IPv6
+    uint64_t bytes, changed_ns;
+};
+
+struct acl_rule_row {
+    uint32_t number;
+    struct acl_hits hits;
+    const char *line; // "permit tcp from any to any"
+};
+
+struct acl_lint_row {
+    uint32_t rule, by; // numbers; by = 0: the rule has matched nothing
+    uint8_t kind;      // enum acl_finding_kind
+};
+
+struct acl_answer {
+    int result; // -ENOENT: there is no list or set of the name
+    VEC(struct acl_list_row) list;
+    VEC(struct acl_set_row) set;
+    VEC(struct acl_rule_row) rule;
+    VEC(struct acl_lint_row) lint;
+    uint64_t rules;          // of the list
+    uint32_t next;           // rules: number of the first one that did not fit any more, 0 = that is all
+    bool complete;           // lint: all pairs were compared
+    VEC(struct prefix) found; // contains: the member with the longest prefix, for each address; family 0 = none
+    uint64_t skipped;        // members that were there already, or not there
+};
+typedef void (*acl_answered)(void *ctx, const struct acl_answer *a);
+
+int acl_ask_lists(const char *name, acl_answered done, void *ctx); // NULL = all; -ENOENT is an empty answer here
+int acl_ask_sets(const char *name, acl_answered done, void *ctx);
+// At most `max` rules with numbers from `from` on.
+int acl_ask_rules(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx);
+int acl_ask_lint(const char *list, acl_answered done, void *ctx);
+int acl_ask_contains(const char *set, const struct ip_addr *address, size_t n, acl_answered done, void *ctx);
+int acl_ask_clear(const char *list, acl_answered done, void *ctx); // counters; "" = of all lists
+// Members come and go until the set is read again or kamueed ends. Takes over both.
+int acl_ask_change(const char *set, struct acl_members *del, struct acl_members *add, acl_answered done, void *ctx);
+
+#endif

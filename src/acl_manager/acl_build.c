@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_build.c - the content of an access list, made aside, with the counters of its rules
+//
+// A rule that is added in place is found by forwarders as soon as the engine has it, and then its action must be there. The
+// engine chooses the slot: one that was freed, or the next one. No forwarder looks at any of these, so all of them get the
+// action beforehand.
+#include "acl_manager/acl_build.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "table/acl_meter.h"
+#include "table/grace.h"
+
+#define SPARE(slots) ((slots) / 4 + 64) // rules that may be added in place
+#define COUNTED_ROWS 4                  // forwarders that are reckoned with; counters of others are never touched
+
+static size_t array_bytes(uint32_t slots)
+{
+    size_t one = 1 + sizeof(struct acl_action) + (1 + COUNTED_ROWS) * sizeof(struct acl_hits) + 2 * sizeof(uint32_t);
+
+    return (slots + 1) * one;
+}
+
+size_t acl_build_need(const struct acl_rule *r, size_t n)
+{
+    return acl_need(r, n) + array_bytes((uint32_t)n + SPARE((uint32_t)n));
+}
+
+size_t acl_build_bytes(const struct acl_build *b)
+{
+    return acl_engine_bytes(b->content->engine) + array_bytes(b->content->slots) + (b->before ? acl_build_bytes(b->before) : 0);
+}
+
+void acl_build_free(struct acl_build *b)
+{
+    if (!b)
+        return;
+    acl_build_free(b->before);
+    if (b->content) {
+        struct acl_engine *e = b->content->engine;
+        acl_content_free(b->content);
+        acl_engine_free(e);
+    }
+    vec_foreach (&b->meter, id)
+        acl_meter_free(*id);
+    vec_free(&b->meter);
+    free(b->more_of);
+    vec_free(&b->more);
+    vec_free(&b->number);
+    vec_free(&b->gone);
+    vec_free(&b->free);
+    free(b);
+}
+
+static int make_content(struct acl_build *b, const struct acl_lines *l, size_t max_bytes)
+{
+    struct acl_engine_config cfg = {.acl.max_bytes = max_bytes};
+    struct acl_engine *e;
+    struct acl_stats s;
+
+    memcpy(cfg.acl.set, b->set, sizeof b->set);
+    e = acl_engine_new(&cfg, l->rule.item, l->rule.n);
+    if (!e)
+        return -errno;
+    acl_stats(acl_engine_list(e), &s);
+    b->content = acl_content_new(e, s.slots + SPARE(s.slots));
+    b->more_of = b->content ? calloc(b->content->slots, sizeof *b->more_of) : NULL;
+    if (!b->content)
+        acl_engine_free(e);
+    return b->more_of ? 0 : -ENOMEM;
+}
+
+static uint32_t slot_of(const struct acl_build *b, uint32_t number)
+{
+    return acl_slot_of(acl_engine_list(b->content->engine), number);
+}
+
+#define BURST_MS 100 // of the rate, when none is given
+#define BURST_MIN_KIB 16u
+
+struct acl_action acl_build_action(uint32_t number, uint8_t verb, const struct acl_more *more)
+{
+    struct acl_action a = {.verb = verb, .number = number};
+
+    if (more) {
+        a.extra = more->extra;
+        a.log_every = more->log_every;
+    }
+    return a;
+}
+
+static uint16_t new_meter(struct acl_build *b, const struct acl_more *m)
+{
+    uint64_t usual = (uint64_t)m->police_kbps * BURST_MS / 8, least = BURST_MIN_KIB << 10;
+    uint64_t burst = m->police_burst_kib ? (uint64_t)m->police_burst_kib << 10 : usual > least ? usual : least;
+    uint16_t id = acl_meter_new(m->police_kbps, burst);
+
+    if (id)
+        *vec_push(&b->meter) = id;
+    return id;
+}
+
+// 0, or -ENOBUFS: no meter is left.
+static int set_actions(struct acl_build *b, const struct acl_lines *l)
+{
+    struct acl_action otherwise = {.verb = b->otherwise};
+
+    acl_content_set(b->content, ACL_MISS, &otherwise);
+    for (size_t i = 0; i < l->rule.n; i++) {
+        const struct acl_how *how = &l->how.item[i];
+        uint32_t number = l->rule.item[i].number, slot = slot_of(b, number);
+        const struct acl_more *more = how->more ? &l->more.item[how->more - 1] : NULL;
+        struct acl_action a = acl_build_action(number, how->verb, more);
+
+        bug_on(slot >= b->content->slots);
+        if (a.extra & ACL_POLICE && !(a.meter = new_meter(b, more)))
+            return -ENOBUFS;
+        acl_content_set(b->content, slot, &a);
+        b->more_of[slot] = how->more;
+        *vec_push(&b->number) = number;
+    }
+    vec_foreach (&l->more, m)
+        *vec_push(&b->more) = *m;
+    return 0;
+}
+
+struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const *set, uint8_t otherwise, size_t max_bytes, char *why, size_t why_size)
+{
+    struct acl_build *b = calloc(1, sizeof *b);
+
+    bug_on(!b);
+    b->otherwise = otherwise;
+    b->n_sets = l->n_sets;
+    memcpy(b->set_name, l->set, sizeof b->set_name);
+    memcpy(b->set, set, l->n_sets * sizeof *set);
+    int r = make_content(b, l, max_bytes);
+    if (!r)
+        r = set_actions(b, l);
+    if (!r)
+        return b;
+    if (r == -ENOBUFS)
+        snprintf(why, why_size, "all lists together have at most %u rules with 'police', also while one is replaced", ACL_METER_MAX - 1);
+    else
+        snprintf(why, why_size, "no memory for %zu rules, which take about %zu MiB: %s", l->rule.n, acl_build_need(l->rule.item, l->rule.n) >> 20,
+             strerror(-r));
+    acl_build_free(b);
+    return NULL;
+}
+
+const struct acl_more *acl_build_more(const struct acl_build *b, uint32_t slot)
+{
+    return b->more_of[slot] ? &b->more.item[b->more_of[slot] - 1] : NULL;
+}
+
+// --- in place ------------------------------------------------------------------------------------
+
+static uint32_t next_slot(const struct acl_build *b)
+{
+    struct acl_stats s;
+
+    acl_stats(acl_engine_list(b->content->engine), &s);
+    return s.slots;
+}
+
+bool acl_build_room(const struct acl_build *b)
+{
+    return b->free.n || next_slot(b) < b->content->slots;
+}
+
+static void ready_slot(struct acl_build *b, uint32_t slot, const struct acl_action *action, uint32_t more)
+{
+    acl_content_set(b->content, slot, action);
+    acl_hits_clear(b->content, slot);
+    b->more_of[slot] = more;
+}
+
+// Index of the first rule that has not a lower number.
+static size_t place_of(const struct acl_build *b, uint32_t number)
+{
+    size_t lo = 0, hi = b->number.n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (b->number.item[mid] < number)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static void changed(struct acl_build *b, uint16_t id, uint32_t gone_slot)
+{
+    struct acl_gone *g = vec_push(&b->gone);
+
+    acl_changed(id);
+    *g = (struct acl_gone){.slot = gone_slot, .epoch = acl_engine_epoch(b->content->engine), .ticket = grace_ticket()};
+}
+
+static void take_slot(struct acl_build *b, uint32_t slot)
+{
+    for (size_t i = 0; i < b->free.n; i++)
+        if (b->free.item[i] == slot) {
+            vec_del_swap(&b->free, i);
+            return;
+        }
+}
+
+int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, const struct acl_action *action, const struct acl_more *more)
+{
+    uint32_t next = next_slot(b), m = 0;
+
+    if (more) {
+        *vec_push(&b->more) = *more;
+        m = (uint32_t)b->more.n;
+    }
+    vec_foreach (&b->free, slot)
+        ready_slot(b, *slot, action, m);
+    if (next < b->content->slots)
+        ready_slot(b, next, action, m);
+    int e = acl_engine_add(b->content->engine, r);
+    if (e)
+        return e;
+    bug_on(slot_of(b, r->number) >= b->content->slots);
+    take_slot(b, slot_of(b, r->number));
+    size_t at = place_of(b, r->number);
+    (void)vec_push(&b->number);
+    memmove(&b->number.item[at + 1], &b->number.item[at], (b->number.n - 1 - at) * sizeof *b->number.item);
+    b->number.item[at] = r->number;
+    changed(b, id, ACL_MISS);
+    return 0;
+}
+
+int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number)
+{
+    uint32_t slot = slot_of(b, number);
+    int e = acl_engine_del(b->content->engine, number);
+
+    if (e)
+        return e;
+    size_t at = place_of(b, number);
+    memmove(&b->number.item[at], &b->number.item[at + 1], (--b->number.n - at) * sizeof *b->number.item);
+    changed(b, id, slot);
+    return 0;
+}
+
+// --- counters ------------------------------------------------------------------------------------
+
+static const struct acl_rule *rule_at(const struct acl_build *b, uint32_t slot)
+{
+    return slot == ACL_MISS ? NULL : acl_rule_of(acl_engine_list(b->content->engine), slot);
+}
+
+struct acl_hits acl_build_hits(const struct acl_build *b, const struct acl_rule *r)
+{
+    uint32_t slot = r ? slot_of(b, r->number) : ACL_MISS;
+    struct acl_hits n = {0};
+
+    if (r && (slot == ACL_MISS || !acl_rule_equal(rule_at(b, slot), r)))
+        return n; // another rule
+    n = acl_hits_read(b->content, slot);
+    if (b->before) {
+        struct acl_hits old = acl_build_hits(b->before, r);
+        n.packets += old.packets;
+        n.bytes += old.bytes;
+    }
+    return n;
+}
+
+// Nobody counts in what was before any more.
+static void absorb(struct acl_build *b)
+{
+    vec_foreach (&b->number, number) {
+        uint32_t slot = slot_of(b, *number);
+        acl_hits_add(b->content, slot, acl_build_hits(b->before, rule_at(b, slot)));
+    }
+    acl_hits_add(b->content, ACL_MISS, acl_build_hits(b->before, NULL));
+    acl_build_free(b->before);
+    b->before = NULL;
+}
+
+bool acl_build_tidy(struct acl_build *b)
+{
+    size_t kept = 0;
+
+    if (b->before && b->keeps)
+        absorb(b);
+    vec_foreach (&b->gone, g) {
+        if (!grace_over(g->ticket)) {
+            b->gone.item[kept++] = *g;
+            continue;
+        }
+        acl_engine_reclaim(b->content->engine, g->epoch);
+        if (g->slot != ACL_MISS)
+            *vec_push(&b->free) = g->slot;
+    }
+    b->gone.n = kept;
+    return kept;
+}
+
+static void clear(struct acl_build *b, uint32_t slot)
+{
+    struct acl_hits now = acl_build_hits(b, rule_at(b, slot)); // with what is before
+
+    acl_hits_add(b->content, slot, (struct acl_hits){-now.packets, -now.bytes});
+}
+
+void acl_build_clear(struct acl_build *b)
+{
+    vec_foreach (&b->number, number)
+        clear(b, slot_of(b, *number));
+    clear(b, ACL_MISS);
+}

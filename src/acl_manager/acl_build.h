@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_build.h - the content of an access list, made aside, with the counters of its rules
+//
+// A content that has been replaced hangs on its successor until acl_build_tidy has added what its rules counted: that takes
+// long for long lists, and nobody waits for it. acl_manager's own.
+#ifndef ACL_MANAGER_ACL_BUILD_H
+#define ACL_MANAGER_ACL_BUILD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "acl/set.h"
+#include "acl_manager/acl_line.h"
+#include "table/acl.h"
+#include "table/acl_engine.h"
+
+struct acl_gone {
+    uint32_t slot; // of a rule deleted in place; ACL_MISS = none was
+    uint64_t epoch, ticket;
+};
+
+struct acl_build {
+    struct acl_content *content; // its engine is ours, too
+    uint8_t otherwise;           // enum acl_verb
+    uint32_t *more_of;           // [content->slots] 1 + index; 0 = nothing more
+    VEC(struct acl_more) more;
+    VEC(uint16_t) meter; // of rules that police, ours
+    struct acl_set *set[ACL_SETS_MAX];
+    char set_name[ACL_SETS_MAX][ACL_NAME_MAX];
+    unsigned n_sets;
+    VEC(uint32_t) number;     // of all rules, sorted
+    VEC(struct acl_gone) gone; // changes in place whose grace period is not over
+    VEC(uint32_t) free;     // slots that may be used again
+    struct acl_build *before; // replaced by this one; its counters have not been added yet
+    bool keeps;               // `before` may go
+};
+
+// What content and engine of n rules would take, about.
+size_t acl_build_need(const struct acl_rule *r, size_t n);
+// Makes engine and content. `l` is sorted and what its rules name in `set` is there. NULL with a sentence.
+struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const *set, uint8_t otherwise, size_t max_bytes, char *why, size_t why_size);
+void acl_build_free(struct acl_build *b); // no forwarder has it; with what it replaced; NULL is fine
+size_t acl_build_bytes(const struct acl_build *b);
+
+struct acl_action acl_build_action(uint32_t number, uint8_t verb, const struct acl_more *more); // without a meter; more: NULL = nothing more
+
+// In place, of the list `id`; rules that police are not added or deleted so. _room: is there a slot for one more rule?
+bool acl_build_room(const struct acl_build *b);
+int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, const struct acl_action *action, const struct acl_more *more);
+int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number);
+// What grace periods have set free, and counters of what was before; true: there is more to do.
+bool acl_build_tidy(struct acl_build *b);
+
+// What has matched a rule, or (rule = NULL) none.
+struct acl_hits acl_build_hits(const struct acl_build *b, const struct acl_rule *r);
+void acl_build_clear(struct acl_build *b);
+const struct acl_more *acl_build_more(const struct acl_build *b, uint32_t slot); // or NULL
+
+#endif

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_change.c - carrying out a prepared change, and taking it back
+//
+// Sets first: a list that is built anew names new sets. What is replaced or goes stays readable until acl_change_end and a
+// grace period after it, so that taking back is to publish it again. Every step is short: what takes time has been done by acl_prepare.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl_manager/acl_held.h"
+#include "base/clock.h"
+#include "table/grace.h"
+
+struct acl_held acl_held = {.ns_per_rule = 3000};
+
+struct acl_held_set *acl_held_set_find(const char *name)
+{
+    vec_foreach (&acl_held.set, s)
+        if (!strcmp(s->name, name))
+            return s;
+    return NULL;
+}
+
+struct acl_held_list *acl_held_list_find(const char *name)
+{
+    vec_foreach (&acl_held.list, l)
+        if (!strcmp(l->name, name))
+            return l;
+    return NULL;
+}
+
+static uint64_t set_bytes(const struct acl_set *s)
+{
+    struct acl_set_stats n;
+
+    acl_set_stats(s, &n);
+    return n.bytes + n.writer_bytes;
+}
+
+uint64_t acl_held_bytes(void)
+{
+    uint64_t n = 0;
+
+    vec_foreach (&acl_held.set, s)
+        n += set_bytes(s->set);
+    vec_foreach (&acl_held.list, l)
+        n += acl_build_bytes(l->build);
+    return n;
+}
+
+// --- grace periods -------------------------------------------------------------------------------
+
+// What changes in place left behind. One ticket at a time, so that a set that changes all the time gets its memory back.
+static bool tidy_set(struct acl_held_set *h)
+{
+    if (h->ticket && grace_over(h->ticket)) {
+        acl_set_reclaim(h->set, h->epoch);
+        h->ticket = 0;
+    }
+    if (!h->ticket && h->changed) {
+        h->epoch = acl_set_epoch(h->set);
+        h->ticket = grace_ticket();
+        h->changed = false;
+    }
+    return h->ticket;
+}
+
+bool acl_held_tidy(void)
+{
+    bool more = false;
+
+    vec_foreach (&acl_held.list, l)
+        more |= acl_build_tidy(l->build);
+    vec_foreach (&acl_held.set, s)
+        more |= tidy_set(s);
+    return more;
+}
+
+// --- lists ---------------------------------------------------------------------------------------
+
+static int new_list(struct acl_list_change *x)
+{
+    x->id = acl_list_new(x->name);
+    if (!x->id)
+        return -ENOSPC;
+    struct acl_held_list *l = vec_push(&acl_held.list);
+    *l = (struct acl_held_list){.id = x->id, .build = x->fresh, .changed_ns = clock_now_ns()};
+    memcpy(l->name, x->name, sizeof l->name);
+    acl_publish(x->id, x->fresh->content);
+    return 0;
+}
+
+static void swap_build(struct acl_list_change *x, struct acl_build *to)
+{
+    struct acl_held_list *l = acl_held_list_find(x->name);
+
+    if (to == x->fresh) { // it goes on counting where the old one was
+        x->old = l->build;
+        to->before = x->old;
+    } else {
+        x->fresh->before = NULL;
+    }
+    l->build = to;
+    l->changed_ns = clock_now_ns();
+    acl_publish(x->id, to->content);
+}
+
+static int one_rule(struct acl_list_change *x, bool forward)
+{
+    struct acl_held_list *l = acl_held_list_find(x->name);
+    struct acl_build *b = l->build;
+    int r;
+
+    l->changed_ns = clock_now_ns();
+    if (x->adds == forward) {
+        r = acl_build_add(b, x->id, &x->rule, &x->action, x->has_more ? &x->more : NULL);
+        if (!r && !forward) // what it had counted
+            acl_hits_add(b->content, acl_slot_of(acl_engine_list(b->content->engine), x->rule.number), x->hits);
+        return r;
+    }
+    x->hits = acl_build_hits(b, &x->rule);
+    return acl_build_del(b, x->id, x->rule.number);
+}
+
+static int do_list(struct acl_list_change *x)
+{
+    switch (x->kind) {
+    case ACL_NEW:
+        return new_list(x);
+    case ACL_REPLACE:
+        swap_build(x, x->fresh);
+        return 0;
+    case ACL_IN_PLACE:
+        return one_rule(x, true);
+    case ACL_GOES: // when nothing is bound to it any more: acl_change_end
+        break;
+    }
+    return 0;
+}
+
+static void forget_list(const char *name)
+{
+    for (size_t i = 0; i < acl_held.list.n; i++)
+        if (!strcmp(acl_held.list.item[i].name, name)) {
+            vec_del_swap(&acl_held.list, i);
+            return;
+        }
+}
+
+static void undo_list(struct acl_list_change *x)
+{
+    if (x->kind == ACL_NEW) {
+        acl_publish(x->id, NULL);
+        acl_list_free(x->id);
+        forget_list(x->name);
+    } else if (x->kind == ACL_REPLACE) {
+        swap_build(x, x->old);
+        x->old = NULL;
+    } else if (x->kind == ACL_IN_PLACE) {
+        int r = one_rule(x, false);
+        if (r)
+            log_error("acl_manager: rule not taken back: acl=%s rule=%u error=%s", x->name, x->rule.number, strerror(-r));
+    }
+}
+
+// --- sets ----------------------------------------------------------------------------------------
+
+// Verdicts of lists that name it are not to be believed any more.
+static void set_changed(const struct acl_set *s)
+{
+    vec_foreach (&acl_held.list, l)
+        for (unsigned i = 0; i < l->build->n_sets; i++)
+            if (l->build->set[i] == s) {
+                acl_changed(l->id);
+                break;
+            }
+}
+
+int acl_held_members(struct acl_held_set *h, const struct acl_members *del, const struct acl_members *add, uint64_t *skipped)
+{
+    int r = acl_set_change(h->set, del->item.item, del->item.n, add->item.item, add->item.n, skipped);
+
+    if (r)
+        return r;
+    set_changed(h->set);
+    h->changed_ns = clock_now_ns();
+    h->changed = true;
+    return 0;
+}
+
+static int change_members(const char *name, const struct acl_members *del, const struct acl_members *add)
+{
+    uint64_t skipped;
+
+    return acl_held_members(acl_held_set_find(name), del, add, &skipped);
+}
+
+static int do_set(struct acl_set_change *x)
+{
+    struct acl_held_set *h;
+
+    switch (x->kind) {
+    case ACL_NEW:
+        h = vec_push(&acl_held.set);
+        *h = (struct acl_held_set){.set = x->fresh, .changed_ns = clock_now_ns()};
+        memcpy(h->name, x->name, sizeof h->name);
+        return 0;
+    case ACL_REPLACE:
+        h = acl_held_set_find(x->name);
+        x->old = h->set;
+        h->set = x->fresh;
+        h->changed_ns = clock_now_ns();
+        h->ticket = 0;
+        h->changed = false;
+        return 0;
+    case ACL_IN_PLACE:
+        return change_members(x->name, &x->del, &x->add);
+    case ACL_GOES:
+        break;
+    }
+    return 0;
+}
+
+static void forget_set(const char *name)
+{
+    for (size_t i = 0; i < acl_held.set.n; i++)
+        if (!strcmp(acl_held.set.item[i].name, name)) {
+            vec_del_swap(&acl_held.set, i);
+            return;
+        }
+}
+
+static void undo_set(struct acl_set_change *x)
+{
+    if (x->kind == ACL_NEW) {
+        forget_set(x->name);
+    } else if (x->kind == ACL_REPLACE) {
+        acl_held_set_find(x->name)->set = x->old;
+        x->old = NULL;
+    } else if (x->kind == ACL_IN_PLACE) {
+        int r = change_members(x->name, &x->add, &x->del);
+        if (r)
+            log_error("acl_manager: members not taken back: address-set=%s error=%s", x->name, strerror(-r));
+    }
+}
+
+// --- a change ------------------------------------------------------------------------------------
+
+int acl_change_do(struct acl_change *c, struct text *why)
+{
+    int r = 0;
+
+    for (c->sets_done = 0; !r && c->sets_done < c->set.n; c->sets_done += !r)
+        r = do_set(&c->set.item[c->sets_done]);
+    if (r)
+        text_printf(why, "address-set %s: not changed: %s", c->set.item[c->sets_done].name, strerror(-r));
+    for (c->lists_done = 0; !r && c->lists_done < c->list.n; c->lists_done += !r) {
+        r = do_list(&c->list.item[c->lists_done]);
+        if (r)
+            text_printf(why, "acl %s: not changed: %s", c->list.item[c->lists_done].name, strerror(-r));
+    }
+    if (r) {
+        acl_change_undo(c);
+        return r;
+    }
+    c->old_wanted = acl_held.wanted;
+    acl_held.wanted = acl_wanted_get(c->wanted);
+    return 0;
+}
+
+void acl_change_undo(struct acl_change *c)
+{
+    while (c->lists_done)
+        undo_list(&c->list.item[--c->lists_done]);
+    while (c->sets_done)
+        undo_set(&c->set.item[--c->sets_done]);
+    if (!c->old_wanted)
+        return;
+    acl_wanted_put(acl_held.wanted);
+    acl_held.wanted = c->old_wanted;
+    c->old_wanted = NULL;
+}
+
+// Nothing leads to what goes now: interfaces have been told, and acl_publish waits for forwarders.
+static void end_list(struct acl_list_change *x, bool stays)
+{
+    if (x->kind == ACL_GOES && stays) {
+        struct acl_build *b = acl_held_list_find(x->name)->build;
+
+        acl_publish(x->id, NULL);
+        acl_list_free(x->id);
+        forget_list(x->name);
+        acl_build_free(b);
+    } else if (x->kind == ACL_REPLACE && stays) {
+        x->fresh->keeps = true; // acl_build_tidy adds what the old one counted, and frees it
+    } else if (!stays) {
+        acl_build_free(x->fresh);
+    }
+}
+
+// After the lists: those that named it have gone or name another.
+static void end_set(struct acl_set_change *x, bool stays)
+{
+    struct acl_set *going = stays ? x->old : x->fresh;
+    if (going)
+        acl_set_free(going);
+    if (x->kind == ACL_GOES && stays)
+        forget_set(x->name);
+    vec_free(&x->add.item);
+    vec_free(&x->del.item);
+}
+
+void acl_change_end(struct acl_change *c, bool stays)
+{
+    vec_foreach (&c->list, x)
+        end_list(x, stays);
+    vec_foreach (&c->set, x)
+        end_set(x, stays);
+    vec_free(&c->list);
+    vec_free(&c->set);
+    acl_wanted_put(c->wanted);
+    acl_wanted_put(c->old_wanted);
+    free(c);
+}

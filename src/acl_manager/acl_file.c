@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_file.c - files of rules and of address sets: plain or gzip
+//
+// zlib's gzgets reads both kinds. A file is read to its end or to its first error; the caller has changed nothing
+// by then. Columns of a .csv, by the names in its first line, in any order; only number, action and protocol are required:
+//
+//     number,action,protocol,from,from-port,to,to-port,options
+//     100,permit,tcp,set customers,,any,443,log every 100
+//
+// A row is put together into the words of a line, so that there is one grammar.
+#include "acl_manager/acl_file.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define LINE_MAX_BYTES 1024
+#define COLUMNS 16
+
+struct source { // of lines
+    gzFile gz;  // or
+    const char *text, *end;
+    const char *name;
+    uint32_t line;
+};
+
+// What has gone wrong with compressed data.
+static int damage(gzFile gz)
+{
+    int e = Z_OK;
+
+    gzerror(gz, &e);
+    return e == Z_OK || e == Z_STREAM_END ? 0 : e == Z_ERRNO ? -EIO : -EBADMSG;
+}
+
+// 1: a line without its end; 0: no more; -errno.
+static int next_line(struct source *s, char buf[LINE_MAX_BYTES])
+{
+    size_t n;
+
+    if (s->gz && !gzgets(s->gz, buf, LINE_MAX_BYTES))
+        return damage(s->gz);
+    if (s->gz && !strchr(buf, '\n') && damage(s->gz)) // half a line
+        return damage(s->gz);
+    if (!s->gz) {
+        const char *stop = s->text < s->end ? memchr(s->text, '\n', (size_t)(s->end - s->text)) : NULL;
+        n = (size_t)((stop ? stop + 1 : s->end) - s->text);
+        if (!n)
+            return 0;
+        if (n >= LINE_MAX_BYTES)
+            n = LINE_MAX_BYTES - 1;
+        memcpy(buf, s->text, n);
+        buf[n] = 0;
+        s->text += n;
+    }
+    s->line++;
+    n = strlen(buf);
+    if (n == LINE_MAX_BYTES - 1 && buf[n - 1] != '\n')
+        return -EMSGSIZE;
+    while (n && (buf[n - 1] == '\n' || buf[n - 1] == '\r'))
+        buf[--n] = 0;
+    return 1;
+}
+
+static int failed(const struct source *s, int e, char *why, size_t why_size)
+{
+    if (e == -EMSGSIZE)
+        snprintf(why, why_size, "%s:%u: the line has more than %u bytes", s->name, s->line, LINE_MAX_BYTES - 2);
+    else if (e == -EBADMSG)
+        snprintf(why, why_size, "%s:%u: the gzip data is damaged or ends too early; make the file again", s->name, s->line + 1);
+    else
+        snprintf(why, why_size, "%s:%u: cannot be read: %s", s->name, s->line + 1, strerror(-e));
+    return e;
+}
+
+// --- words ---------------------------------------------------------------------------------------
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+// The words of a line, in place; "…" keeps blanks. Their number; -1: too many, or a quote is not closed.
+static int split(char *line, char *word[ACL_WORDS_MAX], int n)
+{
+    char *in = line, *out = line;
+
+    for (;;) {
+        while (is_blank(*in))
+            in++;
+        if (!*in || *in == '#')
+            return n;
+        if (n == ACL_WORDS_MAX)
+            return -1;
+        word[n++] = out;
+        bool quoted = false;
+        for (; *in && (quoted || !is_blank(*in)); in++) {
+            if (*in == '"')
+                quoted = !quoted;
+            else if (quoted && *in == '\\' && in[1])
+                *out++ = *++in;
+            else
+                *out++ = *in;
+        }
+        if (quoted)
+            return -1;
+        bool more = *in;
+        *out++ = 0;
+        if (more && out > in)
+            in = out;
+        else if (more)
+            in++;
+    }
+}
+
+static int take_words(struct source *s, struct acl_lines *l, char **word, int n, char *why, size_t why_size)
+{
+    char said[256];
+
+    if (n < 0) {
+        snprintf(why, why_size, "%s:%u: a quote \" is not closed, or there are more than %u words", s->name, s->line, ACL_WORDS_MAX);
+        return -EINVAL;
+    }
+    if (n && !strcmp(word[0], "rule")) // as behind `set acl NAME`
+        word++, n--;
+    if (!n)
+        return 0;
+    if (!acl_line_parse(l, word, (unsigned)n, s->line, said, sizeof said))
+        return 0;
+    snprintf(why, why_size, "%s:%u: %s", s->name, s->line, said);
+    return -EINVAL;
+}
+
+static int read_rules(struct source *s, struct acl_lines *l, char *why, size_t why_size)
+{
+    char buf[LINE_MAX_BYTES], *word[ACL_WORDS_MAX];
+    int r;
+
+    while ((r = next_line(s, buf)) > 0) {
+        int e = take_words(s, l, word, split(buf, word, 0), why, why_size);
+        if (e)
+            return e;
+        if (l->rule.n > ACL_RULES_MAX) {
+            snprintf(why, why_size, "%s:%u: a list has at most %u rules", s->name, s->line, ACL_RULES_MAX);
+            return -ENOSPC;
+        }
+    }
+    return r ? failed(s, r, why, why_size) : 0;
+}
+
+// --- columns -------------------------------------------------------------------------------------
+
+static const char *const columns[] = {"number", "action", "protocol", "from", "from-port", "to", "to-port", "options"};
+#define N_COLUMNS (sizeof columns / sizeof *columns)
+
+// Cells of a row, in place; quotes as in RFC 4180. -1: too many, or a quote is not closed.
+static int cells(char *line, char *cell[COLUMNS])
+{
+    int n = 0;
+
+    for (char *in = line, *out = line;; in++) {
+        bool quoted = false;
+        if (n == COLUMNS)
+            return -1;
+        while (is_blank(*in))
+            in++;
+        cell[n++] = out;
+        for (; *in && (quoted || *in != ','); in++) {
+            if (*in == '"' && quoted && in[1] == '"')
+                *out++ = *in++;
+            else if (*in == '"')
+                quoted = !quoted;
+            else
+                *out++ = *in;
+        }
+        bool more = *in;
+        *out++ = 0;
+        if (quoted)
+            return -1;
+        if (!more)
+            return n;
+    }
+}
+
+// Which column each cell of the first line is.
+static int read_header(struct source *s, char *buf, int column[COLUMNS], char *why, size_t why_size)
+{
+    char *cell[COLUMNS];
+    int n = cells(buf, cell), seen = 0;
+
+    for (int i = 0; i < n; i++) {
+        column[i] = -1;
+        for (int c = 0; c < (int)N_COLUMNS; c++)
+            if (!strcmp(cell[i], columns[c]) && !(seen >> c & 1))
+                column[i] = c;
+        if (column[i] < 0) {
+            snprintf(why, why_size, "%s:%u: unknown column '%.40s', expected number, action, protocol, from, from-port, to, to-port and options, "
+                                    "each once", s->name, s->line, cell[i]);
+            return -EINVAL;
+        }
+        seen |= 1 << column[i];
+    }
+    if ((seen & 7) == 7)
+        return n;
+    snprintf(why, why_size, "%s:%u: expected the names of the columns, among them number, action and protocol", s->name, s->line);
+    return -EINVAL;
+}
+
+// The words of a row: number action protocol from … [port …] to … [port …] options.
+static int row_words(char *by[N_COLUMNS], char *word[ACL_WORDS_MAX])
+{
+    static char from[] = "from", to[] = "to", port[] = "port", any[] = "any";
+    int n = 0;
+
+    for (unsigned c = 0; c < 3; c++)
+        n = by[c] && n >= 0 ? split(by[c], word, n) : n;
+    for (unsigned side = 0; side < 2 && n >= 0; side++) {
+        char *address = by[3 + 2 * side], *ports = by[4 + 2 * side];
+
+        if (n > ACL_WORDS_MAX - 8)
+            return -1;
+        word[n++] = side ? to : from;
+        if (address && *address)
+            n = split(address, word, n);
+        else
+            word[n++] = any;
+        if (n < 0 || n > ACL_WORDS_MAX - 4)
+            return -1;
+        if (ports && *ports && strcmp(ports, "any")) {
+            word[n++] = port;
+            n = split(ports, word, n);
+        }
+    }
+    return n >= 0 && by[7] ? split(by[7], word, n) : n;
+}
+
+static int read_columns(struct source *s, struct acl_lines *l, char *why, size_t why_size)
+{
+    char buf[LINE_MAX_BYTES], *word[ACL_WORDS_MAX], *cell[COLUMNS];
+    int column[COLUMNS], n_columns = 0, r;
+
+    while ((r = next_line(s, buf)) > 0) {
+        char *by[N_COLUMNS] = {0};
+
+        if (!buf[strspn(buf, " \t,")] || buf[0] == '#')
+            continue;
+        if (!n_columns) {
+            n_columns = read_header(s, buf, column, why, why_size);
+            if (n_columns < 0)
+                return n_columns;
+            continue;
+        }
+        int n = cells(buf, cell);
+        if (n < 0 || n > n_columns) {
+            snprintf(why, why_size, "%s:%u: a quote \" is not closed, or there are more than %d cells", s->name, s->line, n_columns);
+            return -EINVAL;
+        }
+        for (int i = 0; i < n; i++)
+            by[column[i]] = cell[i];
+        int e = take_words(s, l, word, row_words(by, word), why, why_size);
+        if (e)
+            return e;
+    }
+    return r ? failed(s, r, why, why_size) : 0;
+}
+
+// --- sets ----------------------------------------------------------------------------------------
+
+int acl_member_parse(const char *text, struct acl_prefix *p)
+{
+    struct prefix x;
+
+    if (prefix_parse(text, &x, true))
+        return -EINVAL;
+    prefix_canon(&x);
+    memset(p, 0, sizeof *p);
+    memcpy(p->addr, x.b, x.family == IP4 ? 4 : 16);
+    p->len = x.len;
+    p->family = x.family;
+    return 0;
+}
+
+static int read_members(struct source *s, struct acl_members *m, char *why, size_t why_size)
+{
+    char buf[LINE_MAX_BYTES];
+    int r;
+
+    while ((r = next_line(s, buf)) > 0) {
+        char *word = buf + strspn(buf, " \t");
+        struct acl_prefix p;
+
+        word[strcspn(word, " \t,;#")] = 0;
+        if (!*word)
+            continue;
+        if (acl_member_parse(word, &p)) {
+            snprintf(why, why_size, "%s:%u: '%.60s' is no prefix, expected one such as 192.0.2.0/24 or 2001:db8::/32, or an address",
+                     s->name, s->line, word);
+            return -EINVAL;
+        }
+        *vec_push(&m->item) = p;
+    }
+    return r ? failed(s, r, why, why_size) : 0;
+}
+
+int acl_member_compare(const struct acl_prefix *a, const struct acl_prefix *b)
+{
+    int d = a->family - b->family;
+
+    if (!d)
+        d = memcmp(a->addr, b->addr, sizeof a->addr);
+    return d ? d : a->len - b->len;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return acl_member_compare(a, b);
+}
+
+void acl_members_sort(struct acl_members *m)
+{
+    size_t n = 0;
+
+    if (m->item.n < 2)
+        return;
+    qsort(m->item.item, m->item.n, sizeof *m->item.item, compare);
+    for (size_t i = 0; i < m->item.n; i++)
+        if (!n || acl_member_compare(&m->item.item[n - 1], &m->item.item[i]))
+            m->item.item[n++] = m->item.item[i];
+    m->item.n = n;
+}
+
+// --- opening -------------------------------------------------------------------------------------
+
+// Not a pipe or device, which would let the reader wait for ever.
+static int open_source(struct source *s, const char *path, char *why, size_t why_size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e = fd < 0 ? errno : 0;
+    struct stat st;
+
+    if (!e && fstat(fd, &st))
+        e = errno;
+    if (!e && !S_ISREG(st.st_mode))
+        e = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+    *s = (struct source){.name = path, .gz = e ? NULL : gzdopen(fd, "rb")};
+    if (!e && !s->gz)
+        e = ENOMEM;
+    if (!e) {
+        gzbuffer(s->gz, 1u << 17);
+        return 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    snprintf(why, why_size, "%s: cannot be read: %s", path, e == EINVAL ? "it is not a file" : strerror(e));
+    return -e;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+static int rules_of(struct source *s, struct acl_lines *l, char *why, size_t why_size)
+{
+    bool csv = ends_with(s->name, ".csv") || ends_with(s->name, ".csv.gz");
+
+    return csv ? read_columns(s, l, why, why_size) : read_rules(s, l, why, why_size);
+}
+
+int acl_file_rules(const char *path, struct acl_lines *l, char *why, size_t why_size)
+{
+    struct source s;
+    int r = open_source(&s, path, why, why_size);
+
+    if (r)
+        return r;
+    r = rules_of(&s, l, why, why_size);
+    gzclose(s.gz);
+    return r;
+}
+
+int acl_file_members(const char *path, struct acl_members *m, char *why, size_t why_size)
+{
+    struct source s;
+    int r = open_source(&s, path, why, why_size);
+
+    if (r)
+        return r;
+    r = read_members(&s, m, why, why_size);
+    gzclose(s.gz);
+    return r;
+}
+
+int acl_text_rules(const char *name, const char *text, size_t n, struct acl_lines *l, char *why, size_t why_size)
+{
+    return rules_of(&(struct source){.name = name, .text = text, .end = text + n}, l, why, why_size);
+}
+
+int acl_text_members(const char *name, const char *text, size_t n, struct acl_members *m, char *why, size_t why_size)
+{
+    return read_members(&(struct source){.name = name, .text = text, .end = text + n}, m, why, why_size);
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_file_fuzz.c - libFuzzer harness of files of rules and sets
+//
+// Whatever a file says is refused with its line, or is rules that, printed, say the same again.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl_manager/acl_file.h"
+#include "base/log.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void same_again(const struct acl_lines *l, size_t i)
+{
+    const struct acl_more *more = l->how.item[i].more ? &l->more.item[l->how.item[i].more - 1] : NULL;
+    struct acl_lines again = {0};
+    struct text t = {0};
+    char why[300] = "";
+
+    memcpy(again.set, l->set, sizeof again.set);
+    again.n_sets = l->n_sets;
+    acl_line_format(&l->rule.item[i], l->how.item[i].verb, more, l->set, &t);
+    bug_on(acl_text_rules("printed", t.s, t.n, &again, why, sizeof why));
+    bug_on(again.rule.n != 1 || again.n_sets != l->n_sets || again.how.item[0].verb != l->how.item[i].verb);
+    bug_on(!acl_rule_equal(&again.rule.item[0], &l->rule.item[i]));
+    acl_lines_free(&again);
+    text_free(&t);
+}
+
+static void rules(const char *name, const char *text, size_t n)
+{
+    struct acl_lines l = {0};
+    char why[300] = "";
+    size_t at;
+
+    int r = acl_text_rules(name, text, n, &l, why, sizeof why);
+    bug_on(!r != !why[0]);
+    bug_on(r && strncmp(why, name, strlen(name)));
+    bug_on(l.rule.n != l.how.n);
+    for (size_t i = 0; i < l.rule.n; i++)
+        same_again(&l, i);
+    acl_lines_sort(&l, &at);
+    acl_lines_free(&l);
+}
+
+static void members(const char *text, size_t n)
+{
+    struct acl_members m = {0};
+    char why[300] = "";
+
+    bug_on(!acl_text_members("f", text, n, &m, why, sizeof why) != !why[0]);
+    acl_members_sort(&m);
+    for (size_t i = 1; i < m.item.n; i++)
+        bug_on(acl_member_compare(&m.item.item[i - 1], &m.item.item[i]) >= 0);
+    vec_free(&m.item);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data;
+
+    rules("f", text, size);
+    rules("f.csv", text, size);
+    members(text, size);
+    return 0;
+}

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_line.c - from a line of words to a rule
+//
+// The first three words are the number, the action and the protocol; a table says what may follow, in any order. Which
+// families a rule is of follows from the protocol and the addresses: none named means both.
+#include "acl_manager/acl_line.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl_manager/acl_word.h"
+
+const char *const acl_verb_name[3] = {[ACL_PERMIT] = "permit", [ACL_DENY] = "deny", [ACL_REJECT] = "reject"};
+
+struct parse {
+    struct acl_lines *l;
+    char *const *word;
+    unsigned n, i; // next word
+    struct acl_rule r;
+    struct acl_more more;
+    bool has_more, has_port, has_type, has_flags;
+    uint8_t verb;
+    char *why;
+    size_t why_size;
+};
+
+__attribute__((format(printf, 2, 3))) static bool wrong(struct parse *p, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(p->why, p->why_size, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+// The next word, which `what` says; NULL: there is none, and that has been said.
+static const char *take(struct parse *p, const char *what)
+{
+    if (p->i < p->n)
+        return p->word[p->i++];
+    wrong(p, "the line ends too early, expected %s", what);
+    return NULL;
+}
+
+static bool number(const char *s, uint64_t min, uint64_t max, uint64_t *v)
+{
+    return !text_parse_u64(s, min, max, v);
+}
+
+static bool narrow(struct parse *p, uint8_t families, const char *word)
+{
+    p->r.families &= families;
+    return p->r.families || wrong(p, "'%.40s' is of another family than what stands before it", word);
+}
+
+// --- the parts of a rule -------------------------------------------------------------------------
+
+static bool read_protocol(struct parse *p)
+{
+    const char *s = take(p, "a protocol: ip, ipv4, ipv6, tcp, udp, sctp, icmp, icmp6 …, or its number");
+    const struct acl_word *w;
+    uint64_t v;
+
+    if (!s)
+        return false;
+    if (!strcmp(s, "ip"))
+        return true;
+    if (!strcmp(s, "ipv4") || !strcmp(s, "ipv6"))
+        return narrow(p, !strcmp(s, "ipv4") ? ACL_IP4 : ACL_IP6, s);
+    p->r.proto_any = false;
+    if ((w = acl_word_find(acl_protocols, s))) {
+        p->r.proto = (uint8_t)w->number;
+        return !w->families || narrow(p, w->families, s);
+    }
+    if (!number(s, 1, 255, &v))
+        return wrong(p, "'%.40s' is no protocol, expected ip, ipv4, ipv6, tcp, udp, sctp, icmp, icmp6 …, or a number from 1 to 255", s);
+    p->r.proto = (uint8_t)v;
+    for (w = acl_protocols; w->name && w->number != v;) // as by its name
+        w++;
+    return !w->name || !w->families || narrow(p, w->families, s);
+}
+
+static bool read_set(struct parse *p, struct acl_side *side)
+{
+    const char *s = take(p, "the name of an address set");
+    bool is_name = s && *s && !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")];
+    int i = is_name ? acl_lines_set(p->l, s) : -1;
+
+    if (s && !is_name)
+        return wrong(p, "'%.40s' is no name of an address set: letters, digits, '_', '.' or '-'", s);
+    if (s && i < 0)
+        return wrong(p, "set '%.40s' is one too many: a list names at most %u sets, with names of up to %u letters", s, ACL_SETS_MAX,
+                     ACL_NAME_MAX - 1);
+    side->set = (uint16_t)i;
+    return s;
+}
+
+static bool read_prefix(struct parse *p, struct acl_side *side, const char *s)
+{
+    struct prefix x;
+
+    if (prefix_parse(s, &x, true))
+        return wrong(p, "'%.40s' is no address, expected 'any', 'set NAME', a prefix such as 192.0.2.0/24, or an address", s);
+    memcpy(side->addr, x.b, 16);
+    side->len = x.len;
+    return narrow(p, x.family == IP4 ? ACL_IP4 : ACL_IP6, s);
+}
+
+static bool read_one_port(const char *s, uint64_t *v)
+{
+    const struct acl_word *w = acl_word_find(acl_ports, s);
+
+    if (w)
+        *v = w->number;
+    return w || number(s, 0, 65535, v);
+}
+
+static bool read_port(struct parse *p, uint16_t port[2])
+{
+    const char *s = take(p, "a port or a range of ports"), *dash = s && *s >= '0' && *s <= '9' ? strchr(s, '-') : NULL;
+    uint64_t a = 0, b = 0;
+    char first[16];
+
+    if (!s)
+        return false;
+    snprintf(first, sizeof first, "%.*s", dash ? (int)(dash - s) : 15, s);
+    if ((dash && dash - s > 15) || !read_one_port(dash ? first : s, &a) || (dash && !read_one_port(dash + 1, &b)) || (dash && b < a))
+        return wrong(p, "'%.40s' is no port, expected 0..65535, a name such as https, or a range such as 1024-65535", s);
+    port[0] = (uint16_t)a;
+    port[1] = (uint16_t)(dash ? b : a);
+    return p->has_port = true;
+}
+
+static bool next_is(const struct parse *p, const char *word)
+{
+    return p->i < p->n && !strcmp(p->word[p->i], word);
+}
+
+static bool read_side(struct parse *p, struct acl_side *side, uint16_t port[2])
+{
+    if (!next_is(p, "port")) {
+        const char *s = take(p, "'any', 'set NAME', a prefix or an address");
+
+        if (!s || (!strcmp(s, "set") ? !read_set(p, side) : strcmp(s, "any") && !read_prefix(p, side, s)))
+            return false;
+    }
+    if (!next_is(p, "port"))
+        return true;
+    p->i++;
+    return read_port(p, port);
+}
+
+static bool read_from(struct parse *p)
+{
+    return read_side(p, &p->r.src, p->r.sport);
+}
+
+static bool read_to(struct parse *p)
+{
+    return read_side(p, &p->r.dst, p->r.dport);
+}
+
+static bool read_established(struct parse *p)
+{
+    p->r.tcp_any = 0x14; // ACK, RST
+    p->has_flags = true;
+    return true;
+}
+
+static bool read_flags(struct parse *p)
+{
+    const char *s = take(p, "TCP flags such as syn,!ack");
+    char copy[64], *next = copy;
+
+    if (!s)
+        return false;
+    snprintf(copy, sizeof copy, "%s", s);
+    for (char *f; (f = strsep(&next, ","));) {
+        const struct acl_word *w = acl_word_find(acl_tcp_flags, *f == '!' ? f + 1 : f);
+
+        if (!w || strlen(s) >= sizeof copy || p->r.tcp_mask & w->number)
+            return wrong(p, "'%.40s' are no TCP flags, expected fin, syn, rst, psh, ack, urg, ece, cwr, each once, with '!' for 'not set': syn,!ack", s);
+        p->r.tcp_mask |= (uint8_t)w->number;
+        p->r.tcp_value |= *f == '!' ? 0 : (uint8_t)w->number;
+    }
+    p->has_flags = true;
+    return true;
+}
+
+static bool read_icmp_type(struct parse *p)
+{
+    const char *s = take(p, "an ICMP type"), *slash = s ? strchr(s, '/') : NULL;
+    const struct acl_word *table = p->r.proto == 58 ? acl_icmp6_types : acl_icmp_types, *w = s ? acl_word_find(table, s) : NULL;
+    uint64_t type = w ? w->number : 0, code = 0;
+    char first[8];
+
+    if (!s)
+        return false;
+    snprintf(first, sizeof first, "%.*s", slash ? (int)(slash - s) : 7, s);
+    if (p->r.proto_any || (p->r.proto != 1 && p->r.proto != 58))
+        return wrong(p, "'icmp-type' needs the protocol icmp or icmp6");
+    if ((!w && !number(slash ? first : s, 0, 255, &type)) || (slash && (slash - s > 3 || !number(slash + 1, 0, 255, &code))))
+        return wrong(p, "'%.40s' is no type of %s, expected a name such as echo-request, a number (8) or type/code (3/4)", s,
+                     p->r.proto == 58 ? "icmp6" : "icmp");
+    p->r.sport[0] = p->r.sport[1] = (uint16_t)type;
+    if (slash)
+        p->r.dport[0] = p->r.dport[1] = (uint16_t)code;
+    p->has_type = true;
+    return true;
+}
+
+static bool read_dscp(struct parse *p)
+{
+    const char *s = take(p, "a codepoint: 0..63, ef, va, cs0..cs7 or af11..af43");
+    const struct acl_word *w = s ? acl_word_find(acl_dscps, s) : NULL;
+    uint64_t v = w ? w->number : 0;
+
+    if (s && !w && !number(s, 0, 63, &v))
+        return wrong(p, "'%.40s' is no codepoint, expected 0..63, ef, va, cs0..cs7 or af11..af43", s);
+    p->r.dscp = (uint8_t)v;
+    return s;
+}
+
+static bool set_part(struct parse *p, uint8_t part)
+{
+    p->r.part = part;
+    return true;
+}
+
+static bool read_fragments(struct parse *p)
+{
+    return set_part(p, ACL_LATER);
+}
+
+static bool read_first_fragment(struct parse *p)
+{
+    return set_part(p, ACL_FIRST);
+}
+
+static bool read_any_fragment(struct parse *p)
+{
+    return set_part(p, ACL_FIRST | ACL_LATER);
+}
+
+static bool read_unfragmented(struct parse *p)
+{
+    return set_part(p, ACL_WHOLE);
+}
+
+// --- what is done --------------------------------------------------------------------------------
+
+static bool read_log(struct parse *p)
+{
+    uint64_t v = 1;
+
+    if (next_is(p, "every")) {
+        p->i++;
+        const char *s = take(p, "a number of packets");
+
+        if (!s)
+            return false;
+        if (!number(s, 1, 65535, &v))
+            return wrong(p, "'every' is '%.40s', expected 1..65535 (packets)", s);
+    }
+    p->more.extra |= ACL_LOG;
+    p->more.log_every = (uint16_t)v;
+    return p->has_more = true;
+}
+
+static bool read_police(struct parse *p)
+{
+    const char *s = take(p, "a rate in kbit/s"), *burst;
+    uint64_t v = 0;
+
+    if (!s)
+        return false;
+    if (!number(s, 1, 400000000, &v))
+        return wrong(p, "'police' is '%.40s', expected 1..400000000 (kbit/s)", s);
+    p->more.police_kbps = (uint32_t)v;
+    p->more.extra |= ACL_POLICE;
+    p->has_more = true;
+    if (!next_is(p, "burst"))
+        return true;
+    p->i++;
+    if (!(burst = take(p, "KiB at once")))
+        return false;
+    if (!number(burst, 1, 1000000, &v))
+        return wrong(p, "'burst' is '%.40s', expected 1..1000000 (KiB)", burst);
+    p->more.police_burst_kib = (uint32_t)v;
+    return true;
+}
+
+static bool read_description(struct parse *p)
+{
+    const char *s = take(p, "words, in quotes");
+
+    if (!s)
+        return false;
+    if (strlen(s) >= ACL_DESCRIPTION_MAX)
+        return wrong(p, "'description' has %zu letters, expected at most %u", strlen(s), ACL_DESCRIPTION_MAX - 1);
+    snprintf(p->more.description, sizeof p->more.description, "%s", s);
+    return p->has_more = true;
+}
+
+// --- a line --------------------------------------------------------------------------------------
+
+static const struct part {
+    const char *word;
+    bool (*read)(struct parse *p);
+} parts[] = {{"from", read_from},
+             {"to", read_to},
+             {"established", read_established},
+             {"tcp-flags", read_flags},
+             {"icmp-type", read_icmp_type},
+             {"dscp", read_dscp},
+             {"fragments", read_fragments},
+             {"first-fragment", read_first_fragment},
+             {"any-fragment", read_any_fragment},
+             {"unfragmented", read_unfragmented},
+             {"log", read_log},
+             {"police", read_police},
+             {"description", read_description}};
+#define N_PARTS (sizeof parts / sizeof *parts)
+
+static bool read_part(struct parse *p, uint32_t *seen)
+{
+    const char *s = p->word[p->i++];
+
+    for (unsigned i = 0; i < N_PARTS; i++) {
+        if (strcmp(s, parts[i].word))
+            continue;
+        if (*seen >> i & 1)
+            return wrong(p, "'%s' is said twice", s);
+        *seen |= 1u << i;
+        return parts[i].read(p);
+    }
+    return wrong(p, "unknown word '%.40s', expected from, to, established, tcp-flags, icmp-type, dscp, fragments, first-fragment, "
+                    "any-fragment, unfragmented, log, police or description", s);
+}
+
+static bool read_head(struct parse *p)
+{
+    const char *s = take(p, "the number of a rule");
+    uint64_t v;
+
+    if (!s)
+        return false;
+    if (!number(s, 1, 4294967294u, &v))
+        return wrong(p, "'%.40s' is no number of a rule, expected 1..4294967294", s);
+    acl_rule_init(&p->r, (uint32_t)v, ACL_BOTH);
+    s = take(p, "permit, deny or reject");
+    for (p->verb = 0; s && p->verb < 3 && strcmp(s, acl_verb_name[p->verb]);)
+        p->verb++;
+    if (s && p->verb == 3)
+        return wrong(p, "unknown action '%.40s', expected permit, deny or reject", s);
+    return s && read_protocol(p);
+}
+
+static bool has_ports(const struct acl_rule *r)
+{
+    return r->sport[0] || r->sport[1] != 65535 || r->dport[0] || r->dport[1] != 65535;
+}
+
+// What acl_rule_check would say too, but in the words of the line.
+static bool judge(struct parse *p)
+{
+    struct acl_rule *r = &p->r;
+    bool carries = !r->proto_any && (r->proto == 6 || r->proto == 17 || r->proto == 132 || r->proto == 136);
+
+    if (p->has_port && !carries) // of ICMP the fields are type and code
+        return wrong(p, "'port' needs the protocol tcp, udp, sctp or udplite");
+    if (p->has_flags && (r->proto_any || r->proto != 6))
+        return wrong(p, "'established' and 'tcp-flags' need the protocol tcp");
+    if ((has_ports(r) || p->has_flags || p->has_type) && r->part == ACL_LATER)
+        return wrong(p, "'fragments' are those without ports, flags or types: they cannot be matched as well");
+    if (p->verb != ACL_PERMIT && p->more.extra & ACL_POLICE)
+        return wrong(p, "'police' is for packets that are permitted, not for '%s'", acl_verb_name[p->verb]);
+    return !acl_rule_check(r, p->why, p->why_size);
+}
+
+int acl_line_parse(struct acl_lines *l, char *const *word, unsigned n, uint32_t line, char *why, size_t why_size)
+{
+    struct parse p = {.l = l, .word = word, .n = n, .why = why, .why_size = why_size};
+    unsigned sets = l->n_sets;
+    uint32_t seen = 0;
+    bool ok = read_head(&p);
+
+    while (ok && p.i < p.n)
+        ok = read_part(&p, &seen);
+    if (!ok || !judge(&p)) {
+        l->n_sets = sets;
+        return -EINVAL;
+    }
+    if (p.has_more)
+        *vec_push(&l->more) = p.more;
+    *vec_push(&l->rule) = p.r;
+    *vec_push(&l->how) = (struct acl_how){.verb = p.verb, .more = p.has_more ? (uint32_t)l->more.n : 0, .line = line};
+    return 0;
+}

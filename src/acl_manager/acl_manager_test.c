@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_manager_test.c - access lists and sets from files to what forwarders find: replaced, changed in place, refused, taken back
+//
+// acl_manager's own work is called without its thread, with real engines and sets. What is in force is compared with
+// the linear oracle, counters with what a forwarder would have counted.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "acl_manager/acl_held.h"
+#include "core/rcu.h"
+#include "core/thread.h"
+#include "table/grace.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char path[] = "/tmp/acl-manager-test-XXXXXX", file[64], gz[64];
+static struct text why;
+static const struct acl_again nothing_again;
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *f = fopen(name, "w");
+
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+// --- what is wanted ------------------------------------------------------------------------------
+
+static struct acl_wanted *wanted_new(void)
+{
+    struct acl_wanted *w = acl_wanted_new();
+
+    w->memory_bytes = 1ull << 30;
+    w->build_ns = 60000000000ull;
+    return w;
+}
+
+static void want_set(struct acl_wanted *w, const char *name, const char *members, const char *from)
+{
+    struct acl_wanted_set *s = vec_push(&w->set);
+    char said[300];
+
+    memset(s, 0, sizeof *s);
+    snprintf(s->name, sizeof s->name, "%s", name);
+    snprintf(s->file, sizeof s->file, "%s", from);
+    assert_int_equal(acl_text_members("test", members, strlen(members), &s->member, said, sizeof said), 0);
+    text_printf(&s->text, "%s%s", members, from);
+}
+
+static void want_list(struct acl_wanted *w, const char *name, const char *rules, const char *from)
+{
+    struct acl_wanted_list *l = vec_push(&w->list);
+    char said[300] = "";
+
+    memset(l, 0, sizeof *l);
+    snprintf(l->name, sizeof l->name, "%s", name);
+    snprintf(l->file, sizeof l->file, "%s", from);
+    l->otherwise = ACL_DENY;
+    if (acl_text_rules("test", rules, strlen(rules), &l->rules, said, sizeof said))
+        fail_msg("%s", said);
+    text_printf(&l->text, "%s%s", rules, from);
+}
+
+static int go_to(struct acl_wanted *w, bool stays)
+{
+    text_clear(&why);
+    struct acl_change *c = acl_prepare(w, &nothing_again, &why);
+    acl_wanted_put(w);
+    if (!c)
+        return -EINVAL;
+    int r = acl_change_do(c, &why);
+    if (!r && !stays)
+        acl_change_undo(c);
+    acl_change_end(c, !r && stays);
+    grace_wait();
+    acl_held_tidy();
+    return r;
+}
+
+static const struct acl_content *content(const char *list)
+{
+    return acl_content_of(acl_held_list_find(list)->id);
+}
+
+static struct acl_key4 key(const char *src, const char *dst, uint8_t proto, uint16_t dport)
+{
+    struct acl_key4 k = {.l4 = {.sport = 1024, .dport = dport, .proto = proto, .part = ACL_WHOLE}};
+    struct ip_addr a, b;
+
+    assert_int_equal(ip_parse(src, &a) | ip_parse(dst, &b), 0);
+    k.src_be = a.ip4;
+    k.dst_be = b.ip4;
+    return k;
+}
+
+// Classifies as a forwarder, counts, and gives the number of the rule.
+static uint32_t pass(const char *list, struct acl_key4 k)
+{
+    const struct acl_content *c = content(list);
+    uint32_t slot;
+
+    acl_engine_classify4(c->engine, &k, &slot, 1);
+    struct acl_hits *h = &c->hits[0][acl_place(c, slot)];
+    h->packets++;
+    h->bytes += 100;
+    return slot == ACL_MISS ? 0 : c->action[slot].number;
+}
+
+static uint64_t packets(const char *list, uint32_t number)
+{
+    const struct acl_build *b = acl_held_list_find(list)->build;
+    const struct acl *a = acl_engine_list(b->content->engine);
+
+    return acl_build_hits(b, number ? acl_rule_of(a, acl_slot_of(a, number)) : NULL).packets;
+}
+
+// --- tests ---------------------------------------------------------------------------------------
+
+static const char edge[] = "10 permit tcp from any to any port 443\n20 deny ip from set bad\n30 permit udp from 10.0.0.0/8\n";
+
+static void start(void)
+{
+    struct acl_wanted *w = wanted_new();
+
+    want_set(w, "bad", "192.0.2.0/24\n", "");
+    want_list(w, "edge", edge, "");
+    assert_int_equal(go_to(w, true), 0);
+}
+
+static void lists_and_sets_are_found_by_forwarders(void **state)
+{
+    start();
+    assert_int_equal(pass("edge", key("192.0.2.1", "10.0.0.1", 6, 443)), 10);
+    assert_int_equal(pass("edge", key("192.0.2.1", "10.0.0.1", 6, 80)), 20);
+    assert_int_equal(pass("edge", key("10.1.1.1", "10.0.0.1", 17, 80)), 30);
+    assert_int_equal(pass("edge", key("198.51.100.1", "10.0.0.1", 6, 80)), 0);
+    assert_int_equal(content("edge")->verb[content("edge")->slots], ACL_DENY);
+}
+
+static void counters_of_rules_that_stay_are_kept(void **state)
+{
+    struct acl_wanted *w = wanted_new();
+
+    start();
+    const struct acl_content *before = content("edge");
+    for (unsigned i = 0; i < 5; i++)
+        pass("edge", key("1.1.1.1", "10.0.0.1", 6, 443));
+    pass("edge", key("1.1.1.1", "10.0.0.1", 6, 80));
+    want_set(w, "bad", "192.0.2.0/24\n", "");
+    want_list(w, "edge", "10 deny tcp from any to any port 443\n20 deny ip from set bad to 10.0.0.0/8\n30 permit udp from 10.0.0.0/8\n40 permit 89\n", "");
+    assert_int_equal(go_to(w, true), 0);
+    assert_ptr_not_equal(content("edge"), before); // more than one rule: built aside
+    assert_int_equal(packets("edge", 10), 5);      // it matches the same, though it does something else
+    assert_int_equal(packets("edge", 20), 0);
+    assert_int_equal(packets("edge", 0), 1);
+    pass("edge", key("1.1.1.1", "10.0.0.1", 6, 443));
+    assert_int_equal(packets("edge", 10), 6);
+    acl_build_clear(acl_held_list_find("edge")->build);
+    assert_int_equal(packets("edge", 10) + packets("edge", 0), 0);
+}
+
+static void one_rule_comes_and_goes_in_place(void **state)
+{
+    start();
+    const struct acl_content *before = content("edge");
+    for (unsigned round = 0; round < 200; round++) {
+        struct acl_wanted *w = wanted_new();
+        char rules[300];
+        uint32_t epoch = before->epoch;
+
+        snprintf(rules, sizeof rules, round % 2 ? "%s" : "%s15 %s ip from 203.0.113.0/24\n", edge, round % 4 ? "permit" : "reject");
+        want_set(w, "bad", "192.0.2.0/24\n", "");
+        want_list(w, "edge", rules, "");
+        assert_int_equal(go_to(w, true), 0);
+        assert_ptr_equal(content("edge"), before);
+        assert_true(before->epoch > epoch); // verdict caches forget
+        assert_int_equal(pass("edge", key("203.0.113.9", "10.0.0.1", 6, round % 2 ? 443 : 80)), round % 2 ? 10 : 15);
+        if (round % 2 == 0) {
+            uint32_t slot = acl_slot_of(acl_engine_list(before->engine), 15);
+            assert_int_equal(before->verb[slot], round % 4 ? ACL_PERMIT : ACL_REJECT);
+            assert_int_equal(packets("edge", 15), 1); // not what a rule before had counted in its slot
+        }
+    }
+    assert_int_equal(packets("edge", 10), 100);
+}
+
+static void few_members_change_in_place_and_many_by_a_new_set(void **state)
+{
+    struct acl_wanted *w = wanted_new();
+    struct text many = {0};
+
+    start();
+    const struct acl_set *before = acl_held_set_find("bad")->set;
+    uint32_t epoch = content("edge")->epoch;
+    want_set(w, "bad", "192.0.2.0/25\n2001:db8::/32\n", "");
+    want_list(w, "edge", edge, "");
+    assert_int_equal(go_to(w, true), 0);
+    assert_ptr_equal(acl_held_set_find("bad")->set, before);
+    assert_true(content("edge")->epoch > epoch);
+    assert_int_equal(pass("edge", key("192.0.2.1", "10.0.0.1", 6, 80)), 20);
+    assert_int_equal(pass("edge", key("192.0.2.200", "10.0.0.1", 6, 80)), 0);
+    for (unsigned i = 0; i < 6000; i++)
+        text_printf(&many, "172.%u.%u.0/24\n", 16 + i / 256, i % 256);
+    w = wanted_new();
+    want_set(w, "bad", many.s, "");
+    want_list(w, "edge", edge, "");
+    assert_int_equal(go_to(w, true), 0);
+    assert_ptr_not_equal(acl_held_set_find("bad")->set, before);
+    assert_int_equal(pass("edge", key("172.20.1.1", "10.0.0.1", 6, 80)), 20);
+    assert_int_equal(pass("edge", key("192.0.2.1", "10.0.0.1", 6, 80)), 0);
+    text_free(&many);
+}
+
+static void what_is_taken_back_leaves_no_trace(void **state)
+{
+    start();
+    pass("edge", key("1.1.1.1", "10.0.0.1", 6, 443));
+    const struct acl_content *before = content("edge");
+    static const char *const others[] = {"10 deny ip\n", "10 permit tcp from any to any port 443\n20 deny ip from set bad\n",
+                                         "5 deny ip\n10 permit tcp from any to any port 443\n20 deny ip from set bad\n30 permit udp from 10.0.0.0/8\n", NULL};
+
+    for (unsigned i = 0; i < 4; i++) {
+        struct acl_wanted *w = wanted_new();
+
+        if (i < 2)
+            want_set(w, "more", "10.0.0.0/8\n", "");
+        if (i < 3)
+            want_set(w, "bad", i ? "198.51.100.0/24\n" : "192.0.2.0/24\n", "");
+        if (others[i])
+            want_list(w, "edge", others[i], "");
+        want_list(w, "new", "1 permit ip\n", "");
+        assert_int_equal(go_to(w, false), 0);
+        assert_ptr_equal(content("edge"), before);
+        assert_null(acl_held_list_find("new"));
+        assert_null(acl_held_set_find("more"));
+        assert_int_equal(pass("edge", key("192.0.2.1", "10.0.0.1", 6, 80)), 20);
+        assert_int_equal(pass("edge", key("10.0.0.1", "10.0.0.1", 17, 80)), 30);
+        assert_int_equal(packets("edge", 10), 1);
+        assert_int_equal(packets("edge", 30), i + 1);
+    }
+}
+
+static void what_does_not_fit_or_is_wrong_changes_nothing(void **state)
+{
+    struct text rules = {0};
+    static const struct {
+        const char *file, *says;
+    } wrong[] = {
+        {"40 permit tcp\n\n50 permti tcp\n", ":3: unknown action 'permti'"},
+        {"40 permit tcp\n30 deny ip\n", ":2: there is a rule 30 already"},
+        {"40 permit tcp from set none\n", "there is no address-set 'none'"},
+        {"40 permit tcp \"x\n", ":1: a quote"},
+    };
+
+    start();
+    const struct acl_content *before = content("edge");
+    for (unsigned i = 0; i < 100000; i++)
+        text_printf(&rules, "%u deny tcp from 10.%u.%u.0/24 to any port %u\n", 1000 + i, i >> 8 & 255, i & 255, i % 60000);
+    write_file(file, rules.s);
+    for (unsigned i = 0; i < 2 + sizeof wrong / sizeof *wrong; i++) {
+        struct acl_wanted *w = wanted_new();
+
+        if (i == 0)
+            w->memory_bytes = 4u << 20;
+        if (i == 1)
+            w->build_ns = 1000;
+        if (i > 1)
+            write_file(file, wrong[i - 2].file);
+        want_set(w, "bad", "192.0.2.0/24\n", "");
+        want_list(w, "edge", edge, file);
+        assert_int_equal(go_to(w, true), -EINVAL);
+        const char *says = i == 0 ? "'set acl-limit memory " : i == 1 ? "'set acl-limit build-time'" : wrong[i - 2].says;
+        if (!strstr(text_str(&why), says))
+            fail_msg("expected \"%s\" in: %s", says, text_str(&why));
+        assert_ptr_equal(content("edge"), before);
+    }
+    text_free(&rules);
+}
+
+static void files_are_plain_gzip_or_columns(void **state)
+{
+    struct acl_wanted *w = wanted_new();
+    gzFile g = gzopen(gz, "wb");
+    char csv[80];
+
+    assert_non_null(g);
+    gzputs(g, "# bad ones\n192.0.2.0/24 ; a comment\n\n2001:db8::1\n198.51.100.7,reason\n");
+    gzclose(g);
+    snprintf(csv, sizeof csv, "%s.csv", file);
+    write_file(csv, "action,number,protocol,to-port,from\npermit,10,tcp,443,\ndeny,20,ip,,set bad\n");
+    want_set(w, "bad", "", gz);
+    want_list(w, "edge", "", csv);
+    assert_int_equal(go_to(w, true), 0);
+    assert_int_equal(pass("edge", key("198.51.100.7", "10.0.0.1", 6, 443)), 10);
+    assert_int_equal(pass("edge", key("198.51.100.7", "10.0.0.1", 6, 80)), 20);
+    unlink(csv);
+    assert_int_equal(truncate(gz, 30), 0);
+    struct acl_members m = {0};
+    char said[300];
+    assert_true(acl_file_members(gz, &m, said, sizeof said) < 0);
+    assert_non_null(strstr(said, "damaged"));
+    vec_free(&m.item);
+    assert_int_equal(acl_file_members("/dev/zero", &m, said, sizeof said), -EINVAL);
+    assert_int_equal(acl_file_members("/nonexistent", &m, said, sizeof said), -ENOENT);
+}
+
+// Lists that grow and shrink at random, one or many rules at a time, some taken back: always what the oracle says.
+static void random_changes_agree_with_the_oracle(void **state)
+{
+    unsigned seed = 7;
+
+    for (unsigned round = 0; round < 150; round++) {
+        struct acl_wanted *w = wanted_new();
+        struct text rules = {0};
+        bool stays = rand_r(&seed) % 4;
+
+        for (unsigned n = 1; n <= 40; n++)
+            if (rand_r(&seed) % (round % 3 ? 20 : 2)) // mostly all of them: few differ from round to round
+                text_printf(&rules, "%u %s %s from %u.0.0.0/%u to any%s\n", n, n % 3 ? "permit" : "deny", n % 2 ? "tcp" : "udp", n % 7 + 1,
+                            n % 5 ? 8u : 7u, n % 4 ? "" : " port 80");
+        want_list(w, "edge", text_str(&rules), "");
+        text_free(&rules);
+        acl_wanted_get(w);
+        struct acl_wanted *was = acl_wanted_get(acl_held.wanted);
+        assert_int_equal(go_to(w, stays), 0);
+        const struct acl_wanted_list *l = acl_wanted_list_find(stays ? w : was, "edge");
+        for (unsigned i = 0; l && i < 50; i++) {
+            char src[20];
+            snprintf(src, sizeof src, "%u.0.0.%u", rand_r(&seed) % 9, i);
+            struct acl_key4 k = key(src, "10.0.0.1", rand_r(&seed) % 2 ? 6 : 17, rand_r(&seed) % 2 ? 80 : 81);
+            uint32_t wants = 0;
+            for (size_t j = 0; j < l->rules.rule.n && !wants; j++)
+                if (acl_rule_matches4(&l->rules.rule.item[j], &k, NULL))
+                    wants = l->rules.rule.item[j].number;
+            assert_int_equal(pass("edge", k), wants);
+        }
+        acl_wanted_put(w);
+        acl_wanted_put(was);
+    }
+}
+
+static void damaged_files_are_refused_or_say_what_they_say(void **state)
+{
+    static const char sample[] = "number,action,protocol,from,from-port,to,to-port,options\n"
+                                 "10 permit tcp from set a port 1-5 to 2001:db8::/32 port https established tcp-flags syn,!ack dscp ef log every 3 "
+                                 "police 100 burst 7 description \"x \\\" y\"\n20,deny,icmp6,,,,,icmp-type 3/4 any-fragment\n192.0.2.0/24 # c\n::/0\n";
+    unsigned seed = 3;
+    uint8_t data[sizeof sample];
+
+    for (unsigned i = 0; i < 20000; i++) {
+        memcpy(data, sample, sizeof data);
+        for (unsigned n = rand_r(&seed) % 6; n; n--)
+            data[rand_r(&seed) % (sizeof data - 1)] = rand_r(&seed) % 3 ? (uint8_t)sample[rand_r(&seed) % (sizeof data - 1)] : (uint8_t)rand_r(&seed);
+        size_t from = rand_r(&seed) % 2 ? 0 : rand_r(&seed) % (sizeof data - 1);
+        LLVMFuzzerTestOneInput(data + from, sizeof data - 1 - from);
+    }
+}
+
+// --- frame ---------------------------------------------------------------------------------------
+
+static int empty(void **state)
+{
+    go_to(wanted_new(), true);
+    assert_int_equal(acl_held.list.n + acl_held.set.n, 0);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    rcu_init();
+    thread_adopt(ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER);
+    rcu_thread_register();
+    rcu_offline();
+    if (acl_table_init() || !mkdtemp(path))
+        return -1;
+    snprintf(file, sizeof file, "%s/rules", path);
+    snprintf(gz, sizeof gz, "%s/set.gz", path);
+    acl_held.wanted = acl_wanted_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    unlink(file);
+    unlink(gz);
+    rmdir(path);
+    text_free(&why);
+    acl_wanted_put(acl_held.wanted);
+    vec_free(&acl_held.list);
+    vec_free(&acl_held.set);
+    acl_table_fini();
+    rcu_thread_unregister();
+    rcu_fini();
+    return 0;
+}
+
+#define kept(test) cmocka_unit_test_teardown(test, empty)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        kept(lists_and_sets_are_found_by_forwarders),
+        kept(counters_of_rules_that_stay_are_kept),
+        kept(one_rule_comes_and_goes_in_place),
+        kept(few_members_change_in_place_and_many_by_a_new_set),
+        kept(what_is_taken_back_leaves_no_trace),
+        kept(what_does_not_fit_or_is_wrong_changes_nothing),
+        kept(files_are_plain_gzip_or_columns),
+        kept(random_changes_agree_with_the_oracle),
+        cmocka_unit_test(damaged_files_are_refused_or_say_what_they_say),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_prepare.c - what it takes to get from the access lists and sets in force to those that are wanted
+//
+// Files are read, sets and lists built aside; whatever is wrong, or too large, is found here, while nothing has changed.
+// A set of which few members differ is changed in place, and so is a list of which one rule comes or goes; else a new one is
+// built, and with a new set the lists that name it: they know it by its address.
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acl_manager/acl_held.h"
+#include "base/clock.h"
+
+#define MEMBERS_IN_PLACE 4096 // of a set, changed in one publication
+#define RULES_MEASURED 1000   // a shorter list says nothing about the time for a long one
+
+struct prepare {
+    struct acl_wanted *w;
+    const struct acl_again *again;
+    struct acl_change *c;
+    struct text *why;
+    uint64_t bytes; // in use, and needed so far
+    bool wrong;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct prepare *p, const char *fmt, ...)
+{
+    char s[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(s, sizeof s, fmt, ap);
+    va_end(ap);
+    text_printf(p->why, "%s%s", p->why->n ? "\n" : "", s);
+    p->wrong = true;
+}
+
+static bool asked(const char *which, const char *name)
+{
+    return which && (!*which || !strcmp(which, name));
+}
+
+// --- limits --------------------------------------------------------------------------------------
+
+static unsigned mib(uint64_t bytes)
+{
+    return (unsigned)((bytes + (1u << 20) - 1) >> 20);
+}
+
+static bool fits(struct prepare *p, const char *what, const char *name, uint64_t need)
+{
+    uint64_t limit = p->w->memory_bytes;
+
+    if (p->bytes + need > limit) {
+        say(p, "%s %s: needs about %u MiB, and %u of the %u MiB for access lists and address sets are in use; 'set acl-limit memory %u' would do",
+            what, name, mib(need), mib(p->bytes), mib(limit), mib(p->bytes + need));
+        return false;
+    }
+    p->bytes += need;
+    return true;
+}
+
+static bool fits_time(struct prepare *p, const char *name, size_t n)
+{
+    uint64_t need = n * acl_held.ns_per_rule;
+
+    if (need <= p->w->build_ns)
+        return true;
+    say(p, "acl %s: building %zu rules takes about %u s, more than the %u s of 'set acl-limit build-time'", name, n,
+        (unsigned)(need / NS_PER_SECOND + 1), (unsigned)(p->w->build_ns / NS_PER_SECOND));
+    return false;
+}
+
+// --- sets ----------------------------------------------------------------------------------------
+
+static int collect(void *ctx, const struct acl_prefix *m)
+{
+    *vec_push(&((struct acl_members *)ctx)->item) = *m;
+    return 0;
+}
+
+static void members_of(const struct acl_set *s, struct acl_members *m)
+{
+    acl_set_walk(s, 4, collect, m);
+    acl_set_walk(s, 6, collect, m);
+    acl_members_sort(m);
+}
+
+static bool wanted_members(struct prepare *p, const struct acl_wanted_set *s, struct acl_members *m)
+{
+    char why[400];
+
+    vec_foreach (&s->member.item, i)
+        *vec_push(&m->item) = *i;
+    if (s->file[0] && acl_file_members(s->file, m, why, sizeof why)) {
+        say(p, "address-set %s: %s", s->name, why);
+        return false;
+    }
+    acl_members_sort(m);
+    return true;
+}
+
+static void compare_members(const struct acl_members *old, const struct acl_members *new, struct acl_members *del, struct acl_members *add)
+{
+    size_t i = 0, j = 0;
+
+    while (i < old->item.n || j < new->item.n) {
+        int d = i == old->item.n ? 1 : j == new->item.n ? -1 : acl_member_compare(&old->item.item[i], &new->item.item[j]);
+
+        if (d < 0)
+            *vec_push(&del->item) = old->item.item[i];
+        else if (d > 0)
+            *vec_push(&add->item) = new->item.item[j];
+        i += d <= 0;
+        j += d >= 0;
+    }
+}
+
+static struct acl_set *build_set(struct prepare *p, const char *name, const struct acl_members *m)
+{
+    size_t n4 = 0;
+    struct acl_set *s;
+    int r;
+
+    vec_foreach (&m->item, i)
+        n4 += i->family == 4;
+    if (!fits(p, "address-set", name, acl_set_need(n4, m->item.n - n4)))
+        return NULL;
+    s = acl_set_new(p->w->memory_bytes);
+    r = s ? acl_set_load(s, m->item.item, m->item.n) : -errno;
+    if (!r)
+        return s;
+    say(p, "address-set %s: no memory for %zu members: %s", name, m->item.n, strerror(-r));
+    acl_set_free(s);
+    return NULL;
+}
+
+static void prepare_set(struct prepare *p, const struct acl_wanted_set *s)
+{
+    const struct acl_wanted_set *was = acl_wanted_set_find(acl_held.wanted, s->name);
+    const struct acl_held_set *held = acl_held_set_find(s->name);
+    struct acl_set_change x = {.kind = held ? ACL_REPLACE : ACL_NEW};
+    struct acl_members m = {0}, old = {0};
+    bool same = held && was && !strcmp(text_str(&was->text), text_str(&s->text)) && !asked(p->again->set, s->name);
+
+    memcpy(x.name, s->name, sizeof x.name);
+    if (same || !wanted_members(p, s, &m))
+        goto done;
+    if (held) {
+        members_of(held->set, &old);
+        compare_members(&old, &m, &x.del, &x.add);
+        if (!x.del.item.n && !x.add.item.n)
+            goto done;
+        if (x.del.item.n + x.add.item.n <= MEMBERS_IN_PLACE)
+            x.kind = ACL_IN_PLACE;
+    }
+    if (x.kind == ACL_IN_PLACE || (x.fresh = build_set(p, s->name, &m))) {
+        *vec_push(&p->c->set) = x;
+        memset(&x.add, 0, sizeof x.add); // the change's now
+        memset(&x.del, 0, sizeof x.del);
+    }
+done:
+    vec_free(&m.item);
+    vec_free(&old.item);
+    vec_free(&x.add.item);
+    vec_free(&x.del.item);
+}
+
+// The set that lists will find by this name, and whether it is another than now.
+static struct acl_set *set_to_be(const struct prepare *p, const char *name, bool *another)
+{
+    const struct acl_held_set *held = acl_held_set_find(name);
+
+    vec_foreach (&p->c->set, x)
+        if (!strcmp(x->name, name) && x->fresh)
+            return *another = true, x->fresh;
+    return held && acl_wanted_set_find(p->w, name) ? held->set : NULL;
+}
+
+// --- lists ---------------------------------------------------------------------------------------
+
+// All rules, sorted, with the indexes of sets as the list in force has them, as far as they are still there.
+static bool wanted_rules(struct prepare *p, const struct acl_wanted_list *w, const struct acl_held_list *held, struct acl_lines *l)
+{
+    char why[400];
+    size_t at = 0;
+    bool another = false;
+
+    for (unsigned i = 0; held && i < held->build->n_sets && set_to_be(p, held->build->set_name[i], &another); i++)
+        acl_lines_set(l, held->build->set_name[i]);
+    if (acl_lines_copy(l, &w->rules)) {
+        l->n_sets = 0;
+        acl_lines_copy(l, &w->rules);
+    }
+    size_t own = l->rule.n;
+    if (w->file[0] && acl_file_rules(w->file, l, why, sizeof why)) {
+        say(p, "acl %s: %s", w->name, why);
+        return false;
+    }
+    if (acl_lines_sort(l, &at)) {
+        if (at < own)
+            say(p, "acl %s: rule %u is there twice", w->name, l->rule.item[at].number);
+        else
+            say(p, "acl %s: %s:%u: there is a rule %u already", w->name, w->file, l->how.item[at].line, l->rule.item[at].number);
+        return false;
+    }
+    return true;
+}
+
+// Whether some set is another one than in the list in force; false also when one is missing, which has been said.
+static bool find_sets(struct prepare *p, const char *name, const struct acl_lines *l, struct acl_set **set, bool *another)
+{
+    for (unsigned i = 0; i < l->n_sets; i++) {
+        set[i] = set_to_be(p, l->set[i], another);
+        if (set[i])
+            continue;
+        say(p, "acl %s: there is no address-set '%s'; 'set address-set %s …' makes it", name, l->set[i], l->set[i]);
+        return false;
+    }
+    return true;
+}
+
+static bool how_equal(const struct acl_lines *l, size_t i, const struct acl_build *b, uint32_t slot)
+{
+    const struct acl_more *new = l->how.item[i].more ? &l->more.item[l->how.item[i].more - 1] : NULL, *old = acl_build_more(b, slot);
+
+    return l->how.item[i].verb == b->content->action[slot].verb && !new == !old && (!new || !memcmp(new, old, sizeof *new));
+}
+
+struct difference {
+    size_t n;      // rules that came, went, or (2) are others
+    size_t added;  // index of the last one that came
+    uint32_t gone; // number of the last one that went
+    bool comes;    // one did
+};
+
+// `l` against the list in force: both are sorted.
+static struct difference differ(const struct acl_lines *l, const struct acl_build *b)
+{
+    const struct acl *a = acl_engine_list(b->content->engine);
+    struct difference d = {0};
+    size_t i = 0, j = 0;
+
+    while (i < l->rule.n || j < b->number.n) {
+        uint32_t new = i < l->rule.n ? l->rule.item[i].number : UINT32_MAX, old = j < b->number.n ? b->number.item[j] : UINT32_MAX;
+        uint32_t slot = new == old ? acl_slot_of(a, old) : ACL_MISS;
+
+        if (new < old) {
+            d.n++;
+            d.added = i;
+            d.comes = true;
+        } else if (old < new) {
+            d.n++;
+            d.gone = old;
+        } else if (!acl_rule_equal(acl_rule_of(a, slot), &l->rule.item[i]) || !how_equal(l, i, b, slot)) {
+            d.n += 2;
+        }
+        i += new <= old;
+        j += old <= new;
+    }
+    return d;
+}
+
+// Whether the one rule that differs has a meter, which belongs to the list as it was built.
+static bool polices(const struct acl_lines *l, const struct difference *d, const struct acl_build *b)
+{
+    const struct acl_more *more;
+
+    if (d->comes)
+        more = l->how.item[d->added].more ? &l->more.item[l->how.item[d->added].more - 1] : NULL;
+    else
+        more = acl_build_more(b, acl_slot_of(acl_engine_list(b->content->engine), d->gone));
+    return more && more->extra & ACL_POLICE;
+}
+
+static void in_place(struct acl_list_change *x, const struct acl_lines *l, const struct difference *d, const struct acl_build *b)
+{
+    const struct acl_more *more;
+
+    x->kind = ACL_IN_PLACE;
+    x->adds = d->comes;
+    if (d->comes) {
+        const struct acl_how *how = &l->how.item[d->added];
+        more = how->more ? &l->more.item[how->more - 1] : NULL;
+        x->rule = l->rule.item[d->added];
+        x->action = acl_build_action(x->rule.number, how->verb, more);
+    } else {
+        uint32_t slot = acl_slot_of(acl_engine_list(b->content->engine), d->gone);
+        more = acl_build_more(b, slot);
+        x->rule = *acl_rule_of(acl_engine_list(b->content->engine), slot);
+        x->action = b->content->action[slot];
+    }
+    x->has_more = more;
+    if (more)
+        x->more = *more;
+}
+
+static bool build_list(struct prepare *p, const struct acl_wanted_list *w, const struct acl_lines *l, struct acl_set *const *set,
+                       struct acl_list_change *x)
+{
+    uint64_t since = clock_now_ns();
+    char why[400] = "";
+
+    if (!fits(p, "acl", w->name, acl_build_need(l->rule.item, l->rule.n)) || !fits_time(p, w->name, l->rule.n))
+        return false;
+    x->fresh = acl_build_new(l, set, w->otherwise, p->w->memory_bytes, why, sizeof why);
+    if (!x->fresh)
+        say(p, "acl %s: %s", w->name, why);
+    else if (l->rule.n >= RULES_MEASURED)
+        acl_held.ns_per_rule = (clock_now_ns() - since) / l->rule.n;
+    return x->fresh;
+}
+
+static void prepare_rules(struct prepare *p, const struct acl_wanted_list *w, const struct acl_held_list *held, struct acl_lines *l)
+{
+    struct acl_list_change x = {.kind = held ? ACL_REPLACE : ACL_NEW, .id = held ? held->id : 0};
+    struct acl_set *set[ACL_SETS_MAX] = {0};
+    bool another = !held || held->build->otherwise != w->otherwise || held->build->n_sets != l->n_sets;
+
+    memcpy(x.name, w->name, sizeof x.name);
+    for (unsigned i = 0; !another && i < l->n_sets; i++)
+        another = strcmp(held->build->set_name[i], l->set[i]);
+    if (!find_sets(p, w->name, l, set, &another))
+        return;
+    if (!another) {
+        struct difference d = differ(l, held->build);
+        if (!d.n)
+            return;
+        if (d.n == 1 && !polices(l, &d, held->build) && (!d.comes || acl_build_room(held->build)))
+            in_place(&x, l, &d, held->build);
+    }
+    if (x.kind == ACL_IN_PLACE || build_list(p, w, l, set, &x))
+        *vec_push(&p->c->list) = x;
+}
+
+static bool names_new_set(const struct prepare *p, const struct acl_held_list *held)
+{
+    bool another = false;
+
+    for (unsigned i = 0; i < held->build->n_sets; i++)
+        set_to_be(p, held->build->set_name[i], &another);
+    return another;
+}
+
+static void prepare_list(struct prepare *p, const struct acl_wanted_list *w)
+{
+    const struct acl_wanted_list *was = acl_wanted_list_find(acl_held.wanted, w->name);
+    const struct acl_held_list *held = acl_held_list_find(w->name);
+    struct acl_lines l = {0};
+
+    if (held && was && !strcmp(text_str(&was->text), text_str(&w->text)) && !asked(p->again->list, w->name) && !names_new_set(p, held))
+        return;
+    if (wanted_rules(p, w, held, &l))
+        prepare_rules(p, w, held, &l);
+    acl_lines_free(&l);
+}
+
+// --- all of it -----------------------------------------------------------------------------------
+
+static void prepare_going(struct prepare *p)
+{
+    vec_foreach (&acl_held.list, l) {
+        if (acl_wanted_list_find(p->w, l->name))
+            continue;
+        struct acl_list_change *x = vec_push(&p->c->list);
+        *x = (struct acl_list_change){.kind = ACL_GOES, .id = l->id, .old = l->build};
+        memcpy(x->name, l->name, sizeof x->name);
+    }
+    vec_foreach (&acl_held.set, s) {
+        if (acl_wanted_set_find(p->w, s->name))
+            continue;
+        struct acl_set_change *x = vec_push(&p->c->set);
+        *x = (struct acl_set_change){.kind = ACL_GOES, .old = s->set};
+        memcpy(x->name, s->name, sizeof x->name);
+    }
+}
+
+struct acl_change *acl_prepare(struct acl_wanted *w, const struct acl_again *again, struct text *why)
+{
+    struct acl_change *c = calloc(1, sizeof *c);
+    struct prepare p = {.w = w, .again = again, .c = c, .why = why, .bytes = acl_held_bytes()};
+
+    bug_on(!c);
+    c->wanted = acl_wanted_get(w);
+    if (p.bytes > w->memory_bytes)
+        say(&p, "acl-limit: access lists and address sets take %u MiB already, 'memory' is %u", mib(p.bytes), mib(w->memory_bytes));
+    vec_foreach (&w->set, s)
+        prepare_set(&p, s);
+    if (!p.wrong)
+        vec_foreach (&w->list, l)
+            prepare_list(&p, l);
+    if (!p.wrong && acl_held.list.n + c->list.n >= ACL_LIST_MAX)
+        say(&p, "acl: there are at most %u access lists", ACL_LIST_MAX - 1);
+    if (!p.wrong) {
+        prepare_going(&p);
+        return c;
+    }
+    acl_change_end(c, false);
+    return NULL;
+}

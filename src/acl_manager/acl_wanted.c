@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_wanted.c - access lists and address sets as the configuration wants them
+#include "acl_manager/acl_wanted.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct acl_wanted *acl_wanted_new(void)
+{
+    struct acl_wanted *w = calloc(1, sizeof *w);
+
+    bug_on(!w);
+    w->refs = 1;
+    return w;
+}
+
+struct acl_wanted *acl_wanted_get(const struct acl_wanted *shared)
+{
+    struct acl_wanted *w = (struct acl_wanted *)(uintptr_t)shared; // only the count changes
+
+    __atomic_add_fetch(&w->refs, 1, __ATOMIC_RELAXED);
+    return w;
+}
+
+void acl_wanted_put(struct acl_wanted *w)
+{
+    if (!w || __atomic_sub_fetch(&w->refs, 1, __ATOMIC_ACQ_REL)) // acquire: what the others did with it is over
+        return;
+    vec_foreach (&w->set, s) {
+        vec_free(&s->member.item);
+        text_free(&s->text);
+    }
+    vec_foreach (&w->list, l) {
+        acl_lines_free(&l->rules);
+        text_free(&l->text);
+    }
+    vec_free(&w->set);
+    vec_free(&w->list);
+    free(w);
+}
+
+const struct acl_wanted_set *acl_wanted_set_find(const struct acl_wanted *w, const char *name)
+{
+    vec_foreach (&w->set, s)
+        if (!strcmp(s->name, name))
+            return s;
+    return NULL;
+}
+
+const struct acl_wanted_list *acl_wanted_list_find(const struct acl_wanted *w, const char *name)
+{
+    vec_foreach (&w->list, l)
+        if (!strcmp(l->name, name))
+            return l;
+    return NULL;
+}
+
+bool acl_wanted_equal(const struct acl_wanted *a, const struct acl_wanted *b)
+{
+    if (a->set.n != b->set.n || a->list.n != b->list.n || a->memory_bytes != b->memory_bytes || a->build_ns != b->build_ns)
+        return false;
+    for (size_t i = 0; i < a->set.n; i++) // both are sorted by name
+        if (strcmp(a->set.item[i].name, b->set.item[i].name) || strcmp(text_str(&a->set.item[i].text), text_str(&b->set.item[i].text)))
+            return false;
+    for (size_t i = 0; i < a->list.n; i++)
+        if (strcmp(a->list.item[i].name, b->list.item[i].name) || strcmp(text_str(&a->list.item[i].text), text_str(&b->list.item[i].text)))
+            return false;
+    return true;
+}

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// iface_policy.h - between iface_manager.c and iface_policy.c; control
-#ifndef MANAGER_IFACE_POLICY_H
-#define MANAGER_IFACE_POLICY_H
-
-// Interfaces came, went, or have another policy or virtual router: tells rib_manager what they ask of its FIBs, where that has changed.
-void iface_policy_settle(void);
-
-#endif

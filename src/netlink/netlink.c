@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// netlink.c - sockets: opening them in a namespace, dumping, draining, asking for neighbours
+//
+// A socket belongs for ever to the namespace it was opened in, so a namespace
+// is entered by setns() around socket() only, on the manager's own thread.
+// Batches are read by recvmmsg: one event is one datagram of some 100 bytes,
+// one dump datagram holds about 32 KiB of rows (the kernel sizes it after our
+// buffer). A batch is taken whole before it is looked at, because whoever
+// changes routes waits at the socket's lock for as long as we are there. So
+// that the first lines of all chunks do not meet in the same sets of the
+// cache, each chunk begins NETLINK_SKEW further than a page.
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "netlink/netlink.h"
+#include "netlink/netns.h"
+
+#define NETLINK_CHUNK (32u << 10) // bytes; what the kernel fills at most for a dump
+#define NETLINK_SKEW 320          // bytes
+#define NETLINK_STRIDE (NETLINK_CHUNK + NETLINK_SKEW)
+
+static const int group[] = {
+    RTNLGRP_LINK,        RTNLGRP_NEIGH,      RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
+    RTNLGRP_IPV4_ROUTE,  RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,   RTNLGRP_IPV6_RULE,
+    RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF, RTNLGRP_IPV4_MROUTE, RTNLGRP_IPV6_MROUTE,
+    RTNLGRP_NEXTHOP,      RTNLGRP_IPV4_MCADDR,  RTNLGRP_IPV6_MCADDR,
+};
+
+static int socket_in_netns(int netns_fd)
+{
+    int back = netns_enter(netns_fd), fd, err;
+
+    if (back < 0 && netns_fd >= 0)
+        return back;
+    fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+    err = errno;
+    netns_leave(back);
+    return fd < 0 ? -err : fd;
+}
+
+int netlink_set_receive_buffer(struct netlink *n, size_t bytes)
+{
+    int v = bytes > 0x3fffffff ? 0x3fffffff : (int)bytes;
+
+    if (!setsockopt(n->fd, SOL_SOCKET, SO_RCVBUFFORCE, &v, sizeof v))
+        return 0;
+    // Without CAP_NET_ADMIN in the initial user namespace: as much as net.core.rmem_max allows.
+    return setsockopt(n->fd, SOL_SOCKET, SO_RCVBUF, &v, sizeof v) ? -errno : 0;
+}
+
+int netlink_open(struct netlink *n, int netns_fd, size_t receive_bytes, bool events)
+{
+    struct sockaddr_nl a = {.nl_family = AF_NETLINK};
+    socklen_t len = sizeof a;
+    int one = 1, err;
+
+    *n = (struct netlink){.fd = socket_in_netns(netns_fd)};
+    if (n->fd < 0)
+        return n->fd;
+    err = receive_bytes ? netlink_set_receive_buffer(n, receive_bytes) : 0;
+    if (err)
+        goto fail;
+    if (bind(n->fd, (void *)&a, sizeof a) || getsockname(n->fd, (void *)&a, &len))
+        goto fail_errno;
+    n->portid = a.nl_pid;
+    setsockopt(n->fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof one);
+    for (size_t i = 0; events && i < sizeof group / sizeof *group; i++)
+        if (setsockopt(n->fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group[i], sizeof group[i]) &&
+            group[i] < RTNLGRP_NEXTHOP) // kernels before 5.3 have no next-hop objects, those before 6.14 announce no joins
+            goto fail_errno;
+    return 0;
+fail_errno:
+    err = -errno;
+fail:
+    netlink_close(n);
+    return err;
+}
+
+void netlink_close(struct netlink *n)
+{
+    if (n->fd >= 0)
+        close(n->fd);
+    n->fd = -1;
+}
+
+static int send_message(struct netlink *n, struct nlmsghdr *h)
+{
+    struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+
+    h->nlmsg_seq = ++n->seq;
+    return sendto(n->fd, h, h->nlmsg_len, 0, (void *)&kernel, sizeof kernel) < 0 ? -errno : 0;
+}
+
+int netlink_dump(struct netlink *n, uint16_t type, int family)
+{
+    // Large enough for the longest of the family headers (ifinfomsg): kernels that judge a dump's header look at it.
+    union {
+        struct nlmsghdr h;
+        char space[NLMSG_HDRLEN + 32];
+    } m = {0};
+    size_t head = type == RTM_GETLINK      ? sizeof(struct ifinfomsg)
+                  : type == RTM_GETROUTE   ? sizeof(struct rtmsg)
+                  : type == RTM_GETNEIGH   ? sizeof(struct ndmsg)
+                  : type == RTM_GETNEIGHTBL ? sizeof(struct ndtmsg)
+                                           : 8; // ifaddrmsg, nhmsg; rtgenmsg with padding
+
+    mnl_nlmsg_put_header(&m);
+    m.h.nlmsg_type = type;
+    m.h.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    *(uint8_t *)mnl_nlmsg_put_extra_header(&m.h, head) = (uint8_t)family;
+    return send_message(n, &m.h);
+}
+
+int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx)
+{
+    static char *buf; // of the one manager thread
+    struct mmsghdr m[NETLINK_BATCH];
+    struct iovec io[NETLINK_BATCH];
+    struct sockaddr_nl from[NETLINK_BATCH];
+    bool cut = false;
+    int got;
+
+    if (!buf && !(buf = aligned_alloc(64, NETLINK_BATCH * NETLINK_STRIDE)))
+        return -ENOMEM;
+    for (unsigned i = 0; i < NETLINK_BATCH; i++) {
+        io[i] = (struct iovec){buf + i * NETLINK_STRIDE, NETLINK_CHUNK};
+        m[i].msg_hdr = (struct msghdr){.msg_name = &from[i], .msg_namelen = sizeof from[i],
+                                       .msg_iov = &io[i], .msg_iovlen = 1};
+    }
+    got = recvmmsg(n->fd, m, n->batch ? n->batch : NETLINK_BATCH, MSG_DONTWAIT, NULL);
+    if (got < 0)
+        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    for (int i = 0; i < got; i++) {
+        if (from[i].nl_pid != 0) // only the kernel speaks here
+            continue;
+        if (m[i].msg_hdr.msg_flags & MSG_TRUNC)
+            cut = true;
+        else if (!netlink_walk(io[i].iov_base, m[i].msg_len, fn, ctx))
+            cut = true;
+    }
+    return cut ? -ENOBUFS : got;
+}
+
+int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *addr,
+                          enum netlink_neigh_want want)
+{
+    union {
+        struct nlmsghdr h;
+        char space[NLMSG_HDRLEN + 64];
+    } m = {0};
+    struct ndmsg *nd;
+
+    mnl_nlmsg_put_header(&m);
+    m.h.nlmsg_type = RTM_NEWNEIGH;
+    m.h.nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE;
+    m.h.nlmsg_seq = want; // comes back with a refusal
+    nd = mnl_nlmsg_put_extra_header(&m.h, sizeof *nd);
+    nd->ndm_family = (uint8_t)ip_af_of_family(addr->family);
+    nd->ndm_ifindex = ifindex;
+    nd->ndm_state = want == NETLINK_NEIGH_GROUP ? NUD_NOARP : NUD_NONE; // a group's MAC follows from its address
+    // A gateway is exempt from the kernel's garbage collection (NTF_EXT_LEARNED): else an ARP flood that fills the table
+    // would push it out, and no new entry could be made for it. NTF_USE alone takes both marks away.
+    nd->ndm_flags = want == NETLINK_NEIGH_USE ? NTF_USE : NTF_EXT_LEARNED;
+    mnl_attr_put(&m.h, NDA_DST, addr->family == IP4 ? 4 : 16, addr->b);
+    if (want == NETLINK_NEIGH_MANAGED)
+        mnl_attr_put_u32(&m.h, NDA_FLAGS_EXT, NTF_EXT_MANAGED);
+    return send_message(n, &m.h);
+}

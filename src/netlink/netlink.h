@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// netlink.h - rtnetlink as typed events, and the sockets they come from
+//
+// netlink_parse() turns one message of the kernel into a struct netlink_event
+// and judges its lengths; nothing behind it looks at attributes. The socket
+// half opens sockets inside a namespace, asks for dumps and drains batches.
+//
+// A dump is asked for on the *event* socket: its rows then stand in one queue
+// with the events, in the order in which the kernel made them, so that no row
+// can undo a newer event (rib_sync.c tells what is left to care about).
+// Opaque to control; one thread (rib_manager) owns every socket.
+#ifndef NETLINK_NETLINK_H
+#define NETLINK_NETLINK_H
+
+#include <linux/netlink.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+
+#define NETLINK_HOPS 256         // legs of a multipath route or members of a group that are kept
+#define NETLINK_BATCH 128        // datagrams that netlink_receive reads at most
+#define NETLINK_RECEIVE_DEFAULT (256u << 20) // bytes; one queued event costs the kernel about 760
+
+enum netlink_event_kind {
+    NETLINK_EVENT_LINK,
+    NETLINK_EVENT_ADDR,
+    NETLINK_EVENT_NEIGH,
+    NETLINK_EVENT_ROUTE,
+    NETLINK_EVENT_NEXTHOP,
+    NETLINK_EVENT_RULE,
+    NETLINK_EVENT_NETCONF,
+    NETLINK_EVENT_MROUTE,
+    NETLINK_EVENT_GROUP,
+};
+
+struct netlink_link {
+    int ifindex;
+    uint32_t mtu;
+    bool up, carrier;
+    char name[16];
+};
+
+struct netlink_addr {
+    int ifindex;
+    struct ip_addr addr; // the local one
+    uint8_t len, scope;
+    bool secondary, usable; // usable: neither tentative nor failed
+};
+
+struct netlink_neigh {
+    int ifindex;
+    struct ip_addr addr;
+    uint16_t state; // NUD_*
+    uint8_t flags;  // NTF_*
+    bool has_mac;
+    uint8_t mac[6];
+};
+
+struct netlink_hop {
+    struct ip_addr gateway; // family IP_NONE: on link
+    int ifindex;
+    uint16_t weight; // >= 1
+    bool onlink;
+    bool dead; // RTNH_F_DEAD; a state, not part of what the hop is
+};
+
+struct netlink_route {
+    struct prefix prefix;
+    uint8_t type, protocol, scope, tos; // rtm_*
+    bool encap, cloned, from;           // needs encapsulation; cache entry; has a source prefix
+    uint32_t table, metric, nhid;
+    struct ip_addr prefsrc;
+    uint32_t metrics_hash; // of RTA_METRICS, so that routes that differ only there stay apart
+    bool multipath;        // came as RTA_MULTIPATH
+    uint16_t n_hops;
+    struct netlink_hop hop[NETLINK_HOPS];
+};
+
+struct netlink_nexthop {
+    uint32_t id;
+    bool blackhole, encap, fdb, group;
+    struct netlink_hop hop; // single
+    uint16_t n_members;     // group
+    struct {
+        uint32_t id;
+        uint16_t weight;
+    } member[NETLINK_HOPS];
+};
+
+struct netlink_rule {
+    uint8_t family;
+    uint32_t priority, table;
+    bool plain; // no selector: every packet
+};
+
+struct netlink_netconf {
+    uint8_t family;
+    int ifindex;            // NETCONFA_IFINDEX_ALL, _DEFAULT or a link
+    bool has_ignore_linkdown, ignore_linkdown;
+    bool has_multicast, multicast; // a multicast routing daemon has made the link an interface of its own
+};
+
+#define NETLINK_OUTS 32 // interfaces that the kernel's multicast routing has
+
+struct netlink_mroute {
+    uint8_t family; // enum ip_family
+    uint32_t table;
+    bool resolved;                 // else packets wait in the kernel until the daemon has told
+    uint8_t source[16], group[16]; // zeros: any
+    int in;                        // ifindex, 0 = none
+    uint8_t n_out;
+    struct {
+        int ifindex;
+        uint8_t ttl; // packets with a larger one pass
+    } out[NETLINK_OUTS];
+};
+
+struct netlink_group { // that the host has joined on a link
+    int ifindex;
+    struct ip_addr addr;
+};
+
+struct netlink_event {
+    uint8_t kind; // enum netlink_event_kind
+    bool del;
+    bool replace, append, create, excl; // NLM_F_*: how a route entered the kernel's list
+    union {
+        struct netlink_link link;
+        struct netlink_addr addr;
+        struct netlink_neigh neigh;
+        struct netlink_route route;
+        struct netlink_nexthop nexthop;
+        struct netlink_rule rule;
+        struct netlink_netconf netconf;
+        struct netlink_mroute mroute;
+        struct netlink_group group;
+    };
+};
+
+// Missing in the headers of kernels before 6.14, which announce no joins.
+#define RTM_NEWMULTICAST 56
+#define RTM_DELMULTICAST 57
+#define RTNLGRP_IPV4_MCADDR 37
+#define RTNLGRP_IPV6_MCADDR 38
+
+
+// 1: `e` is filled in; 0: a message that does not concern a router; -EBADMSG: malformed. The whole
+// message [h, h + nlmsg_len) must be readable and aligned to 4 bytes.
+int netlink_parse(const struct nlmsghdr *h, struct netlink_event *e);
+int netlink_parse_mroute(const struct nlmsghdr *h, struct netlink_mroute *r); // netlink_multicast.c
+int netlink_parse_group(const struct nlmsghdr *h, struct netlink_group *g);
+
+// --- sockets ---
+
+struct netlink {
+    unsigned batch; // datagrams to read at once, 0 = NETLINK_BATCH
+    int fd; // -1 = closed
+    uint32_t portid, seq;
+};
+
+// Opens a socket in the namespace (netns_fd, -1 = own), joined to every group a router needs when `events`. 0 or -errno.
+int netlink_open(struct netlink *n, int netns_fd, size_t receive_bytes, bool events);
+void netlink_close(struct netlink *n);
+int netlink_set_receive_buffer(struct netlink *n, size_t bytes); // 0 or -errno
+
+// Asks for a dump of `type` (RTM_GET*) in one family or AF_UNSPEC. 0 or -errno.
+int netlink_dump(struct netlink *n, uint16_t type, int family);
+
+// Reads at most NETLINK_BATCH datagrams and calls fn for each whole message. Returns their number, 0 when the socket is
+// empty, -ENOBUFS when the kernel dropped events (or a datagram was cut), or another -errno.
+int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx);
+
+enum netlink_neigh_want {
+    NETLINK_NEIGH_USE,     // resolve now, once (NTF_USE); also ends NTF_MANAGED
+    NETLINK_NEIGH_GROUP,   // a multicast group's entry, also when the table is full (NTF_EXT_LEARNED)
+    NETLINK_NEIGH_MANAGED, // keep resolved (NTF_EXT_MANAGED), also when the table is full (NTF_EXT_LEARNED)
+};
+// No answer comes unless the kernel refuses (NLMSG_ERROR with n->seq of the request). 0 or -errno.
+int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *addr, enum netlink_neigh_want want);
+
+// Messages in a buffer of `len` bytes; false when the last one is cut or lies about its length.
+bool netlink_walk(const void *buf, size_t len, void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx);
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// netlink_fuzz.c - any bytes in place of a datagram from the kernel
+//
+// The kernel is trusted, but its messages grow with every release, and a parser
+// that is never fed nonsense is not known to refuse it. Every event is read to
+// its last field, so that a sanitizer sees what a length let through.
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "netlink/netlink.h"
+#include "rib/neigh_limit.h"
+
+static uint64_t sum;
+
+static void read_hop(const struct netlink_hop *hop)
+{
+    sum += hash_bytes(hop->gateway.b, hop->gateway.family ? 16 : 0, (uint64_t)hop->ifindex + hop->weight);
+}
+
+static void read_route(const struct netlink_route *r)
+{
+    struct prefix p = r->prefix;
+
+    prefix_canon(&p);
+    if (!prefix_equal(&p, &r->prefix) || r->n_hops > NETLINK_HOPS)
+        abort();
+    for (unsigned i = 0; i < r->n_hops; i++)
+        read_hop(&r->hop[i]);
+    sum += hash_bytes(p.b, 16, r->metric + r->table + r->nhid);
+}
+
+static void read_nexthop(const struct netlink_nexthop *n)
+{
+    if (n->n_members > NETLINK_HOPS)
+        abort();
+    read_hop(&n->hop);
+    for (unsigned i = 0; i < n->n_members; i++)
+        sum += n->member[i].id + n->member[i].weight;
+}
+
+static void message(void *ctx, const struct nlmsghdr *h)
+{
+    static struct netlink_event e;
+    struct neigh_table table;
+
+    if (neigh_limit_parse(h, &table))
+        sum += table.entries + table.refused;
+    if (netlink_parse(h, &e) <= 0)
+        return;
+    switch (e.kind) {
+    case NETLINK_EVENT_ROUTE: read_route(&e.route); break;
+    case NETLINK_EVENT_NEXTHOP: read_nexthop(&e.nexthop); break;
+    case NETLINK_EVENT_LINK: sum += strlen(e.link.name); break;
+    case NETLINK_EVENT_ADDR: sum += hash_bytes(e.addr.addr.b, 16, e.addr.len); break;
+    case NETLINK_EVENT_NEIGH: sum += hash_bytes(e.neigh.mac, 6, e.neigh.state); break;
+    case NETLINK_EVENT_RULE: sum += e.rule.priority; break;
+    case NETLINK_EVENT_NETCONF: sum += (uint64_t)e.netconf.ifindex; break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    void *copy = malloc(size ? size : 1); // aligned as the receive buffer is, and no byte longer
+
+    if (!copy)
+        return 0;
+    memcpy(copy, data, size);
+    netlink_walk(copy, size, message, NULL);
+    free(copy);
+    return 0;
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// netlink_parse.c - one kernel message in, one typed event out
+//
+// Every length is judged here, with libmnl's attribute iterators and a `bad`
+// flag that any short attribute raises: a message is taken whole or not at
+// all. Two peculiarities of rtnetlink are smoothed away:
+//   - a route's next hop comes as RTA_GATEWAY, as RTA_VIA (IPv4 via IPv6) or
+//     inside RTA_MULTIPATH, and becomes hop[] in each case; with RTA_NH_ID the
+//     hops are only a copy and are dropped, the object speaks for itself;
+//   - AF_BRIDGE and other foreign families are not ours (0).
+// Multicast has its own file (netlink_multicast.c).
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/fib_rules.h>
+#include <linux/if.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/netconf.h>
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/hash.h"
+#include "netlink/netlink.h"
+#include "netlink/netlink_attr.h"
+
+static void attr_via(const struct nlattr *a, struct ip_addr *addr, bool *bad)
+{
+    const struct rtvia *via = mnl_attr_get_payload(a);
+    size_t n = mnl_attr_get_payload_len(a);
+    uint8_t family;
+
+    memset(addr, 0, sizeof *addr);
+    family = n >= sizeof *via ? ip_family_of_af(via->rtvia_family) : 0;
+    if (!family || n < sizeof *via + (family == IP4 ? 4 : 16)) {
+        *bad = true;
+        return;
+    }
+    addr->family = family;
+    memcpy(addr->b, via->rtvia_addr, family == IP4 ? 4 : 16);
+}
+
+// "No gateway" is written by the kernel as no attribute or as the all-zero address.
+static bool ip_is_zero(const struct ip_addr *a)
+{
+    static const uint8_t zero[16];
+
+    return !memcmp(a->b, zero, 16);
+}
+
+static void hop_finish(struct netlink_hop *hop)
+{
+    if (hop->gateway.family && ip_is_zero(&hop->gateway))
+        hop->gateway.family = IP_NONE;
+}
+
+static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netlink_route *r,
+                            bool *out_bad)
+{
+    const char *p = mnl_attr_get_payload(mp), *end = p + mnl_attr_get_payload_len(mp);
+    bool bad = false;
+
+    r->multipath = true;
+    while (end - p >= (int)sizeof(struct rtnexthop)) {
+        const struct rtnexthop *nh = (const void *)p;
+        const struct nlattr *a;
+        struct netlink_hop hop = {.weight = (uint16_t)(nh->rtnh_hops + 1),
+                                  .ifindex = nh->rtnh_ifindex,
+                                  .onlink = nh->rtnh_flags & RTNH_F_ONLINK,
+                                  .dead = nh->rtnh_flags & RTNH_F_DEAD};
+
+        if (nh->rtnh_len < sizeof *nh || nh->rtnh_len > end - p) {
+            bad = true;
+            break;
+        }
+        attr_each(a, RTNH_DATA(nh), p + nh->rtnh_len) {
+            switch (mnl_attr_get_type(a)) {
+            case RTA_GATEWAY: attr_ip(a, family, &hop.gateway, &bad); break;
+            case RTA_VIA: attr_via(a, &hop.gateway, &bad); break;
+            case RTA_ENCAP: r->encap = true; break;
+            }
+        }
+        hop_finish(&hop);
+        if (r->n_hops < NETLINK_HOPS)
+            r->hop[r->n_hops++] = hop;
+        p += RTNH_ALIGN(nh->rtnh_len);
+    }
+    *out_bad |= bad;
+}
+
+static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
+{
+    const struct rtmsg *m = mnl_nlmsg_get_payload(h);
+    const struct nlattr *a;
+    uint8_t family;
+    struct netlink_hop hop = {.weight = 1};
+    bool bad = false, has_hop = false;
+
+    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
+        return -EBADMSG;
+    family = ip_family_of_af(m->rtm_family);
+    if (!family)
+        return 0;
+    if (m->rtm_dst_len > ip_bits(family))
+        return -EBADMSG;
+    memset(r, 0, offsetof(struct netlink_route, hop));
+    r->prefix.family = family;
+    r->prefix.len = m->rtm_dst_len;
+    r->type = m->rtm_type;
+    r->protocol = m->rtm_protocol;
+    r->scope = m->rtm_scope;
+    r->tos = m->rtm_tos;
+    r->table = m->rtm_table;
+    r->cloned = m->rtm_flags & RTM_F_CLONED;
+    r->from = m->rtm_src_len != 0;
+    hop.onlink = m->rtm_flags & RTNH_F_ONLINK;
+    attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
+        switch (mnl_attr_get_type(a)) {
+        case RTA_DST: {
+            struct ip_addr dst;
+
+            attr_ip(a, family, &dst, &bad);
+            memcpy(r->prefix.b, dst.b, 16);
+            break;
+        }
+        case RTA_OIF: hop.ifindex = (int)attr_u32(a, &bad); has_hop = true; break;
+        case RTA_GATEWAY: attr_ip(a, family, &hop.gateway, &bad); has_hop = true; break;
+        case RTA_VIA: attr_via(a, &hop.gateway, &bad); has_hop = true; break;
+        case RTA_PRIORITY: r->metric = attr_u32(a, &bad); break;
+        case RTA_TABLE: r->table = attr_u32(a, &bad); break;
+        case RTA_PREFSRC: attr_ip(a, family, &r->prefsrc, &bad); break;
+        case RTA_NH_ID: r->nhid = attr_u32(a, &bad); break;
+        case RTA_ENCAP:
+        case RTA_NEWDST: r->encap = true; break;
+        case RTA_METRICS:
+            r->metrics_hash = (uint32_t)hash_bytes(mnl_attr_get_payload(a),
+                                                   mnl_attr_get_payload_len(a), 0);
+            break;
+        case RTA_MULTIPATH: parse_multipath(a, family, r, &bad); break;
+        }
+    }
+    if (bad)
+        return -EBADMSG;
+    prefix_canon(&r->prefix);
+    if (r->nhid) {
+        r->n_hops = 0;
+    } else if (!r->multipath && has_hop) {
+        hop_finish(&hop);
+        r->hop[0] = hop;
+        r->n_hops = 1;
+    }
+    return 1;
+}
+
+static int parse_link(const struct nlmsghdr *h, struct netlink_link *l)
+{
+    const struct ifinfomsg *m = mnl_nlmsg_get_payload(h);
+    const struct nlattr *a;
+    bool bad = false;
+
+    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
+        return -EBADMSG;
+    if (m->ifi_family != AF_UNSPEC)
+        return 0;
+    memset(l, 0, sizeof *l);
+    l->ifindex = m->ifi_index;
+    l->up = m->ifi_flags & IFF_UP;
+    l->carrier = m->ifi_flags & IFF_RUNNING;
+    attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
+        switch (mnl_attr_get_type(a)) {
+        case IFLA_MTU: l->mtu = attr_u32(a, &bad); break;
+        case IFLA_IFNAME: {
+            size_t n = mnl_attr_get_payload_len(a);
+
+            memcpy(l->name, mnl_attr_get_payload(a), n < 15 ? n : 15);
+            break;
+        }
+        }
+    }
+    return bad || l->ifindex <= 0 ? -EBADMSG : 1;
+}
+
+static int parse_addr(const struct nlmsghdr *h, struct netlink_addr *r)
+{
+    const struct ifaddrmsg *m = mnl_nlmsg_get_payload(h);
+    const struct nlattr *a;
+    struct ip_addr address = {0}, local = {0};
+    uint32_t flags;
+    uint8_t family;
+    bool bad = false;
+
+    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
+        return -EBADMSG;
+    family = ip_family_of_af(m->ifa_family);
+    if (!family)
+        return 0;
+    flags = m->ifa_flags;
+    attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
+        switch (mnl_attr_get_type(a)) {
+        case IFA_ADDRESS: attr_ip(a, family, &address, &bad); break;
+        case IFA_LOCAL: attr_ip(a, family, &local, &bad); break;
+        case IFA_FLAGS: flags = attr_u32(a, &bad); break;
+        }
+    }
+    memset(r, 0, sizeof *r);
+    r->ifindex = (int)m->ifa_index;
+    r->addr = local.family ? local : address;
+    r->len = m->ifa_prefixlen;
+    r->scope = m->ifa_scope;
+    r->secondary = family == IP4 && (flags & IFA_F_SECONDARY);
+    r->usable = !(flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) || (flags & IFA_F_OPTIMISTIC);
+    return bad || !r->addr.family || r->len > ip_bits(family) ? -EBADMSG : 1;
+}
+
+static int parse_neigh(const struct nlmsghdr *h, struct netlink_neigh *r)
+{
+    const struct ndmsg *m = mnl_nlmsg_get_payload(h);
+    const struct nlattr *a;
+    uint8_t family;
+    bool bad = false;
+
+    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
+        return -EBADMSG;
+    family = ip_family_of_af(m->ndm_family);
+    if (!family || (m->ndm_flags & NTF_PROXY))
+        return 0;
+    memset(r, 0, sizeof *r);
+    r->ifindex = m->ndm_ifindex;
+    r->state = m->ndm_state;
+    r->flags = m->ndm_flags;
+    attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
+        switch (mnl_attr_get_type(a)) {
+        case NDA_DST: attr_ip(a, family, &r->addr, &bad); break;
+        case NDA_LLADDR:
+            if (mnl_attr_get_payload_len(a) == 6) { // others are no Ethernet
+                memcpy(r->mac, mnl_attr_get_payload(a), 6);
+                r->has_mac = true;
+            }
+            break;
+        }
+    }
+    return bad || !r->addr.family ? -EBADMSG : 1;
+}
+
+static void parse_members(const struct nlattr *a, struct netlink_nexthop *r)
+{
+    const struct nexthop_grp *g = mnl_attr_get_payload(a);
+    size_t n = mnl_attr_get_payload_len(a) / sizeof *g;
+
+    r->group = true;
+    for (size_t i = 0; i < n && i < NETLINK_HOPS; i++) {
+        r->member[i].id = g[i].id;
+        // weight - 1; the high byte (kernel 6.11) lies in the older headers' reserved one
+        r->member[i].weight = (uint16_t)((g[i].resvd1 << 8 | g[i].weight) + 1);
+        if (!r->member[i].weight)
+            r->member[i].weight = 0xffff;
+        r->n_members++;
+    }
+}
+
+static int parse_nexthop(const struct nlmsghdr *h, struct netlink_nexthop *r)
+{
+    const struct nhmsg *m = mnl_nlmsg_get_payload(h);
+    const struct nlattr *a;
+    bool bad = false;
+
+    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
+        return -EBADMSG;
+    memset(r, 0, offsetof(struct netlink_nexthop, member));
+    r->hop.weight = 1;
+    r->hop.onlink = m->nh_flags & RTNH_F_ONLINK;
+    attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
+        switch (mnl_attr_get_type(a)) {
+        case NHA_ID: r->id = attr_u32(a, &bad); break;
+        case NHA_BLACKHOLE: r->blackhole = true; break;
+        case NHA_OIF: r->hop.ifindex = (int)attr_u32(a, &bad); break;
+        case NHA_ENCAP: r->encap = true; break;
+        case NHA_FDB: r->fdb = true; break;
+        case NHA_GROUP: parse_members(a, r); break;
+        case NHA_GATEWAY:
+            attr_ip(a, ip_family_of_af(m->nh_family) == IP6 ? IP6 : IP4, &r->hop.gateway, &bad);
+            break;
+        }
+    }
+    hop_finish(&r->hop);
+    return bad || !r->id ? -EBADMSG : 1;
+}
+
+static int parse_rule(const struct nlmsghdr *h, struct netlink_rule *r)
+{
+    const struct fib_rule_hdr *m = mnl_nlmsg_get_payload(h);
+    const struct nlattr *a;
+    bool bad = false;
+
+    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
+        return -EBADMSG;
+    memset(r, 0, sizeof *r);
+    r->family = ip_family_of_af(m->family);
+    if (!r->family)
+        return 0;
+    r->table = m->table;
+    r->plain = !m->src_len && !m->dst_len && !m->tos && m->action == FR_ACT_TO_TBL &&
+               !(m->flags & FIB_RULE_INVERT);
+    attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
+        switch (mnl_attr_get_type(a)) {
+        case FRA_PRIORITY: r->priority = attr_u32(a, &bad); break;
+        case FRA_TABLE: r->table = attr_u32(a, &bad); break;
+        case FRA_IIFNAME:
+        case FRA_OIFNAME:
+        case FRA_FWMARK:
+        case FRA_UID_RANGE:
+        case FRA_TUN_ID:
+        case FRA_IP_PROTO:
+        case FRA_SPORT_RANGE:
+        case FRA_DPORT_RANGE: r->plain = false; break;
+        }
+    }
+    return bad ? -EBADMSG : 1;
+}
+
+static int parse_netconf(const struct nlmsghdr *h, struct netlink_netconf *r)
+{
+    const struct netconfmsg *m = mnl_nlmsg_get_payload(h);
+    const struct nlattr *a;
+    bool bad = false, has_ifindex = false;
+
+    if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
+        return -EBADMSG;
+    memset(r, 0, sizeof *r);
+    r->family = ip_family_of_af(m->ncm_family);
+    if (!r->family)
+        return 0;
+    attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
+        switch (mnl_attr_get_type(a)) {
+        case NETCONFA_IFINDEX: r->ifindex = (int)attr_u32(a, &bad); has_ifindex = true; break;
+        case NETCONFA_MC_FORWARDING:
+            r->has_multicast = true;
+            r->multicast = attr_u32(a, &bad) != 0;
+            break;
+        case NETCONFA_IGNORE_ROUTES_WITH_LINKDOWN:
+            r->has_ignore_linkdown = true;
+            r->ignore_linkdown = attr_u32(a, &bad) != 0;
+            break;
+        }
+    }
+    return bad || !has_ifindex ? -EBADMSG : 1;
+}
+
+static int parse_any_route(const struct nlmsghdr *h, struct netlink_event *e)
+{
+    const struct rtmsg *m = mnl_nlmsg_get_payload(h);
+
+    if (mnl_nlmsg_get_payload_len(h) >= sizeof *m &&
+        (m->rtm_family == RTNL_FAMILY_IPMR || m->rtm_family == RTNL_FAMILY_IP6MR)) {
+        e->kind = NETLINK_EVENT_MROUTE;
+        return netlink_parse_mroute(h, &e->mroute);
+    }
+    e->kind = NETLINK_EVENT_ROUTE;
+    return parse_route(h, &e->route);
+}
+
+int netlink_parse(const struct nlmsghdr *h, struct netlink_event *e)
+{
+    uint16_t f = h->nlmsg_flags;
+
+    e->del = false;
+    e->replace = f & NLM_F_REPLACE;
+    e->append = f & NLM_F_APPEND;
+    e->create = f & NLM_F_CREATE;
+    e->excl = f & NLM_F_EXCL;
+#define CASE(NAME, KIND, fn, member)                                                               \
+    case RTM_DEL##NAME: e->del = true; /* fall through */                                          \
+    case RTM_NEW##NAME: e->kind = NETLINK_EVENT_##KIND; return fn(h, &e->member)
+    switch (h->nlmsg_type) {
+    case RTM_DELROUTE: e->del = true; /* fall through */
+    case RTM_NEWROUTE: return parse_any_route(h, e);
+    case RTM_DELMULTICAST: e->del = true; /* fall through */
+    case RTM_GETMULTICAST: // so dumps of kernels before 6.14 call their rows
+    case RTM_NEWMULTICAST: e->kind = NETLINK_EVENT_GROUP; return netlink_parse_group(h, &e->group);
+    CASE(LINK, LINK, parse_link, link);
+    CASE(ADDR, ADDR, parse_addr, addr);
+    CASE(NEIGH, NEIGH, parse_neigh, neigh);
+    CASE(NEXTHOP, NEXTHOP, parse_nexthop, nexthop);
+    CASE(RULE, RULE, parse_rule, rule);
+    CASE(NETCONF, NETCONF, parse_netconf, netconf);
+    }
+#undef CASE
+    return 0;
+}
+
+bool netlink_walk(const void *buf, size_t len, void (*fn)(void *ctx, const struct nlmsghdr *h),
+                  void *ctx)
+{
+    const char *p = buf, *end = p + len;
+
+    // Not mnl_nlmsg_ok(): it takes lengths of 2 GiB and more for negative ones, and so for good ones.
+    while (end - p >= (ptrdiff_t)sizeof(struct nlmsghdr)) {
+        const struct nlmsghdr *h = (const void *)p;
+
+        if (h->nlmsg_len < sizeof *h || h->nlmsg_len > (size_t)(end - p))
+            return false;
+        fn(ctx, h);
+        p += NLMSG_ALIGN(h->nlmsg_len);
+    }
+    return p >= end;
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// netlink_test.c - kernel messages become events; cut and mangled ones do no harm
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/neighbour.h>
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <cmocka.h>
+
+#include "netlink/netlink.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static union {
+    struct nlmsghdr h;
+    char space[8192];
+} m;
+static struct netlink_event e;
+
+static void *begin(uint16_t type, uint16_t flags, size_t head)
+{
+    memset(&m, 0, sizeof m);
+    mnl_nlmsg_put_header(&m);
+    m.h.nlmsg_type = type;
+    m.h.nlmsg_flags = flags;
+    return mnl_nlmsg_put_extra_header(&m.h, head);
+}
+
+static struct rtmsg *begin_route(uint16_t type, uint8_t family, uint8_t len)
+{
+    struct rtmsg *r = begin(type, NLM_F_CREATE | NLM_F_EXCL, sizeof *r);
+
+    *r = (struct rtmsg){.rtm_family = family, .rtm_dst_len = len, .rtm_table = 254,
+                        .rtm_protocol = 186, .rtm_type = RTN_UNICAST};
+    return r;
+}
+
+static void put4(uint16_t type, const char *text)
+{
+    struct ip_addr a;
+
+    assert_int_equal(ip_parse(text, &a), 0);
+    mnl_attr_put(&m.h, type, a.family == IP4 ? 4 : 16, a.b);
+}
+
+static void assert_ip(const struct ip_addr *a, const char *text)
+{
+    char buf[IP_TEXT_MAX];
+
+    assert_string_equal(ip_format(a, buf), text);
+}
+
+static void a_route_with_a_gateway_is_one_hop(void **state)
+{
+    char text[PREFIX_TEXT_MAX];
+
+    begin_route(RTM_NEWROUTE, AF_INET, 20);
+    put4(RTA_DST, "203.0.113.77"); // host bits: the kernel has none, we would not keep them
+    put4(RTA_GATEWAY, "10.0.0.2");
+    mnl_attr_put_u32(&m.h, RTA_OIF, 7);
+    mnl_attr_put_u32(&m.h, RTA_PRIORITY, 20);
+    mnl_attr_put_u32(&m.h, RTA_TABLE, 1000);
+    put4(RTA_PREFSRC, "10.9.9.9");
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.kind, NETLINK_EVENT_ROUTE);
+    assert_true(!e.del && e.create && e.excl && !e.replace && !e.append);
+    assert_string_equal(prefix_format(&e.route.prefix, text), "203.0.112.0/20");
+    assert_int_equal(e.route.n_hops, 1);
+    assert_ip(&e.route.hop[0].gateway, "10.0.0.2");
+    assert_ip(&e.route.prefsrc, "10.9.9.9");
+    assert_int_equal(e.route.hop[0].ifindex, 7);
+    assert_int_equal(e.route.metric, 20);
+    assert_int_equal(e.route.table, 1000);
+    assert_int_equal(e.route.protocol, 186);
+}
+
+static void a_zero_gateway_is_no_gateway(void **state)
+{
+    begin_route(RTM_DELROUTE, AF_INET6, 64);
+    put4(RTA_DST, "2001:db8::");
+    put4(RTA_GATEWAY, "::");
+    mnl_attr_put_u32(&m.h, RTA_OIF, 7);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_true(e.del);
+    assert_int_equal(e.route.hop[0].gateway.family, IP_NONE);
+}
+
+static void an_ipv4_route_may_have_an_ipv6_gateway(void **state)
+{
+    struct {
+        uint16_t family;
+        uint8_t addr[16];
+    } __attribute__((packed)) via = {AF_INET6, {0xfd, 1, [15] = 2}};
+
+    begin_route(RTM_NEWROUTE, AF_INET, 0);
+    mnl_attr_put(&m.h, RTA_VIA, sizeof via, &via);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_ip(&e.route.hop[0].gateway, "fd01::2");
+    via.family = AF_INET; // shorter addresses than the attribute are fine, longer are not
+    begin_route(RTM_NEWROUTE, AF_INET, 0);
+    mnl_attr_put(&m.h, RTA_VIA, 5, &via);
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+}
+
+static void multipath_legs_keep_their_weights(void **state)
+{
+    struct nlattr *nest;
+
+    begin_route(RTM_NEWROUTE, AF_INET, 8);
+    put4(RTA_DST, "9.0.0.0");
+    nest = mnl_attr_nest_start(&m.h, RTA_MULTIPATH);
+    for (int i = 0; i < 300; i++) { // more than are kept
+        struct rtnexthop *nh = mnl_nlmsg_get_payload_tail(&m.h);
+        ip4_t gw = htobe32(0x0a000000u + (unsigned)i);
+
+        *nh = (struct rtnexthop){.rtnh_hops = (uint8_t)(i % 3), .rtnh_ifindex = i + 1, .rtnh_len = sizeof *nh + 8};
+        m.h.nlmsg_len += sizeof *nh;
+        mnl_attr_put(&m.h, RTA_GATEWAY, 4, &gw);
+    }
+    nest->nla_len = (uint16_t)((char *)mnl_nlmsg_get_payload_tail(&m.h) - (char *)nest);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_true(e.route.multipath);
+    assert_int_equal(e.route.n_hops, NETLINK_HOPS);
+    assert_int_equal(e.route.hop[2].weight, 3);
+    assert_int_equal(e.route.hop[255].ifindex, 256);
+    assert_ip(&e.route.hop[255].gateway, "10.0.0.255");
+}
+
+static void a_nexthop_object_replaces_the_hops(void **state)
+{
+    begin_route(RTM_NEWROUTE, AF_INET, 8);
+    put4(RTA_DST, "9.0.0.0");
+    put4(RTA_GATEWAY, "10.0.0.2");
+    mnl_attr_put_u32(&m.h, RTA_NH_ID, 42);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.route.nhid, 42);
+    assert_int_equal(e.route.n_hops, 0);
+}
+
+static void a_group_has_members_with_wide_weights(void **state)
+{
+    struct nhmsg *n = begin(RTM_NEWNEXTHOP, 0, sizeof *n);
+    struct nexthop_grp g[2] = {{.id = 10, .weight = 0}, {.id = 11, .weight = 255, .resvd1 = 1}};
+
+    mnl_attr_put_u32(&m.h, NHA_ID, 20);
+    mnl_attr_put(&m.h, NHA_GROUP, sizeof g, g);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_true(e.nexthop.group);
+    assert_int_equal(e.nexthop.n_members, 2);
+    assert_int_equal(e.nexthop.member[0].weight, 1);
+    assert_int_equal(e.nexthop.member[1].weight, 512);
+}
+
+static void links_addresses_and_neighbours(void **state)
+{
+    struct ifinfomsg *l = begin(RTM_NEWLINK, 0, sizeof *l);
+    struct ifaddrmsg *a;
+    struct ndmsg *n;
+
+    l->ifi_index = 5;
+    l->ifi_flags = IFF_UP;
+    mnl_attr_put_strz(&m.h, IFLA_IFNAME, "averyverylongnameofalink");
+    mnl_attr_put_u32(&m.h, IFLA_MTU, 9000);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_string_equal(e.link.name, "averyverylongna");
+    assert_true(e.link.up && !e.link.carrier && e.link.mtu == 9000);
+
+    a = begin(RTM_NEWADDR, 0, sizeof *a);
+    *a = (struct ifaddrmsg){.ifa_family = AF_INET, .ifa_prefixlen = 31, .ifa_index = 5};
+    put4(IFA_ADDRESS, "10.0.0.1"); // the peer of a point-to-point address
+    put4(IFA_LOCAL, "10.0.0.0");
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_ip(&e.addr.addr, "10.0.0.0");
+
+    n = begin(RTM_NEWNEIGH, 0, sizeof *n);
+    *n = (struct ndmsg){.ndm_family = AF_INET6, .ndm_ifindex = 5, .ndm_state = NUD_REACHABLE};
+    put4(NDA_DST, "fe80::1");
+    mnl_attr_put(&m.h, NDA_LLADDR, 6, "\2\0\0\0\0\1");
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_true(e.neigh.has_mac);
+    n->ndm_family = AF_BRIDGE;
+    assert_int_equal(netlink_parse(&m.h, &e), 0);
+}
+
+static void a_prefix_longer_than_its_address_is_refused(void **state)
+{
+    begin_route(RTM_NEWROUTE, AF_INET, 33);
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+}
+
+static void short_attributes_are_refused(void **state)
+{
+    begin_route(RTM_NEWROUTE, AF_INET, 24);
+    mnl_attr_put(&m.h, RTA_DST, 3, "\1\2\3");
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+    begin_route(RTM_NEWROUTE, AF_INET, 24);
+    put4(RTA_DST, "1.2.3.0");
+    mnl_attr_put(&m.h, RTA_OIF, 2, "\1\2");
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+}
+
+static void count(void *ctx, const struct nlmsghdr *h)
+{
+    ++*(unsigned *)ctx;
+}
+
+static void every_cut_of_a_message_is_noticed_or_harmless(void **state)
+{
+    multipath_legs_keep_their_weights(state);
+    for (uint32_t len = 0; len < m.h.nlmsg_len; len++) {
+        uint8_t *copy = malloc(len ? len : 1); // exactly so large that a sanitizer sees one byte too far
+        unsigned n = 0;
+
+        memcpy(copy, &m, len);
+        assert_false(netlink_walk(copy, len, count, &n) && len);
+        assert_int_equal(n, 0);
+        if (len >= sizeof(struct nlmsghdr)) {
+            ((struct nlmsghdr *)copy)->nlmsg_len = len; // and one that lies about being whole
+            assert_true(netlink_parse((struct nlmsghdr *)copy, &e) <= 1);
+        }
+        free(copy);
+    }
+}
+
+static void mangled_messages_do_no_harm(void **state)
+{
+    uint8_t copy[sizeof m];
+    unsigned seed = 1;
+
+    for (int i = 0; i < 30000; i++) {
+        size_t len;
+
+        switch (i % 3) {
+        case 0: multipath_legs_keep_their_weights(state); break;
+        case 1: a_group_has_members_with_wide_weights(state); break;
+        case 2: a_route_with_a_gateway_is_one_hop(state); break;
+        }
+        len = m.h.nlmsg_len;
+        if (i % 3 == 0 && i % 60)
+            len = 400;
+        memcpy(copy, &m, len);
+        for (int k = 0; k < 6; k++)
+            copy[(unsigned)rand_r(&seed) % len] = (uint8_t)rand_r(&seed);
+        if (i & 1)
+            memcpy(copy, &(uint32_t){(uint32_t)len}, 4);
+        assert_int_equal(LLVMFuzzerTestOneInput(copy, len), 0);
+    }
+}
+
+static void put_out(int ifindex, uint8_t ttl)
+{
+    struct rtnexthop *nh = mnl_nlmsg_get_payload_tail(&m.h);
+
+    *nh = (struct rtnexthop){.rtnh_hops = ttl, .rtnh_ifindex = ifindex, .rtnh_len = sizeof *nh};
+    m.h.nlmsg_len += sizeof *nh;
+}
+
+static void a_multicast_route_has_an_input_and_outputs_with_thresholds(void **state)
+{
+    struct nlattr *nest;
+
+    begin_route(RTM_NEWROUTE, RTNL_FAMILY_IPMR, 32)->rtm_table = 0;
+    mnl_attr_put_u32(&m.h, RTA_TABLE, 253);
+    put4(RTA_SRC, "10.0.0.2");
+    put4(RTA_DST, "239.1.1.1");
+    mnl_attr_put_u32(&m.h, RTA_IIF, 7);
+    nest = mnl_attr_nest_start(&m.h, RTA_MULTIPATH);
+    for (int i = 0; i < 40; i++) // more than there can be
+        put_out(i + 1, (uint8_t)(i + 2));
+    nest->nla_len = (uint16_t)((char *)mnl_nlmsg_get_payload_tail(&m.h) - (char *)nest);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.kind, NETLINK_EVENT_MROUTE);
+    assert_true(!e.del && e.mroute.resolved);
+    assert_int_equal(e.mroute.family, IP4);
+    assert_int_equal(e.mroute.table, 253);
+    assert_int_equal(e.mroute.in, 7);
+    assert_memory_equal(e.mroute.source, ((uint8_t[16]){10, 0, 0, 2}), 16);
+    assert_memory_equal(e.mroute.group, ((uint8_t[16]){239, 1, 1, 1}), 16);
+    assert_int_equal(e.mroute.n_out, NETLINK_OUTS);
+    assert_int_equal(e.mroute.out[31].ifindex, 32);
+    assert_int_equal(e.mroute.out[31].ttl, 33);
+    nest->nla_len = (uint16_t)(nest->nla_len - 2); // a leg that is cut
+    m.h.nlmsg_len -= 2;
+    assert_int_equal(netlink_parse(&m.h, &e), 1); // the tail is shorter than a leg: it is none
+}
+
+static void an_unresolved_multicast_route_says_so(void **state)
+{
+    begin_route(RTM_DELROUTE, RTNL_FAMILY_IP6MR, 128)->rtm_flags = RTNH_F_UNRESOLVED;
+    put4(RTA_SRC, "2001:db8::1");
+    put4(RTA_DST, "ff1e::1");
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_true(e.del && !e.mroute.resolved);
+    assert_int_equal(e.mroute.family, IP6);
+    assert_int_equal(e.mroute.group[1], 0x1e);
+    assert_int_equal(e.mroute.n_out, 0);
+}
+
+static void multicast_routes_that_lie_are_refused(void **state)
+{
+    struct nlattr *nest;
+
+    begin_route(RTM_NEWROUTE, RTNL_FAMILY_IPMR, 32);
+    mnl_attr_put(&m.h, RTA_SRC, 2, "\1\2");
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+    begin_route(RTM_NEWROUTE, RTNL_FAMILY_IPMR, 32);
+    nest = mnl_attr_nest_start(&m.h, RTA_MULTIPATH);
+    put_out(1, 1);
+    ((struct rtnexthop *)mnl_attr_get_payload(nest))->rtnh_len = 400;
+    nest->nla_len = (uint16_t)((char *)mnl_nlmsg_get_payload_tail(&m.h) - (char *)nest);
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+    ((struct rtnexthop *)mnl_attr_get_payload(nest))->rtnh_len = 0; // would never end
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+}
+
+static void a_joined_group_has_a_link(void **state)
+{
+    // as Linux 6.18 sends them: ifaddrmsg, IFA_MULTICAST, IFA_CACHEINFO
+    struct ifaddrmsg *a = begin(RTM_NEWMULTICAST, 0, sizeof *a);
+
+    *a = (struct ifaddrmsg){.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_flags = IFA_F_PERMANENT, .ifa_index = 3};
+    put4(IFA_MULTICAST, "239.1.1.1");
+    mnl_attr_put(&m.h, IFA_CACHEINFO, 16, "0123456789abcdef");
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.kind, NETLINK_EVENT_GROUP);
+    assert_int_equal(e.group.ifindex, 3);
+    assert_ip(&e.group.addr, "239.1.1.1");
+    assert_false(e.del);
+    m.h.nlmsg_type = RTM_DELMULTICAST;
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_true(e.del);
+    m.h.nlmsg_type = RTM_GETMULTICAST; // a row of a dump
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_false(e.del);
+    begin(RTM_NEWMULTICAST, 0, sizeof *a);
+    ((struct ifaddrmsg *)mnl_nlmsg_get_payload(&m.h))->ifa_family = AF_INET6;
+    put4(IFA_MULTICAST, "239.1.1.1"); // too short for its family
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_route_with_a_gateway_is_one_hop),
+        cmocka_unit_test(a_zero_gateway_is_no_gateway),
+        cmocka_unit_test(an_ipv4_route_may_have_an_ipv6_gateway),
+        cmocka_unit_test(multipath_legs_keep_their_weights),
+        cmocka_unit_test(a_nexthop_object_replaces_the_hops),
+        cmocka_unit_test(a_group_has_members_with_wide_weights),
+        cmocka_unit_test(links_addresses_and_neighbours),
+        cmocka_unit_test(a_prefix_longer_than_its_address_is_refused),
+        cmocka_unit_test(short_attributes_are_refused),
+        cmocka_unit_test(every_cut_of_a_message_is_noticed_or_harmless),
+        cmocka_unit_test(mangled_messages_do_no_harm),
+        cmocka_unit_test(a_multicast_route_has_an_input_and_outputs_with_thresholds),
+        cmocka_unit_test(an_unresolved_multicast_route_says_so),
+        cmocka_unit_test(multicast_routes_that_lie_are_refused),
+        cmocka_unit_test(a_joined_group_has_a_link),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// netns.c - doing something in another network namespace
+#include "netlink/netns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define NOTHING_TO_UNDO INT_MAX
+
+int netns_open(const char *name, int *fd, char *err, size_t err_size)
+{
+    char path[96];
+
+    *fd = NETNS_OWN;
+    if (!name[0])
+        return 0;
+    if (strchr(name, '/') || (size_t)snprintf(path, sizeof path, "/run/netns/%s", name) >= sizeof path) {
+        snprintf(err, err_size, "'%s' is no name of a network namespace", name);
+        return -EINVAL;
+    }
+    int opened = open(path, O_RDONLY | O_CLOEXEC);
+    if (opened < 0) {
+        int e = errno;
+        snprintf(err, err_size, "network namespace %s: %s (ip netns add %s)", name, strerror(e), name);
+        return -e;
+    }
+    *fd = opened;
+    return 0;
+}
+
+void netns_close(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+int netns_enter(int fd)
+{
+    if (fd < 0)
+        return NOTHING_TO_UNDO;
+    int back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    if (back < 0)
+        return -errno;
+    if (setns(fd, CLONE_NEWNET)) {
+        int e = errno;
+        close(back);
+        return -e;
+    }
+    return back;
+}
+
+void netns_leave(int back)
+{
+    if (back == NOTHING_TO_UNDO || back < 0)
+        return;
+    int r = setns(back, CLONE_NEWNET);
+    bug_on(r); // we would go on in the wrong namespace
+    close(back);
+}
+
+int netns_sysctl_get(const char *path)
+{
+    char full[160], text[24] = "";
+
+    snprintf(full, sizeof full, "/proc/sys/net/%s", path);
+    int fd = open(full, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    return n > 0 ? atoi(text) : -1;
+}
+
+int netns_sysctl_set(const char *path, int value)
+{
+    char full[160], text[24];
+
+    snprintf(full, sizeof full, "/proc/sys/net/%s", path);
+    int fd = open(full, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int n = snprintf(text, sizeof text, "%d", value);
+    int r = write(fd, text, (size_t)n) == n ? 0 : -errno;
+    close(fd);
+    return r;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// devargs.h - reading and completing DPDK device arguments
+//
+//     "net_af_packet0,iface=eth1"   driver net_af_packet, key iface
+//     "0000:3b:00.0"                a PCI address
+//
+// Pure functions of the text. Any thread.
+#ifndef PORT_DEVARGS_H
+#define PORT_DEVARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Value of KEY in ",KEY=VALUE"; false when absent or longer than size - 1.
+bool devargs_get(const char *devargs, const char *key, char *value, size_t size);
+bool devargs_is_driver(const char *devargs, const char *driver); // "net_af_packet" of "net_af_packet7,…"
+bool devargs_is_pci(const char *devargs, char *address, size_t size); // "DDDD:BB:DD.F", also without the domain
+// Kernel interface behind the device ("" if none): iface= of net_af_packet and net_af_xdp.
+void devargs_netdev(const char *devargs, char *netdev, size_t size);
+// Bytes a buffer must hold for net_af_packet's frames (framesz=, else its default); 0 for other drivers.
+unsigned devargs_frame_size(const char *devargs);
+// The device's arguments with what a driver wants to know before it is made: queue pairs, frame size and ring of
+// net_af_packet, queues of net_af_xdp, unless they are given. 0 or -E2BIG.
+int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsigned descriptors, char *out,
+                     size_t size);
+
+#endif

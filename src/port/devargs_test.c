@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// devargs_test.c - device arguments are read and completed as drivers want them
+#include "port/devargs.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+static char out[256];
+
+static void key_is_found_whole_and_only_behind_a_comma(void **state)
+{
+    assert_true(devargs_get("net_af_packet0,iface=eth1,qpairs=2", "iface", out, sizeof out));
+    assert_string_equal(out, "eth1");
+    assert_true(devargs_get("net_af_packet0,iface=eth1,qpairs=2", "qpairs", out, sizeof out));
+    assert_string_equal(out, "2");
+    assert_false(devargs_get("net_af_packet0,iface=eth1", "face", out, sizeof out));
+    assert_false(devargs_get("iface=eth1", "iface", out, sizeof out));
+    assert_true(devargs_get("x,iface=", "iface", out, sizeof out));
+    assert_string_equal(out, "");
+    assert_false(devargs_get("x,iface=0123456789", "iface", out, 10));
+}
+
+static void driver_is_told_apart_from_longer_names(void **state)
+{
+    assert_true(devargs_is_driver("net_af_packet12,iface=e", "net_af_packet"));
+    assert_true(devargs_is_driver("net_null0", "net_null"));
+    assert_false(devargs_is_driver("net_tap_vsc0", "net_tap"));
+    assert_false(devargs_is_driver("net_af", "net_af_packet"));
+}
+
+static void pci_address_is_recognised_with_and_without_domain(void **state)
+{
+    assert_true(devargs_is_pci("0000:3b:00.0", out, sizeof out));
+    assert_string_equal(out, "0000:3b:00.0");
+    assert_true(devargs_is_pci("3b:1f.7,arg=1", out, sizeof out));
+    assert_string_equal(out, "0000:3b:1f.7");
+    assert_true(devargs_is_pci("10000:01:00.0", out, sizeof out) == false);
+    assert_false(devargs_is_pci("net_null0", out, sizeof out));
+    assert_false(devargs_is_pci("0000:3b:00.0x", out, sizeof out));
+    assert_false(devargs_is_pci("", out, sizeof out));
+}
+
+static void kernel_interface_is_known_for_socket_drivers_only(void **state)
+{
+    devargs_netdev("net_af_xdp0,iface=eth5", out, sizeof out);
+    assert_string_equal(out, "eth5");
+    devargs_netdev("net_tap0,iface=eth5", out, sizeof out);
+    assert_string_equal(out, "");
+    devargs_netdev("net_af_packet0", out, sizeof out);
+    assert_string_equal(out, "");
+}
+
+static void packet_socket_gets_queues_and_frame_size(void **state)
+{
+    assert_int_equal(devargs_complete("net_af_packet0,iface=a", 1, 1500, 1024, out, sizeof out), 0);
+    assert_string_equal(out, "net_af_packet0,iface=a,framecnt=4096");
+    assert_int_equal(devargs_complete("net_af_packet0,iface=a", 3, 9000, 1024, out, sizeof out), 0);
+    assert_string_equal(out, "net_af_packet0,iface=a,qpairs=3,framesz=12288,blocksz=12288,framecnt=1024");
+    assert_int_equal(devargs_frame_size(out), 12288);
+    assert_int_equal(devargs_frame_size("net_af_packet0,iface=a"), 2048);
+    assert_int_equal(devargs_frame_size("net_af_xdp0,iface=a,framesz=4096"), 0);
+    assert_int_equal(devargs_complete("net_af_packet0,iface=a,qpairs=2", 3, 1500, 1024, out, sizeof out), 0);
+    assert_string_equal(out, "net_af_packet0,iface=a,qpairs=2,framecnt=4096");
+    assert_int_equal(devargs_complete("net_af_packet0,iface=a,framecnt=64", 1, 1500, 1024, out, sizeof out), 0);
+    assert_string_equal(out, "net_af_packet0,iface=a,framecnt=64");
+    assert_int_equal(devargs_complete("net_af_packet0,iface=a", 1, 1500, 8192, out, sizeof out), 0);
+    assert_string_equal(out, "net_af_packet0,iface=a,framecnt=8192");
+    assert_int_equal(devargs_complete("net_af_xdp0,iface=a", 4, 1500, 1024, out, sizeof out), 0);
+    assert_string_equal(out, "net_af_xdp0,iface=a,queue_count=4");
+    assert_int_equal(devargs_complete("0000:3b:00.0", 4, 9000, 1024, out, sizeof out), 0);
+    assert_string_equal(out, "0000:3b:00.0");
+    assert_int_equal(devargs_complete("net_af_packet0,iface=a", 3, 1500, 1024, out, 25), -E2BIG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(key_is_found_whole_and_only_behind_a_comma),
+        cmocka_unit_test(driver_is_told_apart_from_longer_names),
+        cmocka_unit_test(pci_address_is_recognised_with_and_without_domain),
+        cmocka_unit_test(kernel_interface_is_known_for_socket_drivers_only),
+        cmocka_unit_test(packet_socket_gets_queues_and_frame_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// iface_manager.c - interfaces, their TAPs and their virtual router
+//
+// An interface is complete before a packet can find it, and can not be found any
+// more before it is taken apart:
+//
+//     add   table entry -> TAP -> tap_manager -> rib_manager -> the port leads to it
+//     del   the port leads nowhere -> rib_manager -> tap_manager -> TAP -> table entry
+//
+// `up` is what forwarders look at: the operator's IFF_UP on the TAP and the
+// carrier of the port. The TAP's MTU, MAC and carrier are ours and are put back when
+// somebody changes them; IFF_UP is the operator's, and a TAP that somebody
+// deletes is made again.
+#include "port/iface_manager.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "core/thread.h"
+#include "netlink/netns.h"
+#include "port/iface_policy.h"
+#include "port/tap.h"
+#include "port/tap_going.h"
+#include "port/tap_list.h"
+#include "port/tap_manager.h"
+#include "port/vr_manager.h"
+#include "port/watch_manager.h"
+#include "rib/rib_iface.h"
+#include "rib/rib_manager.h"
+#include "table/iface.h"
+#include "table/port.h"
+#include "table/vr.h"
+
+static struct own { // what only control needs to know of an interface
+    struct tap tap;
+    uint16_t mtu_wanted; // 0 = the port's
+} *own;
+
+#define for_each_iface(i)                                                                          \
+    for (struct iface *i = iface_get(1); i < iface_get(0) + IFACE_MAX; i++)                        \
+        if (i->kind != IFACE_NONE)
+
+// --- the list of TAPs, for the next process ---
+
+static char *state_path;
+static bool starting;                 // the configuration is not in force yet
+static bool changed;                  // since the list was written
+static struct tap_list_entry *former; // TAPs of the former process
+static size_t n_former;
+
+static void taps_remember(void)
+{
+    VEC(struct tap_list_entry) list = {0};
+
+    changed = false;
+    if (!state_path || starting) // until then the former process' list stands
+        return;
+    for_each_iface(i) {
+        struct tap_list_entry *e = vec_push(&list);
+        snprintf(e->netns, sizeof e->netns, "%s", vr_get(i->vr)->netns);
+        snprintf(e->name, sizeof e->name, "%s", i->name);
+    }
+    int r = tap_list_write(state_path, list.item, list.n);
+    if (r)
+        log_warning("iface_manager: list of TAPs not written: path=%s error=%s", state_path, strerror(-r));
+    vec_free(&list);
+}
+
+static void kernel_event(const struct iface_kernel_event *e);
+
+int iface_manager_init(const char *path)
+{
+    thread_must_be(ROLE_CONTROL);
+    rib_iface_set_event(kernel_event);
+    own = calloc(IFACE_MAX, sizeof *own);
+    state_path = path ? strdup(path) : NULL;
+    if (!own || (path && !state_path))
+        return -ENOMEM;
+    starting = true;
+    n_former = path ? tap_list_read(path, &former) : 0;
+    return 0;
+}
+
+void iface_manager_started(void)
+{
+    starting = false;
+    for (size_t k = 0; k < n_former; k++) {
+        const struct iface *i = iface_find_name(former[k].name);
+        char err[200];
+        int netns;
+        if ((i && !strcmp(vr_get(i->vr)->netns, former[k].netns)) ||
+            netns_open(former[k].netns, &netns, err, sizeof err))
+            continue; // in use, or gone with its namespace
+        tap_delete_left(former[k].name, netns);
+        netns_close(netns);
+    }
+    free(former);
+    former = NULL;
+    n_former = 0;
+    taps_remember();
+}
+
+static void up_set(struct iface *i)
+{
+    // One word, read by forwarders at each packet; nothing else depends on it.
+    __atomic_store_n(&i->up, i->admin_up && i->carrier, __ATOMIC_RELAXED);
+}
+
+// --- the TAP ---
+
+// Makes or finds the TAP in virtual router `vr` and gives it to tap_manager.
+static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, size_t err_size)
+{
+    if (tap_going_has(i->name))
+        tap_going_end();
+    int r = tap_open(tap, i->name, vr_manager_netns(vr), i->mac, i->mtu, err, err_size);
+
+    if (r)
+        return r;
+    int fd = dup(tap->fd); // tap_manager's own: it closes it
+    r = fd < 0 ? -errno : tap_manager_add(i->id, fd);
+    if (r) {
+        snprintf(err, err_size, "interface %s: its TAP cannot be served: %s", i->name, strerror(-r));
+        if (tap->found)
+            tap_close(tap);
+        else
+            tap_delete(tap);
+        return r;
+    }
+    __atomic_store_n(&i->ifindex, tap->ifindex, __ATOMIC_RELAXED);
+    i->admin_up = tap_is_up(tap);
+    tap_set_carrier(tap, i->carrier);
+    up_set(i);
+    return 0;
+}
+
+static void tap_detach(struct iface *i, struct tap *tap, bool delete)
+{
+    tap_manager_del(i->id);
+    __atomic_store_n(&i->ifindex, 0, __ATOMIC_RELAXED);
+    if (delete)
+        tap_going_add(tap);
+    else
+        tap_close(tap);
+}
+
+// --- adding and deleting ---
+
+static int port_leads_to(const struct iface *i, uint16_t id)
+{
+    return port_lead(port_get(i->port), i->outer_vlan, i->vlan, id);
+}
+
+static uint16_t mtu_effective(const char *name, uint16_t wanted, uint16_t port_mtu)
+{
+    if (wanted > port_mtu)
+        log_warning("iface_manager: mtu of the port is used: interface=%s mtu=%u port-mtu=%u", name, wanted,
+                    port_mtu);
+    return wanted && wanted < port_mtu ? wanted : port_mtu;
+}
+
+static int complete(struct iface *i, enum iface_kind kind, char *err, size_t err_size)
+{
+    int r = tap_attach(i, i->vr, &own[i->id].tap, err, err_size);
+
+    if (r)
+        return r;
+    __atomic_store_n(&i->kind, kind, __ATOMIC_RELEASE);
+    r = rib_manager_iface_add(i->id);
+    if (r) {
+        snprintf(err, err_size, "interface %s: rib_manager does not take it: %s", i->name, strerror(-r));
+        tap_detach(i, &own[i->id].tap, !own[i->id].tap.found);
+        return r;
+    }
+    r = port_leads_to(i, i->id);
+    if (r) {
+        snprintf(err, err_size, "interface %s: there are as many outer VLANs as possible (%d)", i->name, OUTER_VLAN_MAX - 1);
+        rib_manager_iface_del(i->id);
+        tap_detach(i, &own[i->id].tap, !own[i->id].tap.found);
+        return r;
+    }
+    changed = true;
+    log_info("iface_manager: added: interface=%s id=%u port=%s outer-vlan=%u vlan=%u vr=%s ifindex=%d", i->name, i->id,
+             port_get(i->port)->name, i->outer_vlan, i->vlan, vr_get(i->vr)->name, i->ifindex);
+    return 0;
+}
+
+static int add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_wanted, const char *vr, char *err,
+               size_t err_size)
+{
+    const struct vr *v = vr_find(vr && vr[0] ? vr : "default");
+
+    thread_must_be(ROLE_CONTROL);
+    if (!v) {
+        snprintf(err, err_size, "interface %s: there is no virtual router %s", wish->name, vr);
+        return -ENOENT;
+    }
+    if (iface_find_name(wish->name)) {
+        snprintf(err, err_size, "interface %s exists already", wish->name);
+        return -EEXIST;
+    }
+    struct iface *i = iface_new(wish->name);
+    if (!i) {
+        snprintf(err, err_size, "interface %s: there are as many as possible (%d)", wish->name, IFACE_MAX - 1);
+        return -ENOSPC;
+    }
+    i->vr = v->id;
+    i->port = wish->port;
+    i->vlan = wish->vlan;
+    i->outer_vlan = wish->outer_vlan;
+    i->tpid_be = wish->tpid_be;
+    i->mtu = wish->mtu;
+    i->carrier = wish->carrier;
+    memcpy(i->mac, wish->mac, sizeof i->mac);
+    own[i->id] = (struct own){.mtu_wanted = mtu_wanted, .tap = {.fd = -1, .sock = -1}};
+    int r = complete(i, kind, err, err_size);
+    if (r)
+        iface_free(i);
+    watch_manager_port_changed();
+    return r;
+}
+
+int iface_manager_add_port(const char *name, uint16_t port, const uint8_t mac[6], uint16_t mtu, const char *vr,
+                           char *err, size_t err_size)
+{
+    struct iface wish = {.port = port, .mtu = mtu};
+
+    snprintf(wish.name, sizeof wish.name, "%s", name);
+    memcpy(wish.mac, mac, sizeof wish.mac);
+    return add(&wish, IFACE_PORT, 0, vr, err, err_size);
+}
+
+// Are these tags ones that frames can carry?
+static int check_tags(const char *name, struct vport_tags t, char *err, size_t err_size)
+{
+    bool outer_right = t.outer ? t.outer <= 4094 && (t.tpid == 0x88a8 || t.tpid == 0x8100 || t.tpid == 0x9100) : !t.tpid;
+
+    if (!t.vlan || t.vlan > 4094) {
+        snprintf(err, err_size, "vport %s: VLAN %u is not in 1..4094", name, t.vlan);
+        return -EINVAL;
+    }
+    if (!outer_right) {
+        snprintf(err, err_size, "vport %s: there is no outer tag of VLAN %u and type %#x", name, t.outer, t.tpid);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+int iface_manager_add_vport(const char *name, const char *port, struct vport_tags tags, uint16_t mtu, const char *vr,
+                            char *err, size_t err_size)
+{
+    const struct iface *parent = iface_find_name(port);
+    struct iface wish = {.vlan = tags.vlan, .outer_vlan = tags.outer, .tpid_be = htons(tags.outer ? tags.tpid : 0x8100)};
+
+    if (!parent || parent->kind != IFACE_PORT) {
+        snprintf(err, err_size, "vport %s: there is no port %s", name, port);
+        return -ENOENT;
+    }
+    int r = check_tags(name, tags, err, err_size);
+    if (r)
+        return r;
+    uint16_t other = port_iface(port_get(parent->port), tags.outer, tags.vlan);
+    if (other) {
+        snprintf(err, err_size, "vport %s: VLAN %u of port %s belongs to %s", name, tags.vlan, port, iface_get(other)->name);
+        return -EEXIST;
+    }
+    snprintf(wish.name, sizeof wish.name, "%s", name);
+    wish.port = parent->port;
+    wish.carrier = parent->carrier;
+    wish.mtu = mtu_effective(name, mtu, parent->mtu);
+    memcpy(wish.mac, parent->mac, sizeof wish.mac);
+    return add(&wish, IFACE_VPORT, mtu, vr, err, err_size);
+}
+
+int iface_manager_del(const char *name, char *err, size_t err_size)
+{
+    struct iface *i = iface_find_name(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!i) {
+        snprintf(err, err_size, "there is no interface %s", name);
+        return -ENOENT;
+    }
+    if (i->kind == IFACE_PORT) {
+        for_each_iface(v) {
+            if (v->kind == IFACE_VPORT && v->port == i->port) {
+                snprintf(err, err_size, "port %s still has sub-interface %s: delete it first", name, v->name);
+                return -EBUSY;
+            }
+        }
+    }
+    port_leads_to(i, 0);
+    rib_manager_iface_del(i->id);
+    tap_detach(i, &own[i->id].tap, !(starting && own[i->id].tap.found));
+    log_info("iface_manager: deleted: interface=%s id=%u", name, i->id);
+    iface_free(i);
+    watch_manager_port_changed();
+    iface_policy_settle();
+    changed = true;
+    return 0;
+}
+
+void iface_manager_settle(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    tap_going_end();
+    if (changed)
+        taps_remember();
+}
+
+// --- changing ---
+
+int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err_size)
+{
+    struct iface *i = iface_find_name(name);
+    const struct vr *to = vr_find(vr);
+    struct tap tap;
+
+    thread_must_be(ROLE_CONTROL);
+    if (!i || !to) {
+        snprintf(err, err_size, "there is no %s %s", i ? "virtual router" : "interface", i ? vr : name);
+        return -ENOENT;
+    }
+    if (i->vr == to->id)
+        return 0;
+    uint16_t from = i->vr;
+    bool same_netns = !strcmp(to->netns, vr_get(from)->netns);
+    // From here on nothing routes by it until rib_manager has it again.
+    rib_manager_iface_del(i->id);
+    int r = 0;
+    if (!same_netns) {
+        tap_manager_del(i->id);
+        r = tap_attach(i, to->id, &tap, err, err_size);
+    }
+    if (!r) {
+        __atomic_store_n(&i->vr, to->id, __ATOMIC_RELAXED);
+        iface_policy_settle();
+        if (!same_netns) {
+            tap_going_add(&own[i->id].tap);
+            own[i->id].tap = tap;
+            changed = true;
+        }
+        log_info("iface_manager: moved: interface=%s from=%s to=%s", name, vr_get(from)->name, to->name);
+    } else {
+        int fd = dup(own[i->id].tap.fd); // the old TAP serves on
+        if (fd < 0 || tap_manager_add(i->id, fd))
+            log_error("iface_manager: TAP lost: interface=%s", name);
+        __atomic_store_n(&i->ifindex, own[i->id].tap.ifindex, __ATOMIC_RELAXED);
+    }
+    int back = rib_manager_iface_add(i->id);
+    if (back)
+        log_error("iface_manager: rib_manager does not take it: interface=%s error=%s", name, strerror(-back));
+    return r;
+}
+
+static int mtu_apply(struct iface *i, uint16_t mtu)
+{
+    if (i->mtu == mtu)
+        return 0;
+    int r = tap_set_mtu(&own[i->id].tap, mtu);
+    if (r)
+        return r;
+    __atomic_store_n(&i->mtu, mtu, __ATOMIC_RELAXED);
+    return rib_manager_iface_changed(i->id);
+}
+
+int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)
+{
+    struct iface *i = iface_find_name(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!i) {
+        snprintf(err, err_size, "there is no interface %s", name);
+        return -ENOENT;
+    }
+    int r;
+    if (i->kind == IFACE_VPORT) {
+        own[i->id].mtu_wanted = mtu;
+        r = mtu_apply(i, mtu_effective(name, mtu, port_get(i->port)->mtu));
+    } else {
+        r = mtu_apply(i, mtu);
+        for_each_iface(v) {
+            if (!r && v->kind == IFACE_VPORT && v->port == i->port)
+                r = mtu_apply(v, mtu_effective(v->name, own[v->id].mtu_wanted, mtu));
+        }
+    }
+    if (r)
+        snprintf(err, err_size, "interface %s: MTU %u: %s", name, mtu, strerror(-r));
+    return r;
+}
+
+void iface_manager_port_link(uint16_t port, bool up)
+{
+    thread_must_be(ROLE_CONTROL);
+    for_each_iface(i) {
+        if (i->port == port)
+            __atomic_store_n(&i->carrier, up, __ATOMIC_RELAXED);
+    }
+    rib_manager_port_link(port); // first: flows wait for it. The TAPs' carrier takes the kernel's word, and its time.
+    for_each_iface(i) {
+        if (i->port != port)
+            continue;
+        tap_set_carrier(&own[i->id].tap, up);
+        up_set(i);
+    }
+}
+
+void iface_manager_port_mac(uint16_t port, const uint8_t mac[6])
+{
+    thread_must_be(ROLE_CONTROL);
+    for_each_iface(i) {
+        if (i->port != port || !memcmp(i->mac, mac, sizeof i->mac))
+            continue;
+        memcpy(i->mac, mac, sizeof i->mac); // a frame in between may be dropped as not ours
+        tap_set_mac(&own[i->id].tap, mac);
+        rib_manager_iface_changed(i->id);
+    }
+}
+
+void iface_manager_port_moved(uint16_t from, uint16_t to)
+{
+    thread_must_be(ROLE_CONTROL);
+    for_each_iface(i) {
+        if (i->port != from)
+            continue;
+        port_leads_to(i, 0);
+        __atomic_store_n(&i->port, to, __ATOMIC_RELAXED);
+        if (port_leads_to(i, i->id))
+            log_error("iface_manager: no room for its outer VLAN: interface=%s", i->name);
+        rib_manager_iface_changed(i->id);
+    }
+}
+
+// --- what the operator does to the TAP with iproute2 ---
+
+static void make_again(struct iface *i)
+{
+    char err[200];
+
+    log_warning("iface_manager: somebody deleted the TAP, it is made again: interface=%s", i->name);
+    rib_manager_iface_del(i->id);
+    tap_detach(i, &own[i->id].tap, false);
+    int r = tap_attach(i, i->vr, &own[i->id].tap, err, sizeof err);
+    if (r) {
+        log_error("iface_manager: %s", err);
+        i->admin_up = false;
+        up_set(i);
+    }
+    if (!r)
+        rib_manager_iface_add(i->id);
+}
+
+static void kernel_event(const struct iface_kernel_event *e)
+{
+    struct iface *i = iface_find_ifindex(e->vr, e->ifindex);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!i || i->kind == IFACE_NONE)
+        return;
+    if (e->gone) {
+        make_again(i);
+        return;
+    }
+    if (e->mtu && e->mtu != i->mtu) {
+        log_notice("iface_manager: the MTU of a TAP is the port's (set port NAME mtu N), put back: "
+                   "interface=%s mtu=%u", i->name, i->mtu);
+        tap_set_mtu(&own[i->id].tap, i->mtu);
+    }
+    if (e->admin_up == i->admin_up)
+        return;
+    i->admin_up = e->admin_up;
+    up_set(i);
+    log_info("iface_manager: interface=%s admin=%s", i->name, i->admin_up ? "up" : "down");
+    rib_manager_iface_changed(i->id);
+}
+
+// The process ends: TAPs stay with their addresses, and rib_manager's tables end with it.
+void iface_manager_fini(void)
+{
+    if (!own)
+        return;
+    tap_going_end();
+    for_each_iface(i) {
+        port_leads_to(i, 0);
+        tap_detach(i, &own[i->id].tap, false);
+        iface_free(i);
+    }
+    free(own);
+    free(former);
+    free(state_path);
+    own = NULL;
+    former = NULL;
+    state_path = NULL;
+}

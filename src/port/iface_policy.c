@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// iface_policy.c - what the packets of an interface pass besides routing
+//
+// Kept in table/iface.h, where forwarders look when the interface's `features` say so. A feature may ask for more
+// than the FIB has: rib_manager is told what all interfaces of a virtual router together ask, before the first packet
+// is judged by it.
+#include "port/iface_policy.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/thread.h"
+#include "port/iface_manager.h"
+#include "port/watch_manager.h"
+#include "rib/rib_manager.h"
+#include "table/iface.h"
+#include "table/vr.h"
+
+static uint8_t sources_asked(const struct iface *i, unsigned six)
+{
+    uint8_t how = i->policy.urpf[six], mode = how & URPF_MODE;
+
+    return (uint8_t)((mode && !(how & URPF_ALLOW_DEFAULT) ? RIB_SOURCES_DEFAULT : 0) |
+                     (mode == URPF_FEASIBLE ? RIB_SOURCES_ALL : 0));
+}
+
+void iface_policy_settle(void)
+{
+    static uint8_t told[VR_MAX][2];
+    uint8_t want[VR_MAX][2] = {{0}};
+
+    thread_must_be(ROLE_CONTROL);
+    for (const struct iface *i = iface_get(1); i < iface_get(0) + IFACE_MAX; i++) {
+        if (i->kind == IFACE_NONE)
+            continue;
+        want[i->vr][0] |= sources_asked(i, 0);
+        want[i->vr][1] |= sources_asked(i, 1);
+    }
+    for (uint16_t vr = 0; vr < VR_MAX; vr++) {
+        for (unsigned six = 0; six < 2; six++) {
+            if (want[vr][six] == told[vr][six])
+                continue;
+            int r = rib_manager_vr_sources(vr, six ? IP6 : IP4, want[vr][six]);
+            if (r)
+                log_error("iface_manager: rib_manager does not tell what uRPF asks: vr=%s error=%s", vr_get(vr)->name, strerror(-r));
+            told[vr][six] = want[vr][six];
+        }
+    }
+}
+
+int iface_manager_set_policy(const char *name, const struct iface_policy *policy, char *err, size_t err_size)
+{
+    struct iface *i = iface_find_name(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!i) {
+        snprintf(err, err_size, "there is no interface %s", name);
+        return -ENOENT;
+    }
+    bool sampled = i->policy.sample != policy->sample;
+    i->policy = *policy; // bytes; each is right by itself
+    if (sampled)
+        watch_manager_port_changed();
+    iface_policy_settle();
+    uint16_t on = (uint16_t)((policy->urpf[0] & URPF_MODE ? IFACE_URPF4 : 0) | (policy->urpf[1] & URPF_MODE ? IFACE_URPF6 : 0) |
+                             (policy->redirect ? IFACE_REDIRECT : 0));
+    uint16_t off = IFACE_URPF4 | IFACE_URPF6 | IFACE_REDIRECT;
+    __atomic_store_n(&i->features, (uint16_t)((i->features & ~off) | on), __ATOMIC_RELEASE); // after what they need
+    return 0;
+}
+
+int iface_manager_set_acl(const char *name, uint16_t in, uint16_t out, char *err, size_t err_size)
+{
+    struct iface *i = iface_find_name(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!i) {
+        snprintf(err, err_size, "there is no interface %s", name);
+        return -ENOENT;
+    }
+    iface_bind_acl(i, in, out);
+    return 0;
+}

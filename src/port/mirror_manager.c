@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mirror_manager.c - see mirror_manager.h
+//
+// Frames for a TAP go from the forwarders' copies (slots) to tap_manager, which writes them; frames for a port are sent by
+// the forwarders (forwarder/mirror.c).
+#include "port/mirror_manager.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "core/thread.h"
+#include "netlink/netns.h"
+#include "port/tap.h"
+#include "port/tap_manager.h"
+#include "port/watch_manager.h"
+
+#define TAP_MTU 9600
+#define TAP_SLOTS 1024u
+
+static struct kept {
+    bool used;
+    struct mirror mirror;
+    unsigned watch;
+} kept[WATCH_MAX];
+
+static struct monitor { // a TAP of mirrors
+    unsigned users;
+    struct tap tap;
+} monitor[WATCH_MAX];
+
+static struct monitor *monitor_find(const char *name)
+{
+    for (unsigned i = 0; i < WATCH_MAX; i++)
+        if (monitor[i].users && !strcmp(monitor[i].tap.name, name))
+            return &monitor[i];
+    return NULL;
+}
+
+// The kernel does not speak there: a listener only.
+static void hush(const char *name)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "ipv6/conf/%s/disable_ipv6", name);
+    netns_sysctl_set(path, 1);
+    snprintf(path, sizeof path, "ipv4/conf/%s/arp_ignore", name);
+    netns_sysctl_set(path, 8); // answers for no address
+}
+
+static struct monitor *monitor_get(const char *name, char *err, size_t err_size)
+{
+    struct monitor *m = monitor_find(name);
+
+    for (unsigned i = 0; i < WATCH_MAX && !m; i++)
+        if (!monitor[i].users)
+            m = &monitor[i];
+    if (!m) { // as many as there are watches: not before those are used up
+        snprintf(err, err_size, "%d captures and mirrors run already", WATCH_MAX);
+        return NULL;
+    }
+    if (!m->users) {
+        static const uint8_t mac[6] = {0x02, 'm', 'i', 'r', 'r', 0};
+        if (tap_open(&m->tap, name, NETNS_OWN, mac, TAP_MTU, err, err_size))
+            return NULL;
+        tap_let_go(&m->tap);
+        hush(name);
+        tap_set_carrier(&m->tap, true);
+    }
+    m->users++;
+    return m;
+}
+
+static void monitor_put(const char *name)
+{
+    struct monitor *m = monitor_find(name);
+
+    if (m && !--m->users)
+        tap_close(&m->tap); // the last descriptor of a TAP that does not persist: it goes
+}
+
+static int add_tap(struct kept *k, struct watch_spec *s, char *err, size_t err_size)
+{
+    struct monitor *m = monitor_get(k->mirror.to_tap, err, err_size);
+
+    if (!m)
+        return -EIO;
+    s->to = WATCH_TO_SLOTS;
+    s->snap = WATCH_SNAP_MAX;
+    s->n_slots = TAP_SLOTS;
+    s->wakes = true;
+    int fd = dup(m->tap.fd), r = watch_manager_add(s, NULL, err, err_size);
+    if (fd < 0 || r < 0)
+        goto fail;
+    k->watch = (unsigned)r;
+    r = tap_manager_mirror(k->watch, fd);
+    if (!r)
+        return 0;
+    snprintf(err, err_size, "tap_manager does not take it: %s", strerror(-r));
+    watch_manager_del(k->watch);
+fail:
+    if (fd >= 0)
+        close(fd);
+    monitor_put(k->mirror.to_tap);
+    return r < 0 ? r : -EMFILE;
+}
+
+static int add_port(struct kept *k, struct watch_spec *s, char *err, size_t err_size)
+{
+    s->to = WATCH_TO_PORT;
+    snprintf(s->to_port, sizeof s->to_port, "%s", k->mirror.to_port);
+    int r = watch_manager_add(s, NULL, err, err_size);
+    if (r < 0)
+        return r;
+    k->watch = (unsigned)r;
+    return 0;
+}
+
+int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
+{
+    struct watch_spec s = {.points = m->points};
+    unsigned i = 0;
+
+    thread_must_be(ROLE_CONTROL);
+    while (i < WATCH_MAX && kept[i].used)
+        i++;
+    if (i == WATCH_MAX) {
+        snprintf(err, err_size, "there are %d mirrors, which is the most there can be", WATCH_MAX);
+        return -EBUSY;
+    }
+    snprintf(s.port, sizeof s.port, "%s", m->port);
+    kept[i].mirror = *m;
+    int r = m->to_tap[0] ? add_tap(&kept[i], &s, err, err_size) : add_port(&kept[i], &s, err, err_size);
+    if (r)
+        return r;
+    kept[i].used = true;
+    log_info("mirror: begun: port=%s to=%s", m->port, m->to_tap[0] ? m->to_tap : m->to_port);
+    return 0;
+}
+
+static bool same(const struct mirror *a, const struct mirror *b)
+{
+    return a->points == b->points && !strcmp(a->port, b->port) && !strcmp(a->to_port, b->to_port) &&
+           !strcmp(a->to_tap, b->to_tap);
+}
+
+void mirror_manager_del(const struct mirror *m)
+{
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned i = 0; i < WATCH_MAX; i++) {
+        struct kept *k = &kept[i];
+        if (!k->used || !same(&k->mirror, m))
+            continue;
+        k->used = false;
+        if (k->mirror.to_tap[0])
+            tap_manager_mirror(k->watch, -1);
+        watch_manager_del(k->watch);
+        if (k->mirror.to_tap[0])
+            monitor_put(k->mirror.to_tap);
+        log_info("mirror: ended: port=%s to=%s", m->port, m->to_tap[0] ? m->to_tap : m->to_port);
+        return;
+    }
+}
+
+bool mirror_manager_at(unsigned i, struct mirror *m, struct watch_count *n)
+{
+    for (unsigned at = 0; at < WATCH_MAX; at++) {
+        if (!kept[at].used || i--)
+            continue;
+        *m = kept[at].mirror;
+        *n = watch_sum(kept[at].watch);
+        return true;
+    }
+    return false;
+}

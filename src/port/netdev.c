@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// netdev.c - the kernel interface behind a net_af_packet or net_af_xdp port
+//
+//     disable_ipv6 1   no link-local address, no router solicitations
+//     arp_ignore 8     no answer to ARP for the addresses of the TAP
+//     rp_filter 1      no route leads out of it, so nothing that comes in is taken
+//     GRO, LRO off     frames as they were on the wire
+#include "port/netdev.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/if.h>
+#include <linux/if_packet.h>
+#include <linux/sockios.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "netlink/netns.h"
+
+static const struct {
+    const char *path;
+    int value;
+} quiet[3] = {{"ipv6/conf/%s/disable_ipv6", 1}, {"ipv4/conf/%s/arp_ignore", 8}, {"ipv4/conf/%s/rp_filter", 1}};
+
+static struct ifreq request(const struct netdev *n)
+{
+    struct ifreq r = {0};
+
+    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", n->name);
+    return r;
+}
+
+static int index_get(const struct netdev *n)
+{
+    struct ifreq r = request(n);
+
+    return ioctl(n->sock, SIOCGIFINDEX, &r) ? 0 : r.ifr_ifindex;
+}
+
+static int flags_get(const struct netdev *n)
+{
+    struct ifreq r = request(n);
+
+    return ioctl(n->sock, SIOCGIFFLAGS, &r) ? -errno : r.ifr_flags & 0xffff;
+}
+
+static int up_set(const struct netdev *n, bool up)
+{
+    struct ifreq r = request(n);
+    int flags = flags_get(n);
+
+    if (flags < 0)
+        return flags;
+    r.ifr_flags = (short)(up ? flags | IFF_UP : flags & ~IFF_UP);
+    return ioctl(n->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
+}
+
+static void merging_off(const struct netdev *n)
+{
+    struct ethtool_value gro = {.cmd = ETHTOOL_SGRO}, flags = {.cmd = ETHTOOL_GFLAGS};
+    struct ifreq r = request(n);
+
+    r.ifr_data = (void *)&gro;
+    if (ioctl(n->sock, SIOCETHTOOL, &r))
+        log_debug("netdev: GRO not switched off: netdev=%s error=%m", n->name);
+    r.ifr_data = (void *)&flags;
+    if (ioctl(n->sock, SIOCETHTOOL, &r) || !(flags.data & ETH_FLAG_LRO))
+        return;
+    flags.cmd = ETHTOOL_SFLAGS;
+    flags.data &= ~(uint32_t)ETH_FLAG_LRO;
+    if (ioctl(n->sock, SIOCETHTOOL, &r))
+        log_warning("netdev: LRO not switched off, large packets will be dropped: netdev=%s error=%m", n->name);
+}
+
+int netdev_take(struct netdev *n, const char *name, const char *netns_name, char *err, size_t err_size)
+{
+    *n = (struct netdev){.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    snprintf(n->name, sizeof n->name, "%s", name);
+    if (n->sock < 0) {
+        snprintf(err, err_size, "no socket: %m");
+        return -errno;
+    }
+    int flags = flags_get(n);
+    if (flags < 0) {
+        snprintf(err, err_size, "there is no kernel interface %s in %s%s (ip link)", name,
+                 netns_name[0] ? "namespace " : "kamueed's namespace", netns_name);
+        close(n->sock);
+        n->sock = -1;
+        n->name[0] = 0;
+        return -ENODEV;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        char path[64];
+        snprintf(path, sizeof path, quiet[i].path, name);
+        n->saved[i] = netns_sysctl_get(path);
+        if (n->saved[i] >= 0 && netns_sysctl_set(path, quiet[i].value))
+            log_warning("netdev: not set, the kernel may answer on its own: sysctl=net/%s", path);
+    }
+    merging_off(n);
+    struct ifreq mtu = request(n);
+    n->ifindex = index_get(n);
+    n->was_up = flags & IFF_UP;
+    n->was_mtu = ioctl(n->sock, SIOCGIFMTU, &mtu) ? 0 : mtu.ifr_mtu;
+    int r = up_set(n, true);
+    if (r)
+        log_warning("netdev: cannot be set up: netdev=%s error=%s", name, strerror(-r));
+    return 0;
+}
+
+void netdev_release(struct netdev *n, int netns)
+{
+    if (!n->name[0])
+        return;
+    int back = netns_enter(netns);
+    for (unsigned i = 0; back >= 0 && i < 3; i++) {
+        char path[64];
+        snprintf(path, sizeof path, quiet[i].path, n->name);
+        if (n->saved[i] >= 0)
+            netns_sysctl_set(path, n->saved[i]); // the interface may be gone
+    }
+    netns_leave(back);
+    if (n->was_mtu)
+        netdev_set_mtu(n, (uint16_t)n->was_mtu);
+    if (!n->was_up)
+        up_set(n, false);
+    close(n->sock);
+    n->sock = -1;
+    n->name[0] = 0;
+}
+
+int netdev_set_mtu(const struct netdev *n, uint16_t mtu)
+{
+    struct ifreq r = request(n);
+
+    r.ifr_mtu = mtu;
+    return ioctl(n->sock, SIOCSIFMTU, &r) ? -errno : 0;
+}
+
+bool netdev_was_replaced(const struct netdev *n)
+{
+    int now = index_get(n);
+
+    return now && now != n->ifindex;
+}
+
+// True for a packet socket bound to the interface, in its namespace (indexes repeat across namespaces).
+static bool is_our_socket(const struct netdev *n, int fd, uint64_t cookie)
+{
+    struct sockaddr_ll bound = {0};
+    socklen_t size = sizeof bound;
+    uint64_t other = 0;
+
+    if (getsockname(fd, (struct sockaddr *)&bound, &size) || bound.sll_family != AF_PACKET ||
+        bound.sll_ifindex != n->ifindex)
+        return false;
+    size = sizeof other;
+    return !getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &other, &size) && other == cookie;
+}
+
+// The driver opens its sockets queue by queue, so in the order of their numbers. It opens them once, before the port starts.
+static void find_sockets(struct netdev *n)
+{
+    uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+    struct dirent *e;
+    DIR *d;
+
+    if (n->n_rx_fd || !n->name[0] || getsockopt(n->sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ||
+        !(d = opendir("/proc/self/fd")))
+        return;
+    while ((e = readdir(d)) && n->n_rx_fd < QUEUE_MAX) {
+        int fd = atoi(e->d_name);
+        if (!is_our_socket(n, fd, cookie))
+            continue;
+        unsigned i = n->n_rx_fd++;
+        for (; i && n->rx_fd[i - 1] > fd; i--)
+            n->rx_fd[i] = n->rx_fd[i - 1];
+        n->rx_fd[i] = fd;
+    }
+    closedir(d);
+}
+
+uint64_t netdev_missed(struct netdev *n)
+{
+    find_sockets(n);
+    for (unsigned i = 0; i < n->n_rx_fd; i++) {
+        struct tpacket_stats st = {0};
+        socklen_t size = sizeof st;
+        if (!getsockopt(n->rx_fd[i], SOL_PACKET, PACKET_STATISTICS, &st, &size))
+            n->missed += st.tp_drops; // the kernel begins again at 0
+    }
+    return n->missed;
+}
+
+int netdev_rx_fd(struct netdev *n, uint16_t queue)
+{
+    find_sockets(n);
+    return queue < n->n_rx_fd ? n->rx_fd[queue] : -1;
+}
+
+bool netdev_has_carrier(const struct netdev *n)
+{
+    // Not IFF_RUNNING: the kernel may tell that up to a second late.
+    struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
+    struct ifreq r = request(n);
+    int flags = flags_get(n);
+
+    r.ifr_data = (void *)&link;
+    return flags >= 0 && flags & IFF_UP && !ioctl(n->sock, SIOCETHTOOL, &r) && link.data;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// netdev.h - the kernel interface behind a net_af_packet or net_af_xdp port
+//
+// The kernel sees every frame of it too. While it is a port's, the kernel must
+// neither answer nor forward on it (that is the TAP's part), nor merge frames.
+// What is changed is put back by netdev_release(). Control role; port_device's helper.
+#ifndef PORT_NETDEV_H
+#define PORT_NETDEV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "table/limits.h"
+
+struct netdev {
+    char name[16]; // "" = the port has none
+    int sock;      // for ioctls in its namespace
+    int ifindex;
+    int saved[3];  // sysctls before, -1 = leave
+    bool was_up;
+    int was_mtu;
+    uint64_t missed; // by packet sockets on it, so far
+    int rx_fd[QUEUE_MAX]; // our packet sockets on it; found when first asked for
+    unsigned n_rx_fd;
+};
+
+// Current namespace is the device's. 0, or -ENODEV and others with a sentence.
+int netdev_take(struct netdev *n, const char *name, const char *netns_name, char *err, size_t err_size);
+void netdev_release(struct netdev *n, int netns); // enters the namespace itself
+int netdev_set_mtu(const struct netdev *n, uint16_t mtu); // 0 or -errno
+bool netdev_was_replaced(const struct netdev *n); // another interface has its name now: sockets on it are deaf
+// Frames that the rings of our packet sockets on it had no room for: DPDK's driver does not look.
+uint64_t netdev_missed(struct netdev *n);
+// Packet socket of the driver's receive queue: readable when a frame is in its ring. -1: the driver has none.
+int netdev_rx_fd(struct netdev *n, uint16_t queue);
+bool netdev_has_carrier(const struct netdev *n);  // up and running
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// plan_compute.h - which forwarder polls what: a pure function of ports, cores and wishes
+//
+// Separate from thread_manager.c so that every case is tested without threads or
+// ports. Any thread; no state.
+#ifndef PORT_PLAN_COMPUTE_H
+#define PORT_PLAN_COMPUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "port/thread_manager.h"
+#include "table/plan.h"
+
+struct plan_port { // a started port
+    uint16_t id;
+    char name[16];
+    uint16_t n_rx, n_tx; // queues
+};
+
+struct plan_input {
+    const struct plan_port *port; // in order of attachment
+    unsigned n_ports;
+    const struct thread_assignment *assignment; // none: spread over `core`
+    unsigned n_assignments;
+    const int *core; // worker cores of the default
+    unsigned n_cores;
+    int slot_core[FORWARDER_MAX]; // core of each running forwarder, -1 = slot is free: forwarders keep their slots
+};
+
+struct plan_output {
+    int core[FORWARDER_MAX]; // core of forwarder i, -1 = not needed
+    struct plan plan[FORWARDER_MAX];
+    unsigned n_unpolled; // queues for which no core had room (PLAN_RX_MAX)
+};
+
+// 0, or -EINVAL / -E2BIG with a sentence.
+int plan_compute(const struct plan_input *in, struct plan_output *out, char *err, size_t err_size);
+
+// Between two sets of plans (old[i] may be NULL): true, and in *mid the plans to hold for one grace period, when a queue changes hands.
+// A receive queue that moves is polled by nobody meanwhile; when a transmit queue moves, nobody receives, so that
+// nothing has to be sent by it.
+bool plan_between(struct plan *const old[FORWARDER_MAX], const struct plan_output *next, struct plan_output *mid);
+
+#endif

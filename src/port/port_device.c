@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port_device.c - one DPDK device
+//
+// What the device can do is asked for and then read back: a driver may grant
+// less than it was asked for, and only what is in force is used and shown.
+//
+//     RSS        all fields the driver knows, when there is more than one queue;
+//                if it refuses them together, the IP and transport ones; then none
+//     receive    IPv4 checksum (forwarders check themselves what is not marked good), VLAN strip
+//     transmit   FAST_FREE where a frame fits one buffer of exchange_pool and the machine has one
+//                memory node: forwarders see to it that only such buffers come (tx.c); else multi-segment
+//     buffers    one frame fits one buffer, unless that would take more than a quarter
+//                of the memory and the driver can scatter
+#include "port/port_device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "core/eal.h"
+#include "netlink/netns.h"
+#include "port/devargs.h"
+#include "port/port_pool.h"
+#include "port/port_probe.h"
+#include "table/exchange.h"
+#include "table/limits.h"
+
+#define FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
+#define BUFFER_STANDARD (2048 + RTE_PKTMBUF_HEADROOM)
+#define MTU_MAX 9600
+#define SOCKET_QUEUES 4u // chosen at most for drivers on a kernel interface
+#define POOL_SLACK 4096 // buffers in rings, caches and bursts
+
+static const uint64_t rss_basic = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_SCTP;
+
+static uint16_t clamp(const struct port_config *cfg, const char *what, uint16_t wish, unsigned choice, uint16_t max)
+{
+    unsigned want = wish ? wish : choice;
+
+    if (want <= max)
+        return (uint16_t)(want ? want : 1);
+    if (wish)
+        log_warning("port_manager: the device has fewer: port=%s %s=%u asked=%u", cfg->name, what, max, want);
+    return max ? max : 1;
+}
+
+// --- choosing ---
+
+// What the driver says is its largest MTU. Some tell it as a frame length only.
+static uint16_t mtu_max(const struct port_device *d, const struct rte_eth_dev_info *info)
+{
+    uint32_t most = info->max_mtu ? info->max_mtu : UINT16_MAX;
+
+    if (d->frame_size) // net_af_packet says 1500 and carries whatever fits its ring
+        return MTU_MAX;
+    if (most == UINT16_MAX && info->max_rx_pktlen > RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN)
+        most = info->max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN;
+    return most < MTU_MAX ? (uint16_t)most : MTU_MAX;
+}
+
+static int choose_mtu(struct port_device *d, const struct rte_eth_dev_info *info, char *err, size_t err_size)
+{
+    d->mtu_max = mtu_max(d, info);
+    if (d->config.mtu > d->mtu_max) {
+        snprintf(err, err_size, "MTU %u is more than the device's %u", d->config.mtu, d->mtu_max);
+        return -EINVAL;
+    }
+    if (info->min_mtu && d->config.mtu < info->min_mtu) {
+        snprintf(err, err_size, "MTU %u is less than the device's %u", d->config.mtu, info->min_mtu);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static unsigned pool_size(const struct port_config *c)
+{
+    return (unsigned)c->rx_queues * c->rx_descriptors + (unsigned)c->tx_queues * c->tx_descriptors + POOL_SLACK;
+}
+
+// Room of a buffer, headroom included; *scatter: frames may take several.
+static uint16_t choose_buffer(const struct port_device *d, const struct rte_eth_dev_info *info, bool *scatter)
+{
+    unsigned whole = RTE_ALIGN(d->config.mtu + FRAME_OVERHEAD + RTE_PKTMBUF_HEADROOM, 256u);
+    unsigned least = info->min_rx_bufsize + RTE_PKTMBUF_HEADROOM;
+
+    *scatter = false;
+    if (whole < d->frame_size + RTE_PKTMBUF_HEADROOM) // the driver copies whole ring frames
+        whole = d->frame_size + RTE_PKTMBUF_HEADROOM;
+    if (whole < BUFFER_STANDARD)
+        whole = BUFFER_STANDARD;
+    bool large = port_pool_bytes(pool_size(&d->config), (uint16_t)whole) > (uint64_t)eal_memory_mib() * (1 << 20) / 4;
+    if (whole > BUFFER_STANDARD && large && info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER) {
+        *scatter = true;
+        whole = BUFFER_STANDARD;
+    }
+    return (uint16_t)(whole < least && least <= UINT16_MAX ? least : whole);
+}
+
+static struct rte_eth_conf choose_conf(struct port_device *d, const struct rte_eth_dev_info *info)
+{
+    const uint64_t rx_wish = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+    // A packet socket's driver refuses more than 1500 and does not look at it: the kernel interface's MTU counts.
+    struct rte_eth_conf conf = {.rxmode.mtu = d->frame_size ? RTE_MIN(d->config.mtu, RTE_ETHER_MTU) : d->config.mtu};
+
+    conf.rxmode.offloads = rx_wish & info->rx_offload_capa;
+    if (d->scatter) {
+        conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
+        exchange_mix();
+    }
+    conf.txmode.offloads = (d->fast_free ? RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE : RTE_ETH_TX_OFFLOAD_MULTI_SEGS) &
+                           info->tx_offload_capa;
+    conf.intr_conf.lsc = d->has_lsc;
+    if (d->config.rx_queues > 1 && info->flow_type_rss_offloads) {
+        conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+        conf.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads;
+    }
+    return conf;
+}
+
+// --- configuring ---
+
+static int try_configure(struct port_device *d, struct rte_eth_conf *conf)
+{
+    uint64_t all = conf->rx_adv_conf.rss_conf.rss_hf;
+    int r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, conf);
+
+    if (r && all) {
+        log_warning("port_manager: driver refuses to hash by all it knows, trying IP and transport: port=%s rss=%#lx",
+                    d->config.name, all);
+        conf->rx_adv_conf.rss_conf.rss_hf = all & rss_basic;
+        r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, conf);
+    }
+    if (r && conf->intr_conf.lsc) { // some say they have the interrupt and then refuse it
+        conf->intr_conf.lsc = 0;
+        d->has_lsc = false;
+        r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, conf);
+    }
+    return r;
+}
+
+static int setup_queues(struct port_device *d, const struct rte_eth_dev_info *info, const struct rte_eth_conf *conf)
+{
+    struct rte_eth_rxconf rx = info->default_rxconf;
+    struct rte_eth_txconf tx = info->default_txconf;
+    unsigned socket = (unsigned)rte_eth_dev_socket_id(d->id);
+    int r = 0;
+
+    rx.offloads = conf->rxmode.offloads;
+    tx.offloads = conf->txmode.offloads;
+    for (uint16_t q = 0; !r && q < d->config.rx_queues; q++)
+        r = rte_eth_rx_queue_setup(d->id, q, d->config.rx_descriptors, socket, &rx, d->pool);
+    for (uint16_t q = 0; !r && q < d->config.tx_queues; q++)
+        r = rte_eth_tx_queue_setup(d->id, q, d->config.tx_descriptors, socket, &tx);
+    return r;
+}
+
+static void read_back(struct port_device *d, const struct rte_eth_conf *conf)
+{
+    struct rte_eth_rss_conf rss = {0};
+    struct rte_eth_rxq_info rxq;
+    struct rte_eth_txq_info txq;
+
+    d->rx_offloads = conf->rxmode.offloads;
+    d->tx_offloads = conf->txmode.offloads;
+    if (!rte_eth_rx_queue_info_get(d->id, 0, &rxq))
+        d->rx_offloads &= rxq.conf.offloads;
+    if (!rte_eth_tx_queue_info_get(d->id, 0, &txq))
+        d->tx_offloads &= txq.conf.offloads;
+    d->rss_hf = conf->rx_adv_conf.rss_conf.rss_hf;
+    if (d->rss_hf && !rte_eth_dev_rss_hash_conf_get(d->id, &rss))
+        d->rss_hf = rss.rss_hf;
+    if (d->rx_offloads != conf->rxmode.offloads || d->tx_offloads != conf->txmode.offloads ||
+        d->rss_hf != conf->rx_adv_conf.rss_conf.rss_hf)
+        log_notice("port_manager: driver grants less than it promised: port=%s rx=%#lx/%#lx tx=%#lx/%#lx rss=%#lx/%#lx",
+                   d->config.name, d->rx_offloads, conf->rxmode.offloads, d->tx_offloads, conf->txmode.offloads,
+                   d->rss_hf, conf->rx_adv_conf.rss_conf.rss_hf);
+}
+
+static void choose_descriptors(struct port_device *d)
+{
+    uint16_t rx = d->config.rx_descriptors ? d->config.rx_descriptors : 1024;
+    uint16_t tx = d->config.tx_descriptors ? d->config.tx_descriptors : 1024;
+    uint16_t rx_wish = rx, tx_wish = tx;
+
+    // A driver without limits says so by an error: the wish stands.
+    if (rte_eth_dev_adjust_nb_rx_tx_desc(d->id, &rx, &tx))
+        rx = rx_wish, tx = tx_wish;
+    if (rx != rx_wish || tx != tx_wish)
+        log_notice("port_manager: descriptors fitted to the device: port=%s rx=%u/%u tx=%u/%u", d->config.name, rx,
+                   rx_wish, tx, tx_wish);
+    d->config.rx_descriptors = rx;
+    d->config.tx_descriptors = tx;
+}
+
+static int take_pool(struct port_device *d, uint16_t room, char *err, size_t err_size)
+{
+    unsigned n = pool_size(&d->config);
+
+    d->pool = port_pool_get(n, room, rte_eth_dev_socket_id(d->id),
+                            devargs_is_driver(d->config.devargs, "net_af_xdp"));
+    if (d->pool)
+        return 0;
+    int e = errno;
+    snprintf(err, err_size, "no memory for its %u packet buffers (%lu MiB of %u MiB in all): set memory to more, or "
+                            "use fewer queues and descriptors",
+             n, port_pool_bytes(n, room) >> 20, eal_memory_mib());
+    return -e;
+}
+
+static int configure(struct port_device *d, unsigned workers, char *err, size_t err_size)
+{
+    struct rte_eth_dev_info info;
+    int r = rte_eth_dev_info_get(d->id, &info);
+
+    if (r) {
+        snprintf(err, err_size, "the driver tells nothing about it: %s", strerror(-r));
+        return r;
+    }
+    snprintf(d->driver, sizeof d->driver, "%s", info.driver_name);
+    d->max_rx_queues = info.max_rx_queues;
+    d->max_tx_queues = info.max_tx_queues;
+    d->has_lsc = info.dev_flags && *info.dev_flags & RTE_ETH_DEV_INTR_LSC;
+    d->config.rx_queues = clamp(&d->config, "rx-queues", d->config.rx_queues, workers, RTE_MIN(info.max_rx_queues, QUEUE_MAX));
+    d->config.tx_queues = clamp(&d->config, "tx-queues", d->config.tx_queues, workers, RTE_MIN(info.max_tx_queues, QUEUE_MAX));
+    r = choose_mtu(d, &info, err, err_size);
+    if (r)
+        return r;
+    choose_descriptors(d);
+    uint16_t room = choose_buffer(d, &info, &d->scatter);
+    d->fast_free = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE && rte_socket_count() == 1 &&
+                   d->config.mtu + FRAME_OVERHEAD + RTE_PKTMBUF_HEADROOM <= rte_pktmbuf_data_room_size(exchange_pool);
+    struct rte_eth_conf conf = choose_conf(d, &info);
+    eal_complaint_clear();
+    r = try_configure(d, &conf);
+    if (!r) {
+        choose_descriptors(d); // limits may depend on the configuration
+        r = take_pool(d, room, err, err_size);
+        if (r)
+            return r;
+        r = setup_queues(d, &info, &conf);
+    }
+    if (r) {
+        snprintf(err, err_size, "the driver %s refuses the configuration: %s (DPDK says: %s)", d->driver,
+                 strerror(-r), eal_complaint()[0] ? eal_complaint() : "nothing");
+        return r;
+    }
+    read_back(d, &conf);
+    return 0;
+}
+
+static int tolerate(int r)
+{
+    return r == -ENOTSUP || r == -ENOSYS ? 0 : r;
+}
+
+// Some virtual devices have no MAC address: a local one made of the port's name, the same after each start.
+static void mac_make(struct rte_ether_addr *mac, const char *name)
+{
+    uint64_t h = hash_bytes(name, strlen(name), 0);
+
+    memcpy(mac->addr_bytes, &h, sizeof mac->addr_bytes);
+    mac->addr_bytes[0] = (uint8_t)((mac->addr_bytes[0] | RTE_ETHER_LOCAL_ADMIN_ADDR) & ~RTE_ETHER_GROUP_ADDR);
+}
+
+// MAC, MTU of the kernel interface, promiscuous mode: what drivers take after their queues.
+static int settle(struct port_device *d, char *err, size_t err_size)
+{
+    struct rte_ether_addr mac;
+    int r = rte_eth_macaddr_get(d->id, &mac);
+
+    if (!r) {
+        if (!rte_is_valid_assigned_ether_addr(&mac))
+            mac_make(&mac, d->config.name);
+        memcpy(d->mac_own, mac.addr_bytes, sizeof d->mac_own);
+        if (d->config.has_mac)
+            r = port_device_set_mac(d, d->config.mac);
+        else
+            memcpy(d->config.mac, d->mac_own, sizeof d->config.mac);
+    }
+    if (r) {
+        snprintf(err, err_size, "its MAC address cannot be set: %s", strerror(-r));
+        return r;
+    }
+    r = tolerate(d->frame_size ? netdev_set_mtu(&d->netdev, d->config.mtu) : rte_eth_dev_set_mtu(d->id, d->config.mtu));
+    if (r) {
+        snprintf(err, err_size, "MTU %u cannot be set: %s", d->config.mtu, strerror(-r));
+        return r;
+    }
+    r = port_device_set_promiscuous(d, d->config.promiscuous);
+    if (r)
+        log_warning("port_manager: promiscuous mode not set: port=%s error=%s", d->config.name, strerror(-r));
+    return 0;
+}
+
+static int open_here(struct port_device *d, unsigned workers, char *err, size_t err_size)
+{
+    char devargs[sizeof d->config.devargs + 64], name[16];
+    unsigned queues = d->config.rx_queues > d->config.tx_queues ? d->config.rx_queues : d->config.tx_queues;
+
+    devargs_netdev(d->config.devargs, name, sizeof name);
+    if (name[0] && workers > SOCKET_QUEUES) // each costs rings in the kernel, and sockets do not get faster by more
+        workers = SOCKET_QUEUES;
+    int r = devargs_complete(d->config.devargs, queues ? queues : workers, d->config.mtu, d->config.rx_descriptors,
+                             devargs, sizeof devargs);
+    if (r) {
+        snprintf(err, err_size, "its device arguments are too long");
+        return r;
+    }
+    d->frame_size = devargs_frame_size(devargs);
+    if (name[0])
+        r = netdev_take(&d->netdev, name, d->config.netns, err, err_size);
+    if (r)
+        return r;
+    r = port_probe(devargs, &d->id, err, err_size);
+    if (!r) {
+        r = configure(d, workers, err, err_size);
+        if (!r)
+            r = settle(d, err, err_size);
+        if (r)
+            port_unprobe(d->id);
+    }
+    return r;
+}
+
+int port_device_open(struct port_device *d, const struct port_config *cfg, unsigned workers, char *err, size_t err_size)
+{
+    char why[480] = "";
+
+    *d = (struct port_device){.config = *cfg, .netns = NETNS_OWN, .netdev.sock = -1};
+    int r = netns_open(cfg->netns, &d->netns, why, sizeof why);
+    int back = r ? r : netns_enter(d->netns);
+    if (!r && back < 0) {
+        r = back;
+        snprintf(why, sizeof why, "cannot enter network namespace %s: %s", cfg->netns, strerror(-r));
+    }
+    if (!r) {
+        r = open_here(d, workers, why, sizeof why);
+        netns_leave(back);
+    }
+    if (!r)
+        return 0;
+    snprintf(err, err_size, "port %s: %s", cfg->name, why);
+    port_pool_put(d->pool, pool_size(&d->config));
+    netdev_release(&d->netdev, d->netns);
+    netns_close(d->netns);
+    d->pool = NULL;
+    d->netns = NETNS_OWN;
+    return r;
+}
+
+void port_device_close(struct port_device *d)
+{
+    int back = netns_enter(d->netns);
+
+    port_unprobe(d->id);
+    netns_leave(back);
+    port_pool_put(d->pool, pool_size(&d->config));
+    netdev_release(&d->netdev, d->netns);
+    netns_close(d->netns);
+}
+
+// --- while it is open ---
+
+int port_device_start(struct port_device *d, char *err, size_t err_size)
+{
+    int back = netns_enter(d->netns);
+
+    eal_complaint_clear();
+    int r = back < 0 ? back : rte_eth_dev_start(d->id);
+    netns_leave(back);
+    if (r)
+        snprintf(err, err_size, "port %s cannot be started: %s%s%s", d->config.name, strerror(-r),
+                 eal_complaint()[0] ? ", DPDK says: " : "", eal_complaint());
+    return r;
+}
+
+void port_device_stop(struct port_device *d)
+{
+    int back = netns_enter(d->netns);
+    int r = rte_eth_dev_stop(d->id);
+
+    netns_leave(back);
+    if (r)
+        log_warning("port_manager: the driver did not stop: port=%s error=%s", d->config.name, strerror(-r));
+}
+
+int port_device_set_mtu(struct port_device *d, uint16_t mtu)
+{
+    unsigned frame = mtu + FRAME_OVERHEAD + RTE_PKTMBUF_HEADROOM;
+
+    if (mtu > d->mtu_max)
+        return -EINVAL;
+    if ((!d->scatter && frame > rte_pktmbuf_data_room_size(d->pool)) ||
+        (d->fast_free && frame > rte_pktmbuf_data_room_size(exchange_pool)) ||
+        (d->frame_size && mtu + 150u > d->frame_size))
+        return -EBUSY; // needs larger buffers
+    int back = netns_enter(d->netns);
+    int r = back < 0 ? back : d->frame_size ? netdev_set_mtu(&d->netdev, mtu) : rte_eth_dev_set_mtu(d->id, mtu);
+    netns_leave(back);
+    if (!r)
+        d->config.mtu = mtu;
+    return r;
+}
+
+int port_device_set_promiscuous(struct port_device *d, bool on)
+{
+    int back = netns_enter(d->netns);
+    int r = back < 0 ? back : on ? rte_eth_promiscuous_enable(d->id) : rte_eth_promiscuous_disable(d->id);
+
+    if (!on && !r) // routing protocols and neighbour discovery need multicast
+        r = rte_eth_allmulticast_enable(d->id);
+    netns_leave(back);
+    d->config.promiscuous = on;
+    return tolerate(r);
+}
+
+int port_device_set_mac(struct port_device *d, const uint8_t mac[6])
+{
+    struct rte_ether_addr a;
+
+    memcpy(a.addr_bytes, mac, sizeof a.addr_bytes);
+    int back = netns_enter(d->netns);
+    int r = back < 0 ? back : rte_eth_dev_default_mac_addr_set(d->id, &a);
+    netns_leave(back);
+    if (!r)
+        memcpy(d->config.mac, mac, sizeof d->config.mac);
+    return r;
+}
+
+bool port_device_link(struct port_device *d, struct rte_eth_link *link)
+{
+    bool by_kernel = d->netdev.name[0];
+    int back = netns_enter(by_kernel ? NETNS_OWN : d->netns); // those drivers ask no kernel interface
+
+    memset(link, 0, sizeof *link);
+    int r = back < 0 ? back : rte_eth_link_get_nowait(d->id, link);
+    netns_leave(back);
+    // They say "up" whatever the kernel interface is.
+    return !r && link->link_status == RTE_ETH_LINK_UP && (!by_kernel || netdev_has_carrier(&d->netdev));
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port_manager.h - attaching, configuring, starting and stopping DPDK ports
+//
+// Writes table/port.h and DPDK's own devices. All calls: control role. A port
+// that is attached, detached, started or stopped does not disturb the others:
+// it leaves every forwarder's plan first, and a grace period passes.
+#ifndef PORT_PORT_MANAGER_H
+#define PORT_PORT_MANAGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct event_base;
+
+struct port_config {
+    char name[16];       // operator's name; also the name of the interface and its TAP
+    char devargs[256];   // DPDK device: "net_af_packet0,iface=eth1", "0000:3b:00.0", "net_memif0,…"
+    char netns[64];      // namespace in which the device's own kernel interface lives, "" = ours
+    uint16_t rx_queues, tx_queues;           // 0 = chosen
+    uint16_t rx_descriptors, tx_descriptors; // 0 = chosen
+    uint16_t mtu;                            // bytes of layer 3, 68..9600
+    bool promiscuous;
+    bool has_mac;
+    uint8_t mac[6];
+    bool enabled; // started
+};
+
+// Each fills `err` with a sentence that names the thing and the remedy when it fails; nothing is changed then.
+int port_manager_attach(const struct port_config *cfg, char *err, size_t err_size); // attach + configure (+ start when enabled)
+int port_manager_detach(const char *name, char *err, size_t err_size);
+int port_manager_start(const char *name, char *err, size_t err_size);
+int port_manager_stop(const char *name, char *err, size_t err_size);
+int port_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
+// Live where possible (mtu, promiscuous, mac, enabled), otherwise by a restart of this port alone.
+int port_manager_change(const struct port_config *cfg, char *err, size_t err_size);
+
+struct port_state {
+    struct port_config config; // as applied, zeroes replaced by what was chosen
+    uint16_t id;
+    char driver[32];
+    bool started, link_up, full_duplex;
+    uint32_t speed_mbps; // 0 = unknown
+    uint8_t mac[6];
+    uint16_t max_rx_queues, max_tx_queues, mtu_max;
+    uint64_t rss_hf, rx_offloads, tx_offloads; // in force (DPDK bits)
+    int socket;
+    // DPDK's own statistics of the device
+    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed, rx_errors, rx_no_buffer, tx_errors;
+};
+int port_manager_state(const char *name, struct port_state *s); // 0 or -ENOENT
+unsigned port_manager_list(char (*name)[16], unsigned max);     // attached ports in order of attachment
+// Names and values of the device's extended statistics.
+int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value), void *ctx);
+
+// Calls fn at each change of a port's link; NULL: nobody.
+void port_manager_on_link(void (*fn)(const char *port, bool up));
+
+uint64_t port_manager_link_changes(const char *name);          // times that the carrier came or went while the port was started
+int port_manager_temperature(const char *name, int *celsius); // of the device or its optical module; -ENODATA: it does not tell
+
+int port_manager_init(struct event_base *loop); // control's
+void port_manager_fini(void);
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port_pool.c - packet buffers of ports
+//
+// Ports with buffers of the common size take theirs from exchange_pool as long
+// as it has enough for all of them: where all buffers come from one pool, ports
+// can free what they have sent without looking at it (MBUF_FAST_FREE). Others get a pool of
+// their own, and from then on the router knows that buffers are mixed (exchange_mixed).
+#include "port/port_pool.h"
+
+#include <errno.h>
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+#include <stdio.h>
+
+#include "base/vec.h"
+#include "table/exchange.h"
+
+#define EXCHANGE_OWN 4095 // buffers of exchange_pool that no port may count on
+
+static unsigned promised; // buffers of exchange_pool that ports count on
+static VEC(struct rte_mempool *) waiting;
+static unsigned serial; // names must differ from those of pools that wait
+
+uint64_t port_pool_bytes(unsigned n, uint16_t data_room)
+{
+    return (uint64_t)n * (sizeof(struct rte_mbuf) + sizeof(struct packet_meta) + data_room +
+                          RTE_CACHE_LINE_SIZE);
+}
+
+// Frees pools all of whose buffers are back; returns one that can serve instead of a new one.
+static struct rte_mempool *waiting_sweep(unsigned n, uint16_t data_room)
+{
+    struct rte_mempool *fit = NULL;
+
+    for (size_t i = 0; i < waiting.n;) {
+        struct rte_mempool *p = waiting.item[i];
+        bool fits = !fit && p->size >= n && p->size / 2 <= n && rte_pktmbuf_data_room_size(p) == data_room;
+        if (fits)
+            fit = p;
+        else if (rte_mempool_full(p))
+            rte_mempool_free(p);
+        else {
+            i++;
+            continue;
+        }
+        vec_del_swap(&waiting, i);
+    }
+    return fit;
+}
+
+struct rte_mempool *port_pool_get(unsigned n, uint16_t data_room, int socket, bool within_pages)
+{
+    char name[RTE_MEMPOOL_NAMESIZE];
+
+    if (!within_pages && data_room == rte_pktmbuf_data_room_size(exchange_pool) &&
+        promised + n + EXCHANGE_OWN <= exchange_pool->size) {
+        promised += n;
+        return exchange_pool;
+    }
+    exchange_mix();
+    // A pool that waits is not known to keep its buffers within pages.
+    struct rte_mempool *p = waiting_sweep(within_pages ? UINT32_MAX : n, data_room);
+    if (p)
+        return p;
+    snprintf(name, sizeof name, "port-%u", serial++);
+    p = packet_pool_new(name, n, EXCHANGE_CACHE, data_room, socket, within_pages);
+    if (!p && socket != SOCKET_ID_ANY)
+        p = packet_pool_new(name, n, EXCHANGE_CACHE, data_room, SOCKET_ID_ANY, within_pages);
+    if (!p)
+        errno = rte_errno ? rte_errno : ENOMEM;
+    return p;
+}
+
+void port_pool_put(struct rte_mempool *pool, unsigned n)
+{
+    if (!pool)
+        return;
+    if (pool == exchange_pool)
+        promised -= n;
+    else if (rte_mempool_full(pool))
+        rte_mempool_free(pool);
+    else
+        *vec_push(&waiting) = pool;
+}
+
+// The process ends; what is still out is in rings that are freed with it.
+void port_pool_fini(void)
+{
+    waiting_sweep(0, 0);
+    vec_free(&waiting);
+}

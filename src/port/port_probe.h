@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port_probe.h - finding the device that devargs name; between port_device.c and port_probe.c only
+#ifndef PORT_PORT_PROBE_H
+#define PORT_PORT_PROBE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Attaches the device (current namespace); *id is its port. 0 or -errno with a sentence that says why it may have failed.
+int port_probe(const char *devargs, uint16_t *id, char *err, size_t err_size);
+void port_unprobe(uint16_t id); // stopped; closes the port and removes the device
+
+#endif

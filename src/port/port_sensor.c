@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port_sensor.c - how hot a port's device is
+#define ALLOW_EXPERIMENTAL_API // rte_eth_dev_get_module_info
+#include "port/port_sensor.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <rte_ethdev.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/thread.h"
+
+// --- Linux' sensors -----------------------------------------------------------------------------
+
+// The hottest of the sensors whose files match; they tell thousandths of a degree.
+static int hottest(const char *pattern, int *celsius)
+{
+    glob_t found = {0};
+    int best = INT32_MIN;
+
+    if (glob(pattern, GLOB_NOSORT, NULL, &found)) {
+        globfree(&found);
+        return -ENODATA;
+    }
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        FILE *f = fopen(found.gl_pathv[i], "re");
+        int thousandths;
+
+        if (!f)
+            continue;
+        if (fscanf(f, "%d", &thousandths) == 1 && thousandths / 1000 > best)
+            best = thousandths / 1000;
+        fclose(f);
+    }
+    globfree(&found);
+    if (best == INT32_MIN)
+        return -ENODATA;
+    *celsius = best;
+    return 0;
+}
+
+// "0000:3b:00.0" or "3b:00.0" in front of the first comma.
+static int pci_address(const char *devargs, char address[16])
+{
+    unsigned domain = 0, bus, device, function;
+    int n = 0;
+
+    if (sscanf(devargs, "%4x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &n) != 4) {
+        domain = n = 0;
+        if (sscanf(devargs, "%2x:%2x.%1x%n", &bus, &device, &function, &n) != 3)
+            return -EINVAL;
+    }
+    if (devargs[n] && devargs[n] != ',')
+        return -EINVAL;
+    snprintf(address, 16, "%04x:%02x:%02x.%x", domain & 0xffff, bus & 0xff, device & 0xff, function & 0xf);
+    return 0;
+}
+
+int port_sensor_of_host(const char *sysfs, const char *devargs, const char *netdev, int *celsius)
+{
+    char pattern[256], address[16];
+
+    if (!pci_address(devargs, address)) {
+        snprintf(pattern, sizeof pattern, "%s/bus/pci/devices/%s/hwmon/hwmon*/temp*_input", sysfs, address);
+        return hottest(pattern, celsius);
+    }
+    if (!netdev[0] || strpbrk(netdev, "*?[\\"))
+        return -ENODATA;
+    snprintf(pattern, sizeof pattern, "%s/class/net/%s/device/hwmon/hwmon*/temp*_input", sysfs, netdev);
+    return hottest(pattern, celsius);
+}
+
+// --- the module ---------------------------------------------------------------------------------
+
+#define SFF_8472_TEMPERATURE (256 + 96) // in the second page, as DPDK lays them one behind the other
+#define SFF_8636_TEMPERATURE 22
+
+int port_sensor_of_module(uint32_t type, const uint8_t *eeprom, size_t n, int *celsius)
+{
+    size_t at = type == RTE_ETH_MODULE_SFF_8472 ? SFF_8472_TEMPERATURE : SFF_8636_TEMPERATURE;
+
+    if (type != RTE_ETH_MODULE_SFF_8472 && type != RTE_ETH_MODULE_SFF_8636 && type != RTE_ETH_MODULE_SFF_8436)
+        return -ENODATA;
+    if (at + 2 > n || (!eeprom[at] && !eeprom[at + 1])) // no diagnostics: all zero
+        return -ENODATA;
+    *celsius = (int8_t)eeprom[at]; // and 256ths
+    return 0;
+}
+
+static int of_module(uint16_t port, int *celsius)
+{
+    struct rte_eth_dev_module_info module;
+    uint8_t data[RTE_ETH_MODULE_SFF_8636_MAX_LEN] = {0};
+    struct rte_dev_eeprom_info eeprom = {.data = data};
+
+    if (rte_eth_dev_get_module_info(port, &module) || module.eeprom_len > sizeof data)
+        return -ENODATA;
+    eeprom.length = module.eeprom_len;
+    if (rte_eth_dev_get_module_eeprom(port, &eeprom))
+        return -ENODATA;
+    return port_sensor_of_module(module.type, data, eeprom.length, celsius);
+}
+
+int port_sensor_read(uint16_t port, const char *devargs, const char *netdev, int *celsius)
+{
+    thread_must_be(ROLE_CONTROL);
+    return port_sensor_of_host("/sys", devargs, netdev, celsius) ? of_module(port, celsius) : 0;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tap.c - one TAP device of Linux
+//
+// Offloads are switched off (TUNSETOFFLOAD 0): the kernel then completes
+// every checksum and segments before it hands us a frame, and ethtool cannot
+// switch them on again. rp_filter must not be strict, because what we punt may
+// have a source that the kernel would route another way; the kernel uses the
+// stricter of "all" and the device, so that with a strict "all" only "loose" helps.
+#include "port/tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_arp.h>
+#include <linux/if_tun.h>
+#include <linux/virtio_net.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "netlink/netns.h"
+
+static struct ifreq request(const struct tap *t)
+{
+    struct ifreq r = {0};
+
+    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", t->name);
+    return r;
+}
+
+int tap_set_mtu(const struct tap *t, uint16_t mtu)
+{
+    struct ifreq r = request(t);
+
+    r.ifr_mtu = mtu;
+    return ioctl(t->sock, SIOCSIFMTU, &r) ? -errno : 0;
+}
+
+int tap_set_mac(const struct tap *t, const uint8_t mac[6])
+{
+    struct ifreq now = request(t), r = request(t);
+
+    r.ifr_hwaddr.sa_family = ARPHRD_ETHER;
+    memcpy(r.ifr_hwaddr.sa_data, mac, 6);
+    // The same MAC again would still be an event, and flush the neighbours' view of us.
+    if (!ioctl(t->sock, SIOCGIFHWADDR, &now) && !memcmp(now.ifr_hwaddr.sa_data, mac, 6))
+        return 0;
+    return ioctl(t->sock, SIOCSIFHWADDR, &r) ? -errno : 0;
+}
+
+int tap_set_carrier(const struct tap *t, bool on)
+{
+    int value = on;
+
+    return ioctl(t->fd, TUNSETCARRIER, &value) ? -errno : 0;
+}
+
+static int flags_get(const struct tap *t)
+{
+    struct ifreq r = request(t);
+
+    return ioctl(t->sock, SIOCGIFFLAGS, &r) ? -errno : r.ifr_flags & 0xffff;
+}
+
+bool tap_is_up(const struct tap *t)
+{
+    int flags = flags_get(t);
+
+    return flags >= 0 && flags & IFF_UP;
+}
+
+static int set_up(const struct tap *t)
+{
+    struct ifreq r = request(t);
+    int flags = flags_get(t);
+
+    if (flags < 0)
+        return flags;
+    r.ifr_flags = (short)(flags | IFF_UP);
+    return ioctl(t->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
+}
+
+static void relax_rp_filter(const struct tap *t)
+{
+    char path[64];
+    int value = netns_sysctl_get("ipv4/conf/all/rp_filter") > 0 ? 2 : 0;
+
+    snprintf(path, sizeof path, "ipv4/conf/%s/rp_filter", t->name);
+    int r = netns_sysctl_set(path, value);
+    if (r)
+        log_warning("tap: rp_filter not set, the kernel may drop what is for us: interface=%s error=%s",
+                    t->name, strerror(-r));
+}
+
+static void explain(const char *name, int e, char *err, size_t err_size)
+{
+    const char *why = strerror(e);
+
+    if (e == EBUSY)
+        why = "another process has this TAP: is another kamueed running?";
+    else if (e == EINVAL || e == EEXIST)
+        why = "a device of this name exists and is no TAP: rename it, or give the port another name";
+    else if (e == EPERM || e == EACCES)
+        why = "no permission: CAP_NET_ADMIN is needed in its network namespace";
+    else if (e == ENOENT || e == ENODEV)
+        why = "/dev/net/tun is missing: load the kernel module (modprobe tun)";
+    snprintf(err, err_size, "TAP %s: %s", name, why);
+}
+
+// Attaches to the TAP of this name or makes it; *fresh tells which.
+static int attach(struct tap *t, bool *fresh)
+{
+    struct ifreq r = request(t);
+    int header = sizeof(struct virtio_net_hdr);
+
+    *fresh = ioctl(t->sock, SIOCGIFINDEX, &r) != 0;
+    r = request(t);
+    r.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
+    t->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (t->fd < 0 || ioctl(t->fd, TUNSETIFF, &r) || ioctl(t->fd, TUNSETVNETHDRSZ, &header) ||
+        ioctl(t->fd, TUNSETOFFLOAD, 0ul))
+        return -errno;
+    r = request(t);
+    if (ioctl(t->sock, SIOCGIFINDEX, &r))
+        return -errno;
+    t->ifindex = r.ifr_ifindex;
+    return 0;
+}
+
+static int set_up_all(struct tap *t, bool fresh, const uint8_t mac[6], uint16_t mtu)
+{
+    int r = tap_set_carrier(t, false); // until the port's link is known
+
+    if (!r)
+        r = tap_set_mac(t, mac);
+    if (!r)
+        r = tap_set_mtu(t, mtu);
+    if (!r && ioctl(t->fd, TUNSETPERSIST, 1ul))
+        r = -errno;
+    relax_rp_filter(t);
+    if (!r && fresh)
+        r = set_up(t);
+    return r;
+}
+
+int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], uint16_t mtu, char *err,
+             size_t err_size)
+{
+    bool fresh = false;
+    int back = netns_enter(netns);
+
+    *t = (struct tap){.fd = -1, .sock = -1};
+    snprintf(t->name, sizeof t->name, "%s", name);
+    if (back < 0) {
+        snprintf(err, err_size, "TAP %s: cannot enter its network namespace: %s", name, strerror(-back));
+        return back;
+    }
+    t->sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int r = t->sock < 0 ? -errno : attach(t, &fresh);
+    if (!r)
+        r = set_up_all(t, fresh, mac, mtu);
+    netns_leave(back);
+    if (r) {
+        explain(name, -r, err, err_size);
+        if (fresh && t->ifindex)
+            tap_delete(t);
+        else
+            tap_close(t);
+        return r;
+    }
+    t->found = !fresh;
+    log_info("tap: %s: name=%s ifindex=%d", fresh ? "made" : "found again", name, t->ifindex);
+    return 0;
+}
+
+void tap_close(struct tap *t)
+{
+    if (t->fd >= 0)
+        close(t->fd);
+    if (t->sock >= 0)
+        close(t->sock);
+    t->fd = t->sock = -1;
+    t->ifindex = 0;
+}
+
+void tap_let_go(const struct tap *t)
+{
+    if (t->fd >= 0 && ioctl(t->fd, TUNSETPERSIST, 0ul))
+        log_warning("tap: not deleted: name=%s error=%m", t->name);
+}
+
+void tap_delete(struct tap *t)
+{
+    tap_let_go(t);
+    tap_close(t); // the last descriptor of it: the device goes with it
+}
+
+void tap_delete_left(const char *name, int netns)
+{
+    struct tap t = {.fd = -1, .sock = -1};
+    struct ifreq r;
+    int back = netns_enter(netns);
+    bool fresh = true;
+
+    snprintf(t.name, sizeof t.name, "%s", name);
+    r = request(&t);
+    if (back >= 0) {
+        t.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        // Only if it is there: attaching would make it. Another kind of device, or one in use, refuses.
+        if (t.sock >= 0 && !ioctl(t.sock, SIOCGIFINDEX, &r) && !attach(&t, &fresh) && !fresh) {
+            log_info("tap: deleted, nothing is configured for it any more: name=%s", name);
+            tap_delete(&t);
+        }
+    }
+    netns_leave(back);
+    tap_close(&t);
+}

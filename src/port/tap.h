@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tap.h - one TAP device of Linux: making, finding again, changing, deleting
+//
+// TAPs are persistent: they outlive kamueed, with their addresses and routes,
+// however it ends, and the next kamueed attaches to them. Only tap_delete() ends one.
+// Control role; iface_manager's helper.
+#ifndef PORT_TAP_H
+#define PORT_TAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tap {
+    int fd;    // -1 = none; frames behind a struct virtio_net_hdr (tap_frame.h), non-blocking
+    int sock;  // for ioctls in the TAP's namespace
+    int ifindex;
+    bool found; // left by a former kamueed, not made now
+    char name[16];
+};
+
+// In the namespace `netns` (NETNS_OWN or of netns_open). A new TAP is set up; one left by a former kamueed keeps its state.
+// 0, or -errno with a sentence: -EBUSY (another process has it), -EEXIST (the name is another kind of device's).
+int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], uint16_t mtu, char *err,
+             size_t err_size);
+void tap_close(struct tap *t);  // leaves the TAP in the kernel
+void tap_delete(struct tap *t); // and this does not
+void tap_let_go(const struct tap *t); // from now on the TAP goes with its last descriptor
+void tap_delete_left(const char *name, int netns); // one that a former kamueed left and nobody has now
+
+int tap_set_mtu(const struct tap *t, uint16_t mtu); // 0 or -errno
+int tap_set_mac(const struct tap *t, const uint8_t mac[6]);
+int tap_set_carrier(const struct tap *t, bool on);
+bool tap_is_up(const struct tap *t); // IFF_UP: the operator's
+
+#endif

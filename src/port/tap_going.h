@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tap_going.h - TAPs on their way out of the kernel, together
+//
+// To take a device away, the kernel waits for grace periods of its own, some
+// 20 ms; to take a thousand away at once, it waits no longer. So an interface
+// that is deleted leaves its TAP here, and the end of the change deletes all
+// of them. Control only.
+#ifndef PORT_TAP_GOING_H
+#define PORT_TAP_GOING_H
+
+#include "port/tap.h"
+
+void tap_going_add(struct tap *t); // takes its descriptors; nobody has another one that is open
+bool tap_going_has(const char *name);
+void tap_going_end(void);          // none of them is in the kernel when this returns; cheap when there are none
+
+#endif

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tap_manager.c - the thread between the TAPs and the forwarders
+//
+//     punt rings --strict class order, policed--> write() to the TAP      up.    punt_round
+//     TAPs --epoll, read()--> inject ring of the port's forwarder                inject_round
+//
+// Strictness is per batch: before each batch of PUNT_BATCH packets the classes are
+// looked at from the best one down, so a packet waits for at most one batch of a lower
+// class. A class that is over its rate (table/punt.h) has one batch of it dropped and is
+// then left alone for the round, so that its flood takes no time from the classes below;
+// what comes meanwhile finds its queue full. Both directions get the same budget per round.
+//
+// While there is traffic this thread looks at the rings at least every 100 us, so that
+// forwarders need not wake it: they make no system calls. When there was none for a while it
+// sleeps, and is woken by the first punted packet (exchange_punt_waker), by frames from the
+// kernel, and by calls of control.
+// The inject ring's free room limits how much is read: what does not fit
+// waits in the kernel's queue, where TCP notices.
+#include "port/tap_manager.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/mailbox.h"
+#include "core/thread.h"
+#include "port/tap_frame.h"
+#include "port/tap_mirror.h"
+#include "port/tap_reflect.h"
+#include "table/counter.h"
+#include "table/exchange.h"
+#include "table/iface.h"
+#include "table/limits.h"
+#include "table/plan.h"
+#include "table/punt.h"
+
+#define BATCH 64
+#define PUNT_BATCH 32
+#define BUDGET 512                          // packets per round and direction
+#define ACTIVE_NS (20 * NS_PER_MS)          // traffic this lately: look often
+#define WAIT_ACTIVE_NS (100 * NS_PER_US)
+#define WAIT_IDLE_NS (10 * NS_PER_MS)       // unless woken
+#define ID_WAKER IFACE_MAX                   // in the epoll set, beside interface ids
+#define FRAME_MAX 65550                     // the largest a TAP can carry
+#define CALL_MS 5000
+
+static struct thread *thread;
+static _Atomic bool stop;
+static int epoll_fd = -1;
+static int *tap_fd; // [IFACE_MAX], -1 = none; tap_manager only
+static struct counter_block *counter;
+static struct rte_mbuf *stash[BATCH]; // empty buffers for the next reads
+static unsigned n_stash;
+static uint8_t overflow[FRAME_MAX]; // of a frame that does not fit one buffer
+static uint64_t bucket[PUNT_CLASS_N];
+static bool reflecting[IFACE_MAX]; // being tested; tap_manager only
+
+// --- to the kernel ---
+
+static ssize_t write_frame(int fd, const struct rte_mbuf *m)
+{
+    struct virtio_net_hdr header = tap_frame_header(m);
+    struct iovec iov[33] = {{&header, sizeof header}};
+    int n = 1;
+
+    if (m->nb_segs > sizeof iov / sizeof *iov - 1) {
+        errno = EMSGSIZE;
+        return -1;
+    }
+    for (; m; m = m->next)
+        iov[n++] = (struct iovec){rte_pktmbuf_mtod(m, void *), m->data_len};
+    return writev(fd, iov, n);
+}
+
+static void punt_drop(const struct rte_mbuf *m, enum drop_reason reason)
+{
+    counter->drop[reason]++;
+    counter->iface[packet_meta((struct rte_mbuf *)m)->iface % IFACE_MAX].drop_packets++;
+}
+
+static void punt_one(struct rte_mbuf *m, enum punt_class class)
+{
+    uint16_t id = packet_meta(m)->iface % IFACE_MAX;
+
+    if (tap_fd[id] < 0) {
+        punt_drop(m, DROP_PUNT_NO_TAP);
+    } else if (write_frame(tap_fd[id], m) < 0) { // its queue is full, or the operator set it down
+        punt_drop(m, DROP_PUNT_TAP);
+    } else {
+        counter->punt++;
+        counter->punt_class[class].passed++;
+        counter->iface[id].punt_packets++;
+    }
+}
+
+// A batch of one class: how many packets. False in *within: the class is over its rate, and the rest of the batch is dropped.
+static unsigned punt_batch(enum punt_class class, bool *within)
+{
+    struct rte_mbuf *m[PUNT_BATCH];
+    unsigned n = rte_ring_dequeue_burst(exchange_punt[class], (void **)m, PUNT_BATCH, NULL), i = 0;
+    uint64_t now = rte_rdtsc();
+
+    __atomic_store_n(&counter->held, n, __ATOMIC_RELAXED);
+    for (; i < n && bucket_take(&bucket[class], &punt_policy[class].rate, now); i++)
+        punt_one(m[i], class);
+    *within = i == n;
+    counter->punt_class[class].policed += n - i;
+    for (; i < n; i++)
+        punt_drop(m[i], DROP_PUNT_POLICED);
+    __atomic_store_n(&counter->held, 0, __ATOMIC_RELAXED);
+    rte_pktmbuf_free_bulk(m, n);
+    return n;
+}
+
+// Batches of the best class that has one and is within its rate, until the budget is spent; the number of packets.
+static unsigned punt_round(void)
+{
+    bool over[PUNT_CLASS_N] = {false};
+    unsigned total = 0, c = 0;
+
+    while (c < PUNT_CLASS_N && total < BUDGET) {
+        bool within = true;
+        unsigned n = over[c] ? 0 : punt_batch(c, &within);
+        over[c] |= !within;
+        total += n;
+        c = n ? 0 : c + 1; // after each batch from the best one again
+    }
+    return total;
+}
+
+// --- from the kernel ---
+
+// False: no buffers; the frame has to be read and dropped.
+static bool stash_fill(void)
+{
+    if (!n_stash && !rte_pktmbuf_alloc_bulk(exchange_pool, stash, BATCH))
+        n_stash = BATCH;
+    return n_stash;
+}
+
+// Appends what did not fit the first buffer. False: no buffers.
+static bool chain(struct rte_mbuf *m, const uint8_t *p, size_t n)
+{
+    struct rte_mbuf *last = m;
+
+    exchange_mix();
+    while (n) {
+        struct rte_mbuf *s = rte_pktmbuf_alloc(exchange_pool);
+        if (!s)
+            return false;
+        uint16_t part = (uint16_t)(n < rte_pktmbuf_tailroom(s) ? n : rte_pktmbuf_tailroom(s));
+        memcpy(rte_pktmbuf_append(s, part), p, part);
+        last->next = s;
+        last = s;
+        m->nb_segs++;
+        m->pkt_len += part;
+        p += part;
+        n -= part;
+    }
+    return true;
+}
+
+static void inject_drop(uint16_t id, enum drop_reason reason)
+{
+    counter->drop[reason]++;
+    counter->iface[id].drop_packets++;
+}
+
+// Reads one frame. 1: in *out; 0: read and dropped; -1: nothing there.
+static int read_frame(int fd, uint16_t id, struct rte_mbuf **out)
+{
+    bool room = stash_fill();
+    struct rte_mbuf *m = room ? stash[n_stash - 1] : NULL;
+    uint16_t first = m ? rte_pktmbuf_tailroom(m) : 0;
+    struct virtio_net_hdr header; // says nothing: offloads are off
+    struct iovec iov[3] = {{&header, sizeof header}, {m ? rte_pktmbuf_mtod(m, void *) : overflow, first}, {overflow, sizeof overflow}};
+    ssize_t n = readv(fd, iov, 3) - (ssize_t)sizeof header;
+
+    if (n <= 0)
+        return -1;
+    counter->inject++;
+    counter->iface[id].inject_packets++;
+    if (!m) {
+        inject_drop(id, DROP_INJECT_NO_BUFFER);
+        return 0;
+    }
+    n_stash--;
+    m->data_len = (uint16_t)(n < first ? n : first);
+    m->pkt_len = m->data_len;
+    if (n > first && !chain(m, overflow, (size_t)(n - first))) {
+        rte_pktmbuf_free(m);
+        inject_drop(id, DROP_INJECT_NO_BUFFER);
+        return 0;
+    }
+    *out = m;
+    return 1;
+}
+
+// Frames of an interface whose port has no forwarder end here.
+static unsigned read_and_drop(int fd, uint16_t id)
+{
+    unsigned n = 0;
+
+    for (; n < BATCH && read(fd, overflow, sizeof overflow) > 0; n++) {
+        counter->inject++;
+        counter->iface[id].inject_packets++;
+        inject_drop(id, DROP_INJECT_NO_FORWARDER);
+    }
+    return n;
+}
+
+// Takes the frame when it is for the neighbour that a self-test has made up.
+static bool reflect(struct rte_mbuf *m, uint16_t id)
+{
+    enum punt_class class;
+
+    if (!reflecting[id] || !tap_reflect(m, &class))
+        return false;
+    *packet_meta(m) = (struct packet_meta){.iface = id, .vr = iface_get(id)->vr};
+    if (rte_ring_enqueue(exchange_punt[class], m)) {
+        inject_drop(id, DROP_PUNT_RING_FULL);
+        rte_pktmbuf_free(m);
+    }
+    return true;
+}
+
+// One batch of one TAP; the number of frames read, 0 also when the forwarder has no room.
+static unsigned inject_batch(int fd, uint16_t id)
+{
+    const struct iface *iface = iface_get(id);
+    uint8_t home = plan_home(iface->port);
+    struct rte_mbuf *m[BATCH];
+    unsigned n = 0, n_read = 0;
+
+    if (home >= FORWARDER_MAX)
+        return read_and_drop(fd, id);
+    unsigned room = rte_ring_free_count(exchange_inject[home]);
+    while (n_read < BATCH && n_read < room) {
+        int r = read_frame(fd, id, &m[n]);
+        if (r < 0)
+            break;
+        n_read++;
+        n += r && !reflect(m[n], id);
+    }
+    for (unsigned i = 0; i < n; i++)
+        *packet_meta(m[i]) = (struct packet_meta){
+            .iface = id, .port = iface->port, .vr = iface->vr, .kind = INJECT_FRAME};
+    unsigned sent = rte_ring_enqueue_burst(exchange_inject[home], (void **)m, n, NULL);
+    waker_wake(&forwarder_slot[home].waker);
+    for (unsigned i = sent; i < n; i++) { // others filled it meanwhile
+        inject_drop(id, DROP_INJECT_RING_FULL);
+        rte_pktmbuf_free(m[i]);
+    }
+    return n_read;
+}
+
+static void tap_forget(uint16_t id)
+{
+    if (tap_fd[id] < 0)
+        return;
+    epoll_ctl(epoll_fd, EPOLL_CTL_DEL, tap_fd[id], NULL);
+    close(tap_fd[id]);
+    tap_fd[id] = -1;
+}
+
+// Waits at most wait_ns for frames of the kernel and takes them. False: nothing came, and nobody woke us.
+static bool inject_round(uint64_t wait_ns)
+{
+    struct epoll_event e[BUDGET / BATCH];
+    struct timespec t = {.tv_nsec = (long)wait_ns};
+    int n = epoll_pwait2(epoll_fd, e, BUDGET / BATCH, &t, NULL);
+    unsigned n_read = 0;
+    bool woken = false;
+
+    for (int i = 0; i < n; i++) {
+        uint16_t id = (uint16_t)e[i].data.u32;
+        if (id == ID_WAKER)
+            woken = true;
+        else if (e[i].events & EPOLLIN)
+            n_read += inject_batch(tap_fd[id], id);
+        else // the TAP was deleted; iface_manager hears of it from the kernel and gives us a new one
+            epoll_ctl(epoll_fd, EPOLL_CTL_DEL, tap_fd[id], NULL);
+    }
+    if (n > 0 && !n_read && !woken) // no room in the inject rings: frames wait, and epoll would not
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50 * NS_PER_US}, NULL);
+    return n_read || woken;
+}
+
+// --- the thread ---
+
+// After a while without traffic: until somebody has something for us.
+static bool sleep_round(void)
+{
+    waker_prepare(&exchange_punt_waker);
+    bool came = inject_round(exchange_punted() || tap_mirror_waiting() ? 0 : WAIT_IDLE_NS);
+    waker_done(&exchange_punt_waker);
+    return came;
+}
+
+static void rounds(struct event_base *loop)
+{
+    uint64_t last_traffic = 0, last_mail = 0;
+
+    while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+        unsigned n = punt_round() + tap_mirror_round();
+        uint64_t now = clock_now_ns();
+        if (now - last_mail > NS_PER_MS) {
+            event_base_loop(loop, EVLOOP_NONBLOCK); // the mailbox
+            last_mail = now;
+        }
+        if (n)
+            last_traffic = now;
+        bool idle = now - last_traffic >= ACTIVE_NS;
+        if (idle ? sleep_round() : inject_round(n < BUDGET ? WAIT_ACTIVE_NS : 0))
+            last_traffic = clock_now_ns();
+    }
+}
+
+struct ready { // thread_start's answer is not enough: the mailbox must be open too
+    _Atomic int result;
+};
+
+static void run(void *arg)
+{
+    struct ready *ready = arg;
+    struct event_base *loop = event_base_new();
+    int r = loop ? mailbox_open(loop) : -ENOMEM;
+
+    counter = counter_mine();
+    atomic_store(&ready->result, r ? r : 1);
+    if (!r) {
+        rounds(loop);
+        mailbox_close();
+    }
+    for (unsigned i = 0; i < IFACE_MAX; i++)
+        tap_forget((uint16_t)i);
+    tap_mirror_end();
+    rte_pktmbuf_free_bulk(stash, n_stash);
+    n_stash = 0;
+    if (loop)
+        event_base_free(loop);
+}
+
+static void release_all(void)
+{
+    if (epoll_fd >= 0)
+        close(epoll_fd);
+    epoll_fd = -1;
+    free(tap_fd);
+    tap_fd = NULL;
+}
+
+int tap_manager_start(void)
+{
+    struct ready ready = {0};
+
+    thread_must_be(ROLE_CONTROL);
+    atomic_store(&stop, false);
+    tap_fd = malloc(IFACE_MAX * sizeof *tap_fd);
+    epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    int r = !tap_fd ? -ENOMEM : epoll_fd < 0 ? -errno : 0;
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = ID_WAKER};
+    if (!r && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, exchange_punt_waker.fd, &e))
+        r = -errno;
+    for (unsigned i = 0; !r && i < IFACE_MAX; i++)
+        tap_fd[i] = -1;
+    if (!r)
+        r = thread_start(&thread, ROLE_TAP_MANAGER, THREAD_SLOT_TAP_MANAGER, "tap_manager", -1, run, &ready);
+    while (!r && !atomic_load(&ready.result))
+        usleep(200);
+    if (!r && ready.result < 0) {
+        r = ready.result;
+        thread_join(thread);
+    }
+    if (r)
+        release_all();
+    return r;
+}
+
+void tap_manager_stop(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    atomic_store(&stop, true);
+    thread_join(thread);
+    thread = NULL;
+    release_all();
+}
+
+// --- calls of control ---
+
+struct tap_call {
+    uint16_t iface;
+    int fd; // -1: take it back
+    int result;
+};
+
+static void tap_call_run(void *arg)
+{
+    struct tap_call *c = arg;
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = c->iface};
+
+    reflecting[c->iface] = false;
+    tap_forget(c->iface);
+    if (c->fd < 0)
+        return;
+    tap_fd[c->iface] = c->fd;
+    if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, c->fd, &e)) {
+        c->result = -errno;
+        tap_forget(c->iface);
+    }
+}
+
+static int tap_call(uint16_t iface, int fd)
+{
+    struct tap_call *c = calloc(1, sizeof *c);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!c)
+        return -ENOMEM;
+    *c = (struct tap_call){.iface = iface, .fd = fd};
+    waker_wake(&exchange_punt_waker); // or the call would wait until it looks at its mailbox
+    int r = mailbox_call(ROLE_TAP_MANAGER, tap_call_run, c, CALL_MS);
+    if (r == -ETIMEDOUT) {
+        log_error("tap_manager: does not answer: iface=%u", iface); // and may run the call later: keep *c
+        return r;
+    }
+    if (!r)
+        r = c->result;
+    else if (fd >= 0)
+        close(fd);
+    free(c);
+    return r;
+}
+
+int tap_manager_add(uint16_t iface, int fd)
+{
+    return tap_call(iface, fd);
+}
+
+int tap_manager_del(uint16_t iface)
+{
+    return tap_call(iface, -1);
+}
+
+struct mirror_call {
+    unsigned watch;
+    int fd;
+};
+
+static void mirror_call_run(void *arg)
+{
+    struct mirror_call *c = arg;
+
+    tap_mirror_set(c->watch, c->fd);
+}
+
+int tap_manager_mirror(unsigned watch, int fd)
+{
+    struct mirror_call *c = calloc(1, sizeof *c);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!c)
+        return -ENOMEM;
+    *c = (struct mirror_call){watch, fd};
+    waker_wake(&exchange_punt_waker);
+    int r = mailbox_call(ROLE_TAP_MANAGER, mirror_call_run, c, CALL_MS);
+    if (r != -ETIMEDOUT) // else it may run later
+        free(c);
+    return r;
+}
+
+struct reflect_call {
+    uint16_t iface;
+    bool on;
+};
+
+static void reflect_call_run(void *arg)
+{
+    struct reflect_call *c = arg;
+
+    reflecting[c->iface] = c->on && tap_fd[c->iface] >= 0;
+    free(c);
+}
+
+int tap_manager_reflect(uint16_t iface, bool on)
+{
+    struct reflect_call *c = malloc(sizeof *c);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!c)
+        return -ENOMEM;
+    *c = (struct reflect_call){iface, on};
+    int r = mailbox_post(ROLE_TAP_MANAGER, reflect_call_run, c);
+    if (r)
+        free(c);
+    return r;
+}
+
+static void nothing(void *arg)
+{
+}
+
+int tap_manager_settle(void)
+{
+    return mailbox_call(ROLE_TAP_MANAGER, nothing, NULL, CALL_MS);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tap_test.h - the self-test of TAPs: do sockets work through them, in both directions?
+//
+// Opens TCP, UDP and raw sockets on each TAP, in its namespace, towards a neighbour
+// that tap_manager makes up (tap_reflect.h). What they send goes down the TAP and comes up again
+// through the punt queue, with everything a packet for the router meets on its way:
+// classes, limits, checksum metadata, rp_filter, the operator's packet filter. One test at
+// a time. Control role; it never waits: the caller steps it from its loop.
+#ifndef PORT_TAP_TEST_H
+#define PORT_TAP_TEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tap_test_result {
+    const char *interface;
+    const char *family; // "ipv4", "ipv6"
+    const char *socket; // "udp", "tcp", "raw"
+    bool passed;
+    const char *reason; // "" when passed
+};
+
+// Of the interface `name`, or of all (NULL). 0; -ENOENT: no such interface; -EBUSY: a test is under way.
+int tap_test_begin(const char *name);
+bool tap_test_step(void); // true once all results are there; call again in TAP_TEST_STEP_MS until then
+unsigned tap_test_results(const struct tap_test_result **r); // valid until the next tap_test_begin
+#define TAP_TEST_STEP_MS 10
+
+#endif

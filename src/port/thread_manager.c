@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// thread_manager.c - forwarders: starting, stopping, and moving queues between them
+//
+// update() computes the plans that should be (plan_compute.c), and leads there
+// from those that are, in steps that never give a queue to two threads:
+//
+//     1  plans between: what changes hands is in nobody's plan     -> grace period
+//     2  new forwarders start with their plan, running ones get theirs
+//     3  forwarders without a plan are left by all others          -> grace period
+//     4  they stop, and what is left in their inject ring is dropped by name
+//
+// A forwarder exists while it has a queue to poll. Which cores they take
+// decides where the managers run: on all others, or, when there are no others, beside
+// them on the first core.
+#include "port/thread_manager.h"
+
+#include <errno.h>
+#include <rte_ethdev.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "port/plan_compute.h"
+#include "table/counter.h"
+#include "table/exchange.h"
+#include "table/port.h"
+
+#define CORES_MAX 1024
+
+static void (*forwarder_main)(void *arg);
+static VEC(struct thread_assignment) assignments;
+static struct thread *threads[FORWARDER_MAX];
+static int all_core[CORES_MAX]; // that this process may use
+static unsigned n_all_cores;
+static struct plan_output next, mid; // large, so not on the stack
+
+void thread_manager_set_forwarder(void (*fn)(void *arg))
+{
+    forwarder_main = fn;
+}
+
+int thread_manager_init(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    n_all_cores = 0;
+    for (int cpu = 0; cpu < CORES_MAX; cpu++)
+        if (thread_core_exists(cpu))
+            all_core[n_all_cores++] = cpu;
+    thread_set_slow_cores(NULL, 0);
+    return 0;
+}
+
+// Worker cores of the default: all but the first one, which is the managers'.
+static unsigned worker_cores(const int **core)
+{
+    *core = n_all_cores > 1 ? all_core + 1 : all_core;
+    unsigned n = n_all_cores > 1 ? n_all_cores - 1 : 1;
+    return n < FORWARDER_MAX ? n : FORWARDER_MAX;
+}
+
+unsigned thread_manager_workers(const char *port)
+{
+    const int *core;
+    unsigned n = worker_cores(&core), named = 0;
+
+    vec_foreach(&assignments, a)
+        if (!strcmp(a->port, port) && a->queue + 1u > named)
+            named = a->queue + 1u;
+    return named ? named : n;
+}
+
+static unsigned ports_collect(struct plan_port *port)
+{
+    unsigned n = 0;
+
+    for (uint16_t id = 0; id < PORT_MAX; id++) {
+        const struct port *p = port_get(id);
+        struct rte_eth_dev_info info;
+        if (!p->used || !p->started || rte_eth_dev_info_get(id, &info))
+            continue;
+        port[n] = (struct plan_port){
+            .id = id, .n_rx = info.nb_rx_queues, .n_tx = info.nb_tx_queues};
+        snprintf(port[n].name, sizeof port[n].name, "%.15s", p->name);
+        n++;
+    }
+    return n;
+}
+
+static int compute(const struct thread_assignment *a, unsigned n, char *err, size_t err_size)
+{
+    static struct plan_port port[PORT_MAX];
+    struct plan_input in = {.port = port, .n_ports = ports_collect(port), .assignment = a, .n_assignments = n};
+
+    in.n_cores = worker_cores(&in.core);
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        in.slot_core[f] = threads[f] ? thread_cpu(threads[f]) : -1;
+    return plan_compute(&in, &next, err, err_size);
+}
+
+static void plan_free(struct rcu_retired *r)
+{
+    free(r); // `retired` is the first member
+}
+
+static int (*rx_fd)(uint16_t port, uint16_t queue);
+
+void thread_manager_set_rx_fd(int (*fn)(uint16_t port, uint16_t queue))
+{
+    rx_fd = fn;
+}
+
+// What a forwarder can sleep on instead of polling, for as many of its queues as have it.
+static void find_wait_fds(struct plan *plan)
+{
+    plan->n_wait = 0;
+    for (unsigned i = 0; i < plan->n_rx; i++) {
+        int fd = rx_fd ? rx_fd(plan->rx[i].port, plan->rx[i].queue) : -1;
+        if (fd >= 0)
+            plan->wait_fd[plan->n_wait++] = fd;
+    }
+}
+
+static void publish(unsigned f, const struct plan *plan)
+{
+    struct plan *old = forwarder_slot[f].plan, *copy = NULL;
+
+    if (old && plan && old->n_rx == plan->n_rx && !memcmp(old->rx, plan->rx, old->n_rx * sizeof *old->rx) &&
+        !memcmp(old->tx_owner, plan->tx_owner, sizeof old->tx_owner) &&
+        !memcmp(old->tx_queue, plan->tx_queue, sizeof old->tx_queue))
+        return;
+    if (plan) {
+        copy = malloc(sizeof *copy);
+        bug_on(!copy);
+        *copy = *plan;
+        find_wait_fds(copy);
+    }
+    rcu_publish(&forwarder_slot[f].plan, copy);
+    waker_wake(&forwarder_slot[f].waker);
+    if (old)
+        rcu_retire(&old->retired, plan_free);
+}
+
+static void publish_running(const struct plan_output *o)
+{
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        if (threads[f])
+            publish(f, &o->plan[f]);
+}
+
+static void forwarder_start(unsigned f)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "forwarder/%u", f);
+    publish(f, &next.plan[f]);
+    forwarder_slot[f].stop = 0;
+    forwarder_slot[f].cpu = next.core[f];
+    int r = thread_start(&threads[f], ROLE_FORWARDER, THREAD_SLOT_FORWARDER + f, name, next.core[f],
+                         forwarder_main, (void *)(uintptr_t)f);
+    if (r) {
+        threads[f] = NULL;
+        publish(f, NULL);
+        log_error("thread_manager: forwarder not started: forwarder=%u core=%d error=%s", f,
+                  next.core[f], strerror(-r));
+        return;
+    }
+    __atomic_store_n(&forwarder_slot[f].running, 1, __ATOMIC_RELEASE);
+    log_info("thread_manager: forwarder started: forwarder=%u core=%d queues=%u", f, next.core[f],
+             next.plan[f].n_rx);
+}
+
+static void inject_ring_drain(unsigned f)
+{
+    struct counter_block *c = counter_mine();
+    void *m;
+
+    while (exchange_inject[f] && !rte_ring_dequeue(exchange_inject[f], &m)) {
+        c->drop[DROP_INJECT_NO_FORWARDER]++;
+        rte_pktmbuf_free(m);
+    }
+}
+
+// No plan of another forwarder leads to it any more, and a grace period has passed.
+static void forwarder_stop(unsigned f)
+{
+    publish(f, NULL);
+    __atomic_store_n(&forwarder_slot[f].running, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&forwarder_slot[f].stop, 1, __ATOMIC_RELEASE); // partner: forwarder_main
+    waker_wake(&forwarder_slot[f].waker);
+    thread_join(threads[f]);
+    threads[f] = NULL;
+    log_info("thread_manager: forwarder stopped: forwarder=%u", f);
+}
+
+static void homes_set(bool gone_only)
+{
+    for (uint16_t p = 0; p < PORT_MAX; p++) {
+        uint8_t home = PLAN_TX_NONE;
+        for (unsigned f = 0; f < FORWARDER_MAX && home == PLAN_TX_NONE; f++)
+            if (next.plan[f].tx_owner[p] == f && (gone_only || threads[f]))
+                home = (uint8_t)f;
+        if (!gone_only || home == PLAN_TX_NONE)
+            __atomic_store_n(&plan_port_home[p], home, __ATOMIC_RELAXED);
+    }
+}
+
+static void slow_cores_set(void)
+{
+    static int slow[CORES_MAX];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < n_all_cores; i++) {
+        bool taken = false;
+        for (unsigned f = 0; f < FORWARDER_MAX; f++)
+            taken |= threads[f] && thread_cpu(threads[f]) == all_core[i];
+        if (!taken)
+            slow[n++] = all_core[i];
+    }
+    if (!n)
+        slow[n++] = all_core[0];
+    thread_set_slow_cores(slow, n);
+}
+
+static void transition(void)
+{
+    struct plan *old[FORWARDER_MAX];
+    bool stops = false;
+
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        old[f] = forwarder_slot[f].plan;
+    homes_set(true);
+    if (plan_between(old, &next, &mid)) {
+        publish_running(&mid);
+        rcu_synchronize();
+    }
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        if (next.core[f] >= 0 && !threads[f])
+            forwarder_start(f);
+    publish_running(&next);
+    homes_set(false);
+    slow_cores_set();
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        stops |= threads[f] && next.core[f] < 0;
+    if (stops)
+        rcu_synchronize();
+    for (unsigned f = 0; f < FORWARDER_MAX; f++) {
+        if (threads[f] && next.core[f] < 0)
+            forwarder_stop(f);
+        if (!threads[f])
+            inject_ring_drain(f);
+    }
+    if (stops)
+        slow_cores_set();
+}
+
+void thread_manager_update(void)
+{
+    char err[200];
+
+    thread_must_be(ROLE_CONTROL);
+    if (compute(assignments.item, (unsigned)assignments.n, err, sizeof err)) {
+        log_error("thread_manager: assignments do not fit the ports, default used: %s", err);
+        int r = compute(NULL, 0, err, sizeof err);
+        bug_on(r); // the default refuses nothing
+    }
+    if (next.n_unpolled)
+        log_error("thread_manager: queues=%u of started ports are polled by no core: each polls at most %d",
+                  next.n_unpolled, PLAN_RX_MAX);
+    transition();
+}
+
+void thread_manager_release_port(uint16_t port)
+{
+    thread_must_be(ROLE_CONTROL);
+    port_get(port)->started = false;
+    thread_manager_update();
+    rcu_synchronize();
+}
+
+static int check_cores(const struct thread_assignment *a, unsigned n, char *err, size_t err_size)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (!thread_core_exists(a[i].core)) {
+            snprintf(err, err_size, "core %d does not exist or is not allowed: cores %d to %d are there",
+                     a[i].core, all_core[0], all_core[n_all_cores - 1]);
+            return -EINVAL;
+        }
+    return 0;
+}
+
+int thread_manager_assign(const struct thread_assignment *a, unsigned n, char *err, size_t err_size)
+{
+    thread_must_be(ROLE_CONTROL);
+    int r = check_cores(a, n, err, err_size);
+    if (!r)
+        r = compute(a, n, err, err_size);
+    if (r)
+        return r;
+    vec_clear(&assignments);
+    for (unsigned i = 0; i < n; i++)
+        *vec_push(&assignments) = a[i];
+    thread_manager_update();
+    return 0;
+}
+
+void thread_manager_set_idle(enum idle_mode mode)
+{
+    thread_must_be(ROLE_CONTROL);
+    __atomic_store_n(&plan_idle_mode, (uint8_t)mode, __ATOMIC_RELAXED);
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        waker_wake(&forwarder_slot[f].waker);
+}
+
+static int core_socket(int core)
+{
+    char path[64];
+
+    for (int node = 0; core >= 0 && node < RTE_MAX_NUMA_NODES; node++) {
+        snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpu%d", node, core);
+        if (!access(path, F_OK))
+            return node;
+    }
+    return -1;
+}
+
+int thread_manager_port_socket(uint16_t port)
+{
+    return rte_eth_dev_socket_id(port);
+}
+
+unsigned thread_manager_list(struct thread_state *s, unsigned max)
+{
+    unsigned n = 0;
+
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned slot = 0; slot < THREAD_SLOT_MAX && n < max; slot++) {
+        const struct thread *t = thread_of_slot(slot);
+        if (!t)
+            continue;
+        bool forwards = slot >= THREAD_SLOT_FORWARDER;
+        enum thread_role role = forwards ? ROLE_FORWARDER
+                                : slot == THREAD_SLOT_ACL_MANAGER ? ROLE_ACL_MANAGER
+                                : slot == THREAD_SLOT_TAP_MANAGER ? ROLE_TAP_MANAGER
+                                : slot == THREAD_SLOT_RIB_MANAGER ? ROLE_RIB_MANAGER
+                                                                  : ROLE_CONTROL;
+        s[n] = (struct thread_state){.role = thread_role_name(role),
+                                     .core = thread_cpu(t),
+                                     .socket = core_socket(thread_cpu(t)),
+                                     .cpu_time_ns = thread_cpu_time_ns(t),
+                                     .slot = slot,
+                                     .forwarder = forwards ? (int)(slot - THREAD_SLOT_FORWARDER) : -1};
+        if (forwards)
+            s[n].plan = forwarder_slot[slot - THREAD_SLOT_FORWARDER].plan;
+        snprintf(s[n].name, sizeof s[n].name, "%s", thread_name(t));
+        n++;
+    }
+    return n;
+}
+
+void thread_manager_fini(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    vec_free(&assignments);
+    memset(&next, 0, sizeof next);
+    for (unsigned f = 0; f < FORWARDER_MAX; f++) {
+        next.core[f] = -1;
+        memset(next.plan[f].tx_owner, PLAN_TX_NONE, sizeof next.plan[f].tx_owner);
+    }
+    transition();
+    rcu_barrier();
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// vr_manager.c - adding and deleting virtual routers
+//
+// A virtual router is backed by a namespace, or by a routing table of one. Two
+// may not share both: the kernel's events could not tell them apart. The
+// namespace is held open while the virtual router exists, so that `ip netns del`
+// does not end it under us.
+#include "port/vr_manager.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "core/eal.h"
+#include "core/thread.h"
+#include "netlink/netns.h"
+#include "rib/rib_manager.h"
+#include "table/iface.h"
+#include "table/vr.h"
+
+static int netns_fd[VR_MAX];
+
+int vr_manager_netns(uint16_t vr)
+{
+    return netns_fd[vr];
+}
+
+static bool same_namespace(int a, int b)
+{
+    struct stat x, y;
+    int ra = a >= 0 ? fstat(a, &x) : stat("/proc/self/ns/net", &x);
+    int rb = b >= 0 ? fstat(b, &y) : stat("/proc/self/ns/net", &y);
+
+    return !ra && !rb && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
+}
+
+static const struct vr *with_same_table(int fd, uint32_t table)
+{
+    for (unsigned i = 0; i < VR_MAX; i++)
+        if (vr_get((uint16_t)i)->used && vr_get((uint16_t)i)->table == table &&
+            same_namespace(netns_fd[i], fd))
+            return vr_get((uint16_t)i);
+    return NULL;
+}
+
+static int set_engine(struct vr *v, enum fib_engine engine, char *err, size_t err_size)
+{
+    int r = rib_manager_vr_engine(v->id, engine);
+
+    if (r > 0)
+        snprintf(err, err_size, "virtual router %s: FIB engine %s needs about %d MiB of DPDK memory more than there is: "
+                                "'set memory %u' and start kamueed again, or 'fib-engine poptrie'",
+                 v->name, fib_engine_name(engine), r, eal_memory_mib() + (unsigned)r);
+    else if (r == -E2BIG)
+        snprintf(err, err_size, "virtual router %s: it has more routes than FIB engine %s takes: "
+                                "expected 'fib-engine poptrie' or 'dir24_8'", v->name, fib_engine_name(engine));
+    else if (r)
+        snprintf(err, err_size, "virtual router %s: FIB engine %s: %s", v->name, fib_engine_name(engine), strerror(-r));
+    else
+        log_info("vr_manager: FIB engine: vr=%s engine=%s", v->name, fib_engine_name(engine));
+    return r > 0 ? -ENOMEM : r;
+}
+
+int vr_manager_set_engine(const char *name, enum fib_engine engine, char *err, size_t err_size)
+{
+    struct vr *v = vr_find(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!v) {
+        snprintf(err, err_size, "there is no virtual router %s", name);
+        return -ENOENT;
+    }
+    return set_engine(v, engine, err, err_size);
+}
+
+int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err, size_t err_size)
+{
+    struct vr *v = vr_find(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!v) {
+        snprintf(err, err_size, "there is no virtual router %s", name);
+        return -ENOENT;
+    }
+    vr_set_flow_hash(v, hash);
+    return 0;
+}
+
+static int add(const char *name, const char *netns, uint32_t table, int fd, char *err, size_t err_size)
+{
+    const struct vr *other = with_same_table(fd, table);
+
+    if (other) {
+        snprintf(err, err_size, "virtual router %s has this namespace and table already: give %s "
+                                "another namespace or table", other->name, name);
+        return -EEXIST;
+    }
+    struct vr *v = vr_new(name);
+    if (!v) {
+        int e = errno;
+        snprintf(err, err_size, "virtual router %s: %s", name,
+                 e == ENOSPC ? "there are as many as possible" : strerror(e));
+        return -e;
+    }
+    snprintf(v->netns, sizeof v->netns, "%s", netns);
+    v->table = table;
+    netns_fd[v->id] = fd;
+    int r = rib_manager_vr_add(v->id, fd, table);
+    if (r) {
+        snprintf(err, err_size, "virtual router %s: its kernel tables cannot be followed: %s", name,
+                 strerror(-r));
+        netns_fd[v->id] = NETNS_OWN;
+        vr_free(v);
+        return r;
+    }
+    log_info("vr_manager: added: vr=%s id=%u netns=%s table=%u", name, v->id, netns[0] ? netns : "-", table);
+    return 0;
+}
+
+static void del(struct vr *v)
+{
+    uint16_t id = v->id;
+
+    rib_manager_vr_del(id);
+    vr_free(v);
+    netns_close(netns_fd[id]);
+    netns_fd[id] = NETNS_OWN;
+}
+
+int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib_engine engine, char *err, size_t err_size)
+{
+    int fd;
+
+    thread_must_be(ROLE_CONTROL);
+    if (vr_find(name)) {
+        snprintf(err, err_size, "virtual router %s exists already", name);
+        return -EEXIST;
+    }
+    int r = netns_open(netns, &fd, err, err_size);
+    if (r)
+        return r;
+    r = add(name, netns, table, fd, err, err_size);
+    if (r) {
+        netns_close(fd);
+        return r;
+    }
+    r = engine == FIB_POPTRIE ? 0 : set_engine(vr_find(name), engine, err, err_size);
+    if (r)
+        del(vr_find(name));
+    return r;
+}
+
+int vr_manager_del(const char *name, char *err, size_t err_size)
+{
+    struct vr *v = vr_find(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!v || v->id == VR_DEFAULT) {
+        snprintf(err, err_size, v ? "virtual router %s always exists" : "there is no virtual router %s", name);
+        return v ? -EINVAL : -ENOENT;
+    }
+    for (unsigned i = 1; i < IFACE_MAX; i++)
+        if (iface_get((uint16_t)i)->kind != IFACE_NONE && iface_get((uint16_t)i)->vr == v->id) {
+            snprintf(err, err_size, "virtual router %s still has interface %s", name,
+                     iface_get((uint16_t)i)->name);
+            return -EBUSY;
+        }
+    del(v);
+    log_info("vr_manager: deleted: vr=%s", name);
+    return 0;
+}
+
+int vr_manager_init(void)
+{
+    char err[200];
+
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned i = 0; i < VR_MAX; i++)
+        netns_fd[i] = NETNS_OWN;
+    int r = add("default", "", 254, NETNS_OWN, err, sizeof err);
+    if (r)
+        log_error("vr_manager: %s", err);
+    return r;
+}
+
+void vr_manager_fini(void)
+{
+    for (unsigned i = VR_MAX; i-- > 0;)
+        if (vr_get((uint16_t)i)->used)
+            del(vr_get((uint16_t)i));
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// watch_manager.c - see watch_manager.h
+//
+// A watch is kept by the names of what it watches. Bits are derived from them anew whenever a port comes or goes, so
+// that a watch of all ports sees those that come later, and one of a port that is attached again sees it again.
+#include "port/watch_manager.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "core/thread.h"
+#include "table/grace.h"
+#include "table/iface.h"
+#include "table/port.h"
+
+static struct kept {
+    struct watch_spec spec;
+    struct watch_filter *filter;
+    bool used;
+} kept[WATCH_MAX];
+
+static struct port *port_by_name(const char *name)
+{
+    for (unsigned p = 0; p < PORT_MAX; p++)
+        if (port_get((uint16_t)p)->used && !strcmp(port_get((uint16_t)p)->name, name))
+            return port_get((uint16_t)p);
+    return NULL;
+}
+
+// Whether some interface of the port has its packets sampled.
+static bool has_sampled(const struct watch_spec *s, const struct port *p)
+{
+    for (uint16_t id = 1; id < IFACE_MAX; id++) {
+        const struct iface *i = iface_get(id);
+        if (i->kind != IFACE_NONE && i->policy.sample & s->sample && port_get(i->port) == p)
+            return true;
+    }
+    return false;
+}
+
+// Whether the watch sees frames of the port.
+static bool sees_port(const struct watch_spec *s, const struct port *p)
+{
+    const struct iface *i = s->interface[0] ? iface_find_name(s->interface) : NULL;
+
+    if (!p->used || (s->port[0] && strcmp(s->port, p->name)))
+        return false;
+    if (s->every)
+        return has_sampled(s, p);
+    return !s->interface[0] || (i && port_get(i->port) == p);
+}
+
+static void bits_set(unsigned index)
+{
+    const struct kept *k = &kept[index];
+    unsigned points = k->used ? k->spec.points : 0;
+
+    for (unsigned p = 0; p < PORT_MAX; p++) {
+        struct port *port = port_get((uint16_t)p);
+        bool sees = points && sees_port(&k->spec, port);
+        watch_bit_set(&port->watch_rx, index, sees && points & 1u << WATCH_RX);
+        watch_bit_set(&port->watch_tx, index, sees && points & 1u << WATCH_TX);
+    }
+    watch_bit_set(&watch_drop, index, points & 1u << WATCH_DROP);
+    watch_bit_set(&watch_punt, index, points & 1u << WATCH_PUNT);
+}
+
+static int check(const struct watch_spec *s, char *err, size_t err_size)
+{
+    const char *missing = s->port[0] && !port_by_name(s->port)                   ? s->port
+                          : s->to == WATCH_TO_PORT && !port_by_name(s->to_port) ? s->to_port
+                                                                                 : NULL;
+
+    if (missing)
+        snprintf(err, err_size, "there is no port %s", missing);
+    else if (s->interface[0] && !iface_find_name(s->interface))
+        snprintf(err, err_size, "there is no interface %s", s->interface);
+    else
+        return 0;
+    return -ENOENT;
+}
+
+int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, char *err, size_t err_size)
+{
+    struct watch w = {.to = s->to, .snap = s->snap, .wakes = s->wakes, .every = s->every, .sample = s->sample};
+
+    thread_must_be(ROLE_CONTROL);
+    int r = check(s, err, err_size);
+    if (r)
+        return r;
+    if (filter) {
+        w.filter = filter->bpf;
+        w.filter_code = filter->code;
+    }
+    if (s->interface[0])
+        w.iface = iface_find_name(s->interface)->id;
+    w.port = s->port[0] ? (uint16_t)(port_by_name(s->port) - port_table) : PORT_NONE;
+    if (s->to == WATCH_TO_PORT)
+        w.to_port = (uint16_t)(port_by_name(s->to_port) - port_table);
+    w.seed = hash_mix64(clock_now_ns());
+    r = watch_new(&w, s->to == WATCH_TO_SLOTS ? s->n_slots : 0);
+    if (r < 0) {
+        snprintf(err, err_size, r == -EBUSY ? "%d captures and mirrors run already, which is the most there can be; end one"
+                                            : "no memory for the frames of a capture", WATCH_MAX);
+        return r;
+    }
+    kept[r] = (struct kept){.spec = *s, .filter = filter, .used = true};
+    bits_set((unsigned)r);
+    return r;
+}
+
+void watch_manager_del(unsigned index)
+{
+    thread_must_be(ROLE_CONTROL);
+    kept[index].used = false;
+    bits_set(index);
+    grace_wait();
+    watch_free(index);
+    watch_filter_free(kept[index].filter);
+    kept[index] = (struct kept){0};
+}
+
+// A port's or interface's number may be another one now. Each is one word, read once for a frame.
+static void numbers_set(unsigned index)
+{
+    const struct watch_spec *s = &kept[index].spec;
+    const struct iface *i = s->interface[0] ? iface_find_name(s->interface) : NULL;
+    const struct port *p = s->port[0] ? port_by_name(s->port) : NULL, *to = port_by_name(s->to_port);
+
+    __atomic_store_n(&watch_table[index].iface, !s->interface[0] ? 0 : i ? i->id : WATCH_GONE, __ATOMIC_RELAXED);
+    __atomic_store_n(&watch_table[index].port, !s->port[0] ? PORT_NONE : p ? (uint16_t)(p - port_table) : WATCH_GONE, __ATOMIC_RELAXED);
+    __atomic_store_n(&watch_table[index].to_port, to ? (uint16_t)(to - port_table) : WATCH_GONE, __ATOMIC_RELAXED);
+}
+
+void watch_manager_port_changed(void)
+{
+    for (unsigned i = 0; i < WATCH_MAX; i++)
+        if (kept[i].used) {
+            numbers_set(i);
+            bits_set(i);
+        }
+}

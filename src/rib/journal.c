@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// journal.c - the ring of route changes
+//
+// The ring is allocated whole and touched as it fills. A record that is
+// overwritten lets go of its ways. The clock is read once a batch of events,
+// not once a record.
+//
+// Always true:
+//   J1  records oldest..next-1 are there, in the order of their making and of time;
+//   J2  each way they name is held by them;
+//   J3  an id that a prefix of the FIB names has a way.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "core/thread.h"
+#include "rib/journal_priv.h"
+#include "table/limits.h"
+
+struct ring journal_ring;
+static uint32_t size_mib;
+static uint64_t now_ns; // of this batch, 0 = not looked yet
+static enum journal_cause because;
+static uint64_t begin_ns[VR_MAX][2]; // when the table came; 0 = not yet
+static uint64_t dropped_ns;          // of the newest record that is no longer there, or when the journal was switched on
+
+static void ways_limit(void)
+{
+    uint64_t bytes = (uint64_t)size_mib << 17; // an eighth of it
+
+    way_limit(bytes < 1u << 20 ? 1u << 20 : bytes);
+}
+
+int journal_init(void)
+{
+    thread_must_be(ROLE_RIB_MANAGER);
+    journal_ring = (struct ring){0};
+    memset(begin_ns, 0, sizeof begin_ns);
+    size_mib = 0;
+    dropped_ns = clock_now_ns();
+    ways_limit();
+    return way_init();
+}
+
+void journal_fini(void)
+{
+    free(journal_ring.at);
+    journal_ring = (struct ring){0};
+    way_fini();
+}
+
+static void drop_oldest(void)
+{
+    const struct record *r = record_at(journal_ring.oldest++);
+
+    dropped_ns = r->time_ns;
+    way_put(r->was);
+    way_put(r->is);
+}
+
+int journal_resize(uint32_t mib)
+{
+    uint64_t room = (((uint64_t)mib << 20) - ((uint64_t)mib << 17)) / sizeof(struct record); // the rest is for ways
+    struct record *at = NULL;
+
+    thread_must_be(ROLE_RIB_MANAGER);
+    if (mib == size_mib)
+        return 0;
+    if (room && !(at = calloc(room, sizeof *at)))
+        return -ENOMEM;
+    while (journal_ring.next - journal_ring.oldest > room)
+        drop_oldest();
+    for (uint64_t n = journal_ring.oldest; n < journal_ring.next; n++)
+        at[n % room] = *record_at(n);
+    free(journal_ring.at);
+    journal_ring.at = at;
+    journal_ring.room = room;
+    if (!size_mib)
+        dropped_ns = clock_now_ns();
+    size_mib = mib;
+    ways_limit();
+    return 0;
+}
+
+void journal_because(enum journal_cause c)
+{
+    because = c;
+}
+
+void journal_new_moment(void)
+{
+    now_ns = 0;
+}
+
+void journal_loaded(uint16_t vr, uint8_t family)
+{
+    begin_ns[vr][family == IP6] = clock_now_ns();
+}
+
+uint64_t journal_reach(uint16_t vr, uint8_t family)
+{
+    uint64_t begin = begin_ns[vr][family == IP6];
+
+    if (!begin || !journal_ring.room)
+        return UINT64_MAX;
+    return begin > dropped_ns ? begin : dropped_ns;
+}
+
+static struct record *append(void)
+{
+    struct ring *g = &journal_ring;
+    struct record *r;
+
+    if (g->next - g->oldest == g->room)
+        drop_oldest();
+    if (!now_ns)
+        now_ns = clock_now_ns();
+    r = &g->at[g->next++ % g->room];
+    r->time_ns = now_ns;
+    r->cause = (uint8_t)because;
+    return r;
+}
+
+bool journal_knows(uint32_t nexthop)
+{
+    return way_of(nexthop) != 0;
+}
+
+void journal_describe(uint16_t vr, uint32_t nexthop, uint8_t kind, const struct journal_leg *leg, unsigned n_legs)
+{
+    struct journal_way w = {.nexthop = nexthop, .kind = kind};
+    uint32_t was = way_of(nexthop), is;
+
+    w.n_legs = (uint8_t)(n_legs < JOURNAL_LEGS ? n_legs : JOURNAL_LEGS);
+    w.n_more = (uint16_t)(n_legs - w.n_legs);
+    if (w.n_legs)
+        memcpy(w.leg, leg, w.n_legs * sizeof *leg);
+    if (way_is(was, &w))
+        return;
+    is = way_get(&w);
+    if (was && was != is && journal_ring.room) {
+        struct record *r = append();
+
+        way_hold(was);
+        way_hold(is);
+        r->was = was;
+        r->is = is;
+        r->vr = (uint8_t)vr;
+        r->family = r->len = r->was_protocol = r->protocol = 0;
+        memset(r->b, 0, sizeof r->b);
+    }
+    way_of_set(nexthop, is);
+}
+
+void journal_forget(uint32_t nexthop)
+{
+    way_of_set(nexthop, 0);
+}
+
+void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t was_protocol, uint32_t is, uint8_t protocol)
+{
+    struct record *r;
+
+    if (!journal_ring.room)
+        return;
+    r = append();
+    r->was = way_of(was);
+    r->is = way_of(is);
+    way_hold(r->was);
+    way_hold(r->is);
+    memcpy(r->b, p->b, sizeof r->b);
+    r->vr = (uint8_t)vr;
+    r->family = p->family;
+    r->len = p->len;
+    r->was_protocol = was_protocol;
+    r->protocol = protocol;
+}
+
+const char *journal_cause_name(enum journal_cause c)
+{
+    static const char *const name[JOURNAL_CAUSES] = {"kernel", "link", "neighbor", "resync", "audit"};
+
+    return name[c];
+}
+
+void journal_stats(struct journal_stats *s)
+{
+    struct timespec wall;
+
+    *s = (struct journal_stats){.mib = size_mib, .room = journal_ring.room,
+                                .records = journal_ring.next - journal_ring.oldest, .changes = journal_ring.next};
+    way_stats(s);
+    if (!s->records)
+        return;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    s->since_ns = (uint64_t)wall.tv_sec * NS_PER_SECOND + (uint64_t)wall.tv_nsec -
+                  (clock_now_ns() - record_at(journal_ring.oldest)->time_ns);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// journal.h - what the FIB's routes were: every change of them, in a ring of bounded size
+//
+// A record is 40 bytes: when, which prefix, from which way to which, who made
+// the route, why it changed. A way is what a next-hop id stood for at that time,
+// legs and all; equal ways are stored once and counted. When the legs of a
+// group change, no prefix does: then there is one record of the next hop. So
+// the table of any time since the oldest record can be had back from today's by
+// undoing records, newest first (journal_ask.c).
+//
+// Written by rib_manager, at each change that reaches the FIB (rib_fib.c) and
+// each next hop that gets another meaning (rib_journal.c); nobody else touches it.
+// Control asks through rib_manager's mailbox. Cost: some 3 % of what rib_manager does for a change.
+#ifndef RIB_JOURNAL_H
+#define RIB_JOURNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "base/vec.h"
+
+enum journal_cause { // why a route changed
+    JOURNAL_KERNEL,   // the kernel announced it
+    JOURNAL_LINK,     // a link, an address or a next-hop object changed
+    JOURNAL_NEIGHBOR, // a host on a link came or went
+    JOURNAL_RESYNC,   // a dump after lost events, or one that verifies
+    JOURNAL_AUDIT,    // an audit healed it
+    JOURNAL_CAUSES
+};
+
+#define JOURNAL_LEGS 16 // kept of one way
+
+struct journal_leg {
+    char iface[16];
+    struct ip_addr gateway; // family 0 = on link
+    uint16_t weight;
+};
+
+struct journal_way {
+    uint32_t nexthop; // id it had
+    uint8_t kind;     // enum nexthop_kind; a gateway's is ADJACENCY, resolved or not
+    uint8_t n_legs;
+    uint16_t n_more; // legs not kept
+    struct journal_leg leg[JOURNAL_LEGS];
+};
+
+// --- writer: rib_manager ---
+int journal_init(void); // 0 or -errno
+void journal_fini(void);
+int journal_resize(uint32_t mib);              // 0 = nothing is kept; the newest records stay. 0 or -ENOMEM and nothing changed
+void journal_because(enum journal_cause c);    // of the records from now on
+void journal_new_moment(void);                 // the next record looks at the clock again
+void journal_loaded(uint16_t vr, uint8_t family); // a table came as a whole: its history begins now
+bool journal_knows(uint32_t nexthop);
+// What an id means now. `n_legs` may be more than JOURNAL_LEGS. Said again with other legs, it is a record.
+void journal_describe(uint16_t vr, uint32_t nexthop, uint8_t kind, const struct journal_leg *leg, unsigned n_legs);
+void journal_forget(uint32_t nexthop); // the id is free
+// The FIB's entry for p changed. Both ids are described; 0 = no route.
+void journal_route(uint16_t vr, const struct prefix *p, uint32_t was, uint8_t was_protocol, uint32_t is, uint8_t protocol);
+
+// --- control, asking: the answer comes as a call on the control loop ---
+struct journal_query {
+    int vr;         // -1 = all
+    uint8_t family; // 0 = both, and next hops
+    enum { JOURNAL_ALL, JOURNAL_EXACT, JOURNAL_LONGER, JOURNAL_COVERING } match;
+    struct prefix prefix;
+    uint64_t from_ns;  // CLOCK_MONOTONIC: as far back as this
+    unsigned limit;    // rows, newest first
+    uint64_t from;     // of journal_tail: number of the first record, UINT64_MAX = only tell where the end is
+};
+
+struct journal_row {
+    uint64_t wall_ns; // since 1970
+    uint16_t vr;
+    struct prefix prefix; // family 0 = the next hop changed
+    uint8_t cause, was_protocol, protocol;
+    uint32_t was, is; // 1 + index in way[]; 0 = no route
+};
+
+struct journal_answer {
+    int result;          // -errno
+    uint64_t since_ns;   // wall clock: the journal reaches back so far, for what was asked
+    bool reached, cut;   // it reaches back to from_ns; there were more rows than the limit
+    VEC(struct journal_row) row;
+    VEC(struct journal_way) way;
+    bool found;          // of journal_at: there was a route
+    struct prefix prefix;
+    uint8_t protocol;
+    uint32_t is;
+    uint64_t next, lost; // of journal_tail: where to go on; records that are not in row[], for there were too many
+};
+
+// All: 0 or -errno. The answer is freed when `done` returns.
+int journal_changes(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
+// Longest match (JOURNAL_COVERING, prefix = host) or exact prefix as it was at from_ns; vr and family are given.
+int journal_at(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
+
+// What was written since record `from`, oldest first; of more than the limit the newest ones.
+int journal_tail(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx);
+
+struct journal_stats {
+    uint32_t mib;
+    uint64_t room, records, changes; // records it has room for, has now, were written since the start
+    uint64_t since_ns;               // wall clock of the oldest; 0 = none
+    uint64_t ways, way_bytes, ways_refused; // refused: no room for another way's legs, only its kind was kept
+};
+void journal_stats(struct journal_stats *s);                                                         // rib_manager
+int journal_ask_stats(void (*done)(void *ctx, const struct journal_stats *s), void *ctx); // control
+
+const char *journal_cause_name(enum journal_cause c);
+
+#endif

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// journal_ask.c - questions of control to the journal: what changed, what was, and what is new
+//
+// The ring is read newest first, RECORDS_PER_STEP at a time, so that
+// rib_manager's other work goes on between; records written meanwhile are not
+// looked at. To find the route of an earlier time, the prefixes that cover the address are
+// taken as they are now, and each record of one of them, or of a next hop that
+// one of them has, is undone. What the question holds in between belongs to
+// rib_manager.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "core/mailbox.h"
+#include "core/thread.h"
+#include "rib/journal_priv.h"
+#include "rib/rib.h"
+#include "rib/rib_reply.h"
+#include "table/nexthop.h"
+
+#define RECORDS_PER_STEP (1u << 16)
+
+struct state { // of one prefix, at the time the walk has come to
+    uint32_t way; // held
+    uint8_t protocol;
+};
+
+struct question {
+    struct journal_query q;
+    void (*done)(void *ctx, const struct journal_answer *a);
+    void *ctx;
+    enum { CHANGES, AT, TAIL } kind;
+    bool started, ended;
+    uint64_t next; // records from here on have been looked at
+    struct state cover[129];
+    uint32_t *copied; // way -> 1 + index in the answer
+    uint32_t n_copied;
+    struct journal_answer a;
+};
+
+static uint64_t wall_of(uint64_t mono_ns)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec - (clock_now_ns() - mono_ns);
+}
+
+// The way in the answer; 1 + its index.
+static uint32_t tell_way(struct question *q, uint32_t way)
+{
+    if (!way)
+        return 0;
+    if (way >= q->n_copied) {
+        uint32_t n = way_top() > way ? way_top() : way + 1;
+
+        q->copied = realloc(q->copied, n * sizeof *q->copied);
+        bug_on(!q->copied);
+        memset(q->copied + q->n_copied, 0, (n - q->n_copied) * sizeof *q->copied);
+        q->n_copied = n;
+    }
+    if (!q->copied[way]) {
+        way_copy(way, vec_push(&q->a.way));
+        q->copied[way] = (uint32_t)q->a.way.n;
+    }
+    return q->copied[way];
+}
+
+static bool is_asked(const struct question *q, const struct record *r)
+{
+    struct prefix p = {.family = r->family, .len = r->len};
+
+    if (q->q.vr >= 0 && q->q.vr != r->vr)
+        return false;
+    if (!r->family)
+        return !q->q.family && q->q.match == JOURNAL_ALL;
+    if (q->q.family && q->q.family != r->family)
+        return false;
+    memcpy(p.b, r->b, sizeof p.b);
+    switch (q->q.match) {
+    case JOURNAL_ALL: return true;
+    case JOURNAL_EXACT: return prefix_equal(&p, &q->q.prefix);
+    case JOURNAL_LONGER: return prefix_covers(&q->q.prefix, &p);
+    case JOURNAL_COVERING: return prefix_covers(&p, &q->q.prefix);
+    }
+    return false;
+}
+
+// --- what changed ---
+
+// A way's number may be another way's by the time of the next step: numbers are translated within one step only.
+static void forget_numbers(struct question *q)
+{
+    free(q->copied);
+    q->copied = NULL;
+    q->n_copied = 0;
+}
+
+static void note(struct question *q, const struct record *r)
+{
+    struct journal_row *row;
+
+    if (!is_asked(q, r))
+        return;
+    if (q->a.row.n == q->q.limit) {
+        q->a.cut = q->ended = true;
+        return;
+    }
+    row = vec_push(&q->a.row);
+    *row = (struct journal_row){.wall_ns = wall_of(r->time_ns), .vr = r->vr, .cause = r->cause,
+                                .was_protocol = r->was_protocol, .protocol = r->protocol};
+    row->prefix.family = r->family;
+    row->prefix.len = r->len;
+    memcpy(row->prefix.b, r->b, sizeof row->prefix.b);
+    row->was = tell_way(q, r->was);
+    row->is = tell_way(q, r->is);
+}
+
+// --- what is new ---
+
+static void tail(struct question *q)
+{
+    uint64_t end = journal_ring.next, at = q->q.from < end ? q->q.from : end;
+    uint64_t first = end - journal_ring.oldest > q->q.limit ? end - q->q.limit : journal_ring.oldest;
+
+    if (at < first) {
+        q->a.lost = first - at;
+        at = first;
+    }
+    for (; at < end; at++)
+        note(q, record_at(at));
+    q->a.next = end;
+    q->ended = true;
+}
+
+// --- what was ---
+
+static void put_state(struct question *q, unsigned len, uint32_t way, uint8_t protocol)
+{
+    way_hold(way);
+    way_put(q->cover[len].way);
+    q->cover[len] = (struct state){way, protocol};
+}
+
+// The prefixes that cover the address (or are the prefix), as the FIB has them now.
+static void start_at(struct question *q, struct rib_vr *v)
+{
+    struct rib *r = rib_of(v, q->q.family);
+    uint32_t node = rib_trie_cover(&r->trie, &q->q.prefix, false);
+
+    for (; node; node = rib_trie_parent(&r->trie, node)) {
+        const struct rib_node *n = rib_trie_at(&r->trie, node);
+
+        if (q->q.match == JOURNAL_EXACT && n->len != q->q.prefix.len)
+            break;
+        put_state(q, n->len, way_of(nexthop_real(n->nexthop)), n->protocol);
+    }
+}
+
+static void undo(struct question *q, const struct record *r)
+{
+    if (r->vr != q->q.vr)
+        return;
+    if (r->family) {
+        if (is_asked(q, r))
+            put_state(q, r->len, r->was, r->was_protocol);
+        return;
+    }
+    for (unsigned len = 0; len <= 128; len++)
+        if (q->cover[len].way == r->is)
+            put_state(q, len, r->was, q->cover[len].protocol);
+}
+
+static void tell_longest(struct question *q)
+{
+    for (int len = 128; len >= 0; len--) {
+        if (!q->cover[len].way)
+            continue;
+        if (!q->a.found) {
+            q->a.found = true;
+            q->a.prefix = q->q.prefix;
+            q->a.prefix.len = (uint8_t)len;
+            prefix_canon(&q->a.prefix);
+            q->a.protocol = q->cover[len].protocol;
+            q->a.is = tell_way(q, q->cover[len].way);
+        }
+        put_state(q, (unsigned)len, 0, 0);
+    }
+}
+
+// --- both ---
+
+// How far back what was asked can be told: for several tables, the one that came last.
+static uint64_t reach(const struct question *q)
+{
+    uint64_t since = 0;
+
+    for (unsigned i = 0; i < VR_MAX; i++) {
+        if (!rib_vr_find((uint16_t)i) || (q->q.vr >= 0 && q->q.vr != (int)i))
+            continue;
+        for (uint8_t family = IP4; family <= IP6; family += IP6 - IP4) {
+            uint64_t one = journal_reach((uint16_t)i, family);
+
+            if ((!q->q.family || q->q.family == family) && one > since)
+                since = one;
+        }
+    }
+    return since;
+}
+
+static void begin(struct question *q)
+{
+    struct rib_vr *v = q->q.vr >= 0 ? rib_vr_find((uint16_t)q->q.vr) : NULL;
+    uint64_t since = reach(q);
+
+    q->started = true;
+    q->next = journal_ring.next;
+    if ((q->q.vr >= 0 && !v) || since == UINT64_MAX || !journal_ring.room) {
+        q->a.result = q->q.vr >= 0 && !v ? -ENOENT : -ENODATA;
+        q->ended = true;
+        return;
+    }
+    q->a.since_ns = wall_of(since);
+    q->a.reached = q->q.from_ns >= since;
+    if (q->kind == AT && q->a.reached)
+        start_at(q, v);
+    else if (q->kind == AT)
+        q->ended = true;
+}
+
+static void end(struct question *q)
+{
+    bool lost = q->kind == AT && q->next < journal_ring.oldest && !q->a.result;
+
+    if (lost) { // overwritten while it was read
+        q->a.reached = false;
+        q->a.since_ns = wall_of(reach(q));
+        for (unsigned len = 0; len <= 128; len++)
+            put_state(q, len, 0, 0);
+    } else {
+        tell_longest(q);
+    }
+}
+
+static void again(void *arg);
+static void answer(void *arg);
+
+static void step(void *arg)
+{
+    struct question *q = arg;
+    unsigned n = 0;
+
+    thread_must_be(ROLE_RIB_MANAGER);
+    if (!q->started)
+        begin(q);
+    if (q->kind == TAIL && !q->ended)
+        tail(q);
+    while (!q->ended && n++ < RECORDS_PER_STEP) {
+        if (q->next <= journal_ring.oldest || record_at(q->next - 1)->time_ns <= q->q.from_ns) {
+            q->ended = true;
+            break;
+        }
+        q->next--;
+        if (q->kind == AT)
+            undo(q, record_at(q->next));
+        else
+            note(q, record_at(q->next));
+    }
+    if (q->ended)
+        end(q);
+    forget_numbers(q);
+    rib_reply(q->ended ? answer : again, q);
+}
+
+static void answer(void *arg)
+{
+    struct question *q = arg;
+
+    q->done(q->ctx, &q->a);
+    vec_free(&q->a.row);
+    vec_free(&q->a.way);
+    free(q);
+}
+
+// The held ways of a question that cannot go on stay held: rib_manager is ending, or its mailbox is flooded.
+static void again(void *arg)
+{
+    struct question *q = arg;
+    int err = mailbox_post(ROLE_RIB_MANAGER, step, q);
+
+    if (!err)
+        return;
+    q->a.result = err;
+    answer(q);
+}
+
+static int ask(const struct journal_query *query, int kind, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+{
+    struct question *q = calloc(1, sizeof *q);
+
+    if (q) {
+        q->q = *query;
+        prefix_canon(&q->q.prefix);
+        q->kind = kind;
+        q->done = done;
+        q->ctx = ctx;
+    }
+    return rib_ask(step, q);
+}
+
+int journal_changes(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+{
+    return ask(q, CHANGES, done, ctx);
+}
+
+int journal_at(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+{
+    return ask(q, AT, done, ctx);
+}
+
+int journal_tail(const struct journal_query *q, void (*done)(void *ctx, const struct journal_answer *a), void *ctx)
+{
+    return ask(q, TAIL, done, ctx);
+}
+
+// --- statistics ---
+
+struct stats_question {
+    void (*done)(void *ctx, const struct journal_stats *s);
+    void *ctx;
+    struct journal_stats s;
+};
+
+static void stats_answer(void *arg)
+{
+    struct stats_question *q = arg;
+
+    q->done(q->ctx, &q->s);
+    free(q);
+}
+
+static void stats_collect(void *arg)
+{
+    struct stats_question *q = arg;
+
+    journal_stats(&q->s);
+    rib_reply(stats_answer, q);
+}
+
+int journal_ask_stats(void (*done)(void *ctx, const struct journal_stats *s), void *ctx)
+{
+    struct stats_question *q = calloc(1, sizeof *q);
+
+    if (q)
+        *q = (struct stats_question){.done = done, .ctx = ctx};
+    return rib_ask(stats_collect, q);
+}

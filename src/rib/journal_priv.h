@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// journal_priv.h - the ring and its ways, for journal.c, journal_way.c and journal_ask.c; rib_manager only
+#ifndef RIB_JOURNAL_PRIV_H
+#define RIB_JOURNAL_PRIV_H
+
+#include "rib/journal.h"
+
+struct record {
+    uint64_t time_ns;   // CLOCK_MONOTONIC
+    uint8_t b[16];      // of the prefix
+    uint32_t was, is;   // ways, 0 = no route
+    uint8_t vr, len, was_protocol, protocol;
+    uint8_t family; // 0 = the next hop itself
+    uint8_t cause;
+    uint8_t pad[2];
+};
+_Static_assert(sizeof(struct record) == 40, "the size documents tell");
+
+struct ring {
+    struct record *at; // [room]
+    uint64_t room;
+    uint64_t next;   // number of the next record; record n stands at n % room
+    uint64_t oldest; // number of the oldest one that is there
+};
+extern struct ring journal_ring;
+
+static inline const struct record *record_at(uint64_t n)
+{
+    return &journal_ring.at[n % journal_ring.room];
+}
+
+// Since when the ring can tell about a table: monotonic ns; UINT64_MAX = its table has not come yet.
+uint64_t journal_reach(uint16_t vr, uint8_t family);
+
+// --- journal_way.c: ways by number, counted ---
+int way_init(void);
+void way_fini(void);
+void way_limit(uint64_t bytes); // for legs; the kinds alone are always kept
+uint32_t way_get(const struct journal_way *w); // found or made, held
+void way_hold(uint32_t id);
+void way_put(uint32_t id);
+void way_copy(uint32_t id, struct journal_way *to);
+bool way_is(uint32_t id, const struct journal_way *w);
+uint32_t way_top(void); // numbers are below it
+void way_stats(struct journal_stats *s);
+// What next-hop ids mean now.
+uint32_t way_of(uint32_t nexthop);
+void way_of_set(uint32_t nexthop, uint32_t way); // takes over the caller's hold
+
+#endif

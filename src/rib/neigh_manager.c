@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// neigh_manager.c - neighbours: the kernel resolves them, the FIB learns of it
+//
+// neigh_update() is the heart: whatever changed (the kernel's entry, the link,
+// the routes, time), it computes from the state what the neighbour's next-hop
+// id should be, whether the host has its own route in the FIB, and whether
+// anybody still needs the record, and makes it so.
+//
+// A host gets a FIB entry of its own when the longest kernel route to it leads
+// onto its link without a gateway: then the kernel, too, would send straight to
+// it. Link-local addresses never do; they are next hops only. The negative
+// answer is kept as a host route as well (kind FAILED), so that forwarders
+// answer "unreachable" themselves while an address scan goes on.
+//
+// Gateways: NTF_MANAGED keeps them resolved in the kernel. Hosts: the kernel
+// lets an entry go stale after half a minute, because it does not see our
+// traffic; those that forwarders used lately are probed again (NTF_USE). A table that is full pushes out what is
+// stale, whether we use it or not: such a host keeps its MAC while the kernel is asked again, so that
+// neither a scan nor its end costs it a packet.
+#include "rib/neigh.h"
+
+#include <errno.h>
+#include <linux/neighbour.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "rib/neigh_feed.h"
+#include "rib/neigh_limit.h"
+#include "rib/rib.h"
+#include "table/counter.h"
+
+#define ASK_INTERVAL_NS NS_PER_SECOND
+#define SCAN_INTERVAL_NS NS_PER_SECOND
+
+static struct pool neighs;
+static uint32_t *owner; // [NEXTHOP_MAX] neighbour of a next-hop id, 0 = none
+static uint64_t scanned_ns, epoch_ns;
+static struct neigh_routes routes;
+
+int neigh_manager_init(const struct neigh_routes *r)
+{
+    routes = *r;
+    pool_init(&neighs, (sizeof(struct neigh) + 7) & ~7u);
+    owner = calloc(NEXTHOP_MAX, sizeof *owner);
+    scanned_ns = epoch_ns = clock_now_ns();
+    return owner ? neigh_limit_init() : -ENOMEM;
+}
+
+void neigh_manager_fini(void)
+{
+    neigh_limit_fini();
+    pool_fini(&neighs);
+    free(owner);
+    owner = NULL;
+}
+
+static struct prefix host_prefix(const struct ip_addr *a)
+{
+    struct prefix p = {.family = a->family, .len = (uint8_t)ip_bits(a->family)};
+
+    memcpy(p.b, a->b, a->family == IP4 ? 4 : 16);
+    return p;
+}
+
+static uint32_t find_id(struct rib_vr *v, int ifindex, const struct ip_addr *addr)
+{
+    struct rib *r = rib_of(v, addr->family);
+    struct prefix p = host_prefix(addr);
+    uint32_t node = rib_trie_find(&r->neigh, &p), id;
+
+    for (id = node ? rib_trie_at(&r->neigh, node)->head : 0; id;) {
+        const struct neigh *n = pool_at(&neighs, id);
+
+        if (n->ifindex == ifindex)
+            return id;
+        id = n->next;
+    }
+    return 0;
+}
+
+struct neigh *neigh_find(struct rib_vr *v, int ifindex, const struct ip_addr *addr)
+{
+    uint32_t id = find_id(v, ifindex, addr);
+
+    return id ? pool_at(&neighs, id) : NULL;
+}
+
+struct neigh *neigh_make(struct rib_vr *v, int ifindex, const struct ip_addr *addr)
+{
+    struct rib *r = rib_of(v, addr->family);
+    struct prefix p = host_prefix(addr);
+    struct rib_link *l = rib_link_get(v, ifindex);
+    struct neigh *n = neigh_find(v, ifindex, addr);
+    struct rib_node *node;
+    uint32_t id;
+
+    if (n || !l)
+        return n;
+    id = pool_new(&neighs);
+    n = pool_at(&neighs, id);
+    n->vr = v;
+    n->addr = *addr;
+    n->ifindex = ifindex;
+    n->held_tail = &n->held;
+    node = rib_trie_at(&r->neigh, rib_trie_add(&r->neigh, &p));
+    n->next = node->head;
+    node->head = id;
+    LIST_INSERT_HEAD(&l->neighs, n, on_link);
+    return n;
+}
+
+static void neigh_free(struct neigh *n)
+{
+    struct rib_vr *v = n->vr;
+    struct rib *r = rib_of(v, n->addr.family);
+    struct prefix p = host_prefix(&n->addr);
+    uint32_t node = rib_trie_find(&r->neigh, &p), id = find_id(v, n->ifindex, &n->addr);
+    uint32_t *link = &rib_trie_at(&r->neigh, node)->head;
+
+    neigh_feed_gone(n);
+    while (*link != id)
+        link = &((struct neigh *)pool_at(&neighs, *link))->next;
+    *link = n->next;
+    rib_trie_prune(&r->neigh, node);
+    LIST_REMOVE(n, on_link);
+    n->vr = NULL; // marks the free record for neigh_each
+    pool_free(&neighs, id);
+}
+
+bool neigh_is_used(const struct neigh *n)
+{
+    return n->nexthop && nexthop_used_since(n->nexthop, 2);
+}
+
+struct neigh *neigh_of_nexthop(uint32_t id)
+{
+    return id && owner[id] ? pool_at(&neighs, owner[id]) : NULL;
+}
+
+static bool is_link_local_or_group(const struct ip_addr *a)
+{
+    if (a->family == IP4)
+        return (a->b[0] & 0xf0) == 0xe0 || a->b[0] == 0xff;
+    return a->b[0] == 0xff || (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80);
+}
+
+// Does the longest route of the kernel to the host lead onto its link without a gateway?
+static bool is_connected(const struct neigh *n)
+{
+    return !is_link_local_or_group(&n->addr) && routes.is_connected(n->vr, &n->addr, n->ifindex);
+}
+
+static void drop_id(struct neigh *n)
+{
+    if (!n->nexthop)
+        return;
+    if (n->host)
+        routes.set_host(n->vr, &n->addr, n->nexthop, false);
+    n->host = false;
+    owner[n->nexthop] = 0;
+    nexthop_set_kind(n->nexthop, NEXTHOP_UNREACHABLE); // until the last FIB entry has let go of it
+    nexthop_put(n->nexthop);
+    n->nexthop = 0;
+    n->kind = NEXTHOP_NONE;
+}
+
+static bool make_id(struct neigh *n, uint16_t iface)
+{
+    if (n->nexthop)
+        return true;
+    n->nexthop = nexthop_make(NEXTHOP_HOLD, iface);
+    if (!n->nexthop)
+        return false;
+    nexthop_set_address(n->nexthop, &n->addr);
+    n->kind = NEXTHOP_HOLD;
+    n->iface = iface;
+    owner[n->nexthop] = find_id(n->vr, n->ifindex, &n->addr);
+    return true;
+}
+
+static void set_kind(struct neigh *n, uint8_t kind, bool new_mac)
+{
+    if (kind == n->kind && !(kind == NEXTHOP_ADJACENCY && new_mac))
+        return;
+    n->kind = kind;
+    if (kind == NEXTHOP_ADJACENCY)
+        nexthop_set_adjacency(n->nexthop, n->iface, n->mac);
+    else
+        nexthop_set_kind(n->nexthop, kind);
+}
+
+static void update(struct neigh *n, uint64_t now_ns, bool new_mac)
+{
+    const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
+    bool alive = l && l->up && l->carrier, resolved = neigh_is_resolved(n) || n->kept_until_ns > now_ns;
+    bool failed = n->failed_until_ns > now_ns;
+    uint16_t iface = l ? l->iface : 0;
+    bool host = iface && (resolved || failed) && is_connected(n);
+
+    if (n->nexthop && (n->iface != iface || !(n->refs || host || n->n_held)))
+        drop_id(n);
+    if (iface && (n->refs || host) && make_id(n, iface)) {
+        set_kind(n, !alive ? NEXTHOP_FAILED : resolved ? NEXTHOP_ADJACENCY
+                    : failed ? NEXTHOP_FAILED : NEXTHOP_HOLD, new_mac);
+        if (host != n->host)
+            routes.set_host(n->vr, &n->addr, n->nexthop, host);
+        n->host = host;
+    }
+    neigh_feed_look(n);
+    if (resolved && alive && n->nexthop)
+        neigh_hold_flush(n);
+    else if (failed)
+        neigh_hold_fail(n);
+    else if (!iface || (resolved && !n->nexthop))
+        neigh_hold_drop(n, DROP_HOLD_GONE);
+    if ((resolved || failed || !iface) && n->pending)
+        neigh_pending_del(n);
+    if (!n->in_kernel && !n->refs && !n->host && !n->pending && !failed && !n->managed) {
+        drop_id(n);
+        neigh_free(n);
+    }
+}
+
+void neigh_update(struct neigh *n, uint64_t now_ns)
+{
+    update(n, now_ns, false);
+}
+
+struct neigh *neigh_get(struct rib_vr *v, int ifindex, const struct ip_addr *addr)
+{
+    struct neigh *n = neigh_make(v, ifindex, addr);
+
+    if (!n)
+        return NULL;
+    if (!n->refs++) {
+        neigh_update(n, clock_now_ns());
+        neigh_want(n, clock_now_ns());
+    }
+    return n;
+}
+
+void neigh_put(struct neigh *n)
+{
+    if (n && !--n->refs)
+        neigh_update(n, clock_now_ns());
+}
+
+uint32_t neigh_nexthop(struct neigh *n)
+{
+    return n->nexthop;
+}
+
+void neigh_want(struct neigh *n, uint64_t now_ns)
+{
+    const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
+    bool managed = n->refs && !n->vr->no_managed;
+
+    if (!l || !l->iface || !l->up || !l->carrier || (n->in_kernel && (n->state & (NUD_PERMANENT | NUD_NOARP))))
+        return;
+    if (n->asked_ns && now_ns - n->asked_ns < ASK_INTERVAL_NS)
+        return;
+    n->asked_ns = now_ns;
+    if (!netlink_neigh_request(&n->vr->requests, n->ifindex, &n->addr,
+                               managed ? NETLINK_NEIGH_MANAGED : NETLINK_NEIGH_USE))
+        n->managed = managed;
+}
+
+void neigh_refused(struct rib_vr *v, int error)
+{
+    if (error == -ENOBUFS)
+        neigh_limit_refused();
+    if ((error != -EINVAL && error != -EOPNOTSUPP) || v->no_managed)
+        return;
+    v->no_managed = true;
+    log_notice("neigh: the kernel does not keep neighbours resolved (NTF_MANAGED), done here instead: vr=%u",
+               v->id);
+}
+
+// Does the kernel delete a good entry that we use? Who deletes one on purpose (`ip neigh del`, a link that goes) has the kernel
+// call it failed first.
+static bool is_pushed_out(const struct neigh *n, bool del)
+{
+    const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
+
+    return del && n->host && l && l->up && l->carrier && neigh_is_resolved(n) && !(n->state & (NUD_PERMANENT | NUD_NOARP)) &&
+           neigh_is_used(n);
+}
+
+void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
+{
+    struct neigh *n = neigh_is_group(&m->addr) ? NULL : del ? neigh_find(v, m->ifindex, &m->addr) : neigh_make(v, m->ifindex, &m->addr);
+    uint64_t now = clock_now_ns();
+    bool new_mac;
+
+    if (!n)
+        return;
+    if (is_pushed_out(n, del)) {
+        n->kept_until_ns = now + NEIGH_KEPT_NS;
+        n->asked_ns = 0;
+    }
+    n->gen = v->gen;
+    new_mac = m->has_mac && memcmp(n->mac, m->mac, 6);
+    n->in_kernel = !del;
+    n->state = del ? NUD_NONE : m->state;
+    n->has_mac = !del && m->has_mac;
+    if (n->has_mac)
+        memcpy(n->mac, m->mac, 6);
+    if (del)
+        n->managed = false;
+    if (neigh_is_resolved(n))
+        n->failed_until_ns = n->kept_until_ns = 0;
+    else if (n->state & NUD_FAILED)
+        n->kept_until_ns = 0;
+    if (!neigh_is_resolved(n) && (n->state & NUD_FAILED) && (n->refs || n->pending))
+        n->failed_until_ns = now + NEIGH_NEGATIVE_NS;
+    if (n->kept_until_ns > now)
+        neigh_want(n, now);
+    update(n, now, new_mac);
+}
+
+void neigh_link_changed(struct rib_vr *v, struct rib_link *l)
+{
+    uint64_t now = clock_now_ns();
+    struct neigh *n, *next;
+
+    neigh_groups_keep(v, l);
+    for (n = LIST_FIRST(&l->neighs); n; n = next) {
+        next = LIST_NEXT(n, on_link);
+        n->asked_ns = 0;
+        if (!l->up || !l->carrier)
+            n->kept_until_ns = 0;
+        if (n->refs)
+            neigh_want(n, now);
+        neigh_update(n, now);
+    }
+}
+
+void neigh_link_gone(struct rib_vr *v, struct rib_link *l)
+{
+    struct neigh *n, *next;
+
+    for (n = LIST_FIRST(&l->neighs); n; n = next) {
+        next = LIST_NEXT(n, on_link);
+        n->in_kernel = n->has_mac = n->managed = false;
+        n->failed_until_ns = n->kept_until_ns = 0;
+    }
+    neigh_link_changed(v, l);
+}
+
+void neigh_recheck(struct rib_vr *v, const struct prefix *p)
+{
+    struct rib *r = rib_of(v, p->family);
+    uint64_t now = clock_now_ns();
+    uint32_t node = rib_trie_first_in(&r->neigh, p), next, id, next_id;
+    bool more = node;
+
+    for (; more; node = next) {
+        next = rib_trie_next(&r->neigh, node);
+        more = next && rib_trie_is_in(&r->neigh, next, p);
+        for (id = rib_trie_at(&r->neigh, node)->head; id; id = next_id) {
+            struct neigh *n = pool_at(&neighs, id);
+
+            next_id = n->next;
+            neigh_update(n, now);
+        }
+    }
+}
+
+void neigh_each(int vr, void (*fn)(void *ctx, struct neigh *n), void *ctx)
+{
+    for (uint32_t id = 1; id < neighs.top; id++) {
+        struct neigh *n = pool_at(&neighs, id);
+
+        if (n->vr && (vr < 0 || n->vr->id == vr))
+            fn(ctx, n);
+    }
+}
+
+static void sweep_one(void *ctx, struct neigh *n)
+{
+    const uint8_t *gen = ctx;
+
+    if (!n->in_kernel || n->gen == *gen)
+        return;
+    n->in_kernel = n->has_mac = n->managed = false;
+    n->vr->swept++;
+    neigh_update(n, clock_now_ns());
+}
+
+void neigh_sweep(struct rib_vr *v, uint8_t gen)
+{
+    neigh_each(v->id, sweep_one, &gen);
+}
+
+static void tick_one(void *ctx, struct neigh *n)
+{
+    uint64_t now = *(uint64_t *)ctx;
+    bool stale = n->in_kernel && (n->state & NUD_STALE);
+
+    if (n->refs && !n->managed && (!neigh_is_resolved(n) || stale))
+        neigh_want(n, now);
+    else if ((stale && !n->managed && neigh_is_used(n)) || n->kept_until_ns > now)
+        neigh_want(n, now);
+    // Asked for, but the kernel has told nothing: it has the entry and we have lost it.
+    if (n->refs && !n->in_kernel && n->asked_ns && now - n->asked_ns > 2 * ASK_INTERVAL_NS)
+        rib_sync_want(n->vr, 1u << RIB_STAGE_NEIGH, NS_PER_SECOND);
+    if (!n->refs && n->managed) { // no longer a gateway: NTF_USE alone takes the mark away
+        n->managed = false;
+        if (n->in_kernel && !(n->state & (NUD_PERMANENT | NUD_NOARP)))
+            netlink_neigh_request(&n->vr->requests, n->ifindex, &n->addr, NETLINK_NEIGH_USE);
+    }
+    if (n->failed_until_ns && n->failed_until_ns <= now)
+        n->failed_until_ns = 0;
+    neigh_update(n, now);
+}
+
+void neigh_tick(uint64_t now_ns)
+{
+    neigh_limit_tick(now_ns);
+    if (now_ns - epoch_ns >= NEIGH_EPOCH_NS) {
+        epoch_ns = now_ns;
+        // 0 in a mark means "never", so no epoch is 0
+        __atomic_store_n(&nexthop_used_epoch, nexthop_used_epoch == 255 ? 1 : nexthop_used_epoch + 1,
+                         __ATOMIC_RELAXED);
+    }
+    if (now_ns - scanned_ns < SCAN_INTERVAL_NS)
+        return;
+    scanned_ns = now_ns;
+    neigh_each(-1, tick_one, &now_ns);
+}
+
+static void forget(void *ctx, struct neigh *n)
+{
+    n->in_kernel = n->managed = false;
+    n->failed_until_ns = n->kept_until_ns = 0;
+    neigh_hold_drop(n, DROP_HOLD_GONE);
+    if (n->pending)
+        neigh_pending_del(n);
+    n->host = false; // the whole FIB goes
+    neigh_update(n, clock_now_ns());
+}
+
+void neigh_vr_gone(struct rib_vr *v)
+{
+    neigh_each(v->id, forget, NULL);
+}
+
+bool neigh_is_ours(const struct neigh *n)
+{
+    const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
+
+    return l && l->iface;
+}
+
+static void count_one(void *ctx, struct neigh *n)
+{
+    *(uint32_t *)ctx += neigh_is_ours(n);
+}
+
+uint32_t neigh_count(int vr)
+{
+    uint32_t count = 0;
+
+    neigh_each(vr, count_one, &count);
+    return count;
+}

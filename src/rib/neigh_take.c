@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// neigh_take.c - packets from forwarders that have to wait: who may, and for whom
+//
+// The ring is polled; each packet finds its neighbour, waits there
+// (neigh_hold.c, whose head has the limits), or is refused with a named drop.
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "base/log.h"
+#include "rib/neigh.h"
+#include "rib/neigh_limit.h"
+#include "rib/rib.h"
+#include "table/counter.h"
+#include "table/exchange.h"
+#include "table/iface.h"
+
+#define POLL_MAX 1024 // packets taken per call
+
+static uint64_t tokens_at_ns, tokens = NEIGH_RATE;
+
+void neigh_pending_tick(uint64_t now_ns)
+{
+    struct neigh *n, *next;
+
+    for (n = neigh_pending_first(); n; n = next) {
+        next = LIST_NEXT(n, on_pending);
+        if (now_ns - (n->held ? packet_meta(n->held)->since_ns : n->asked_ns) < NEIGH_HOLD_NS)
+            continue;
+        n->failed_until_ns = now_ns + NEIGH_NEGATIVE_NS; // the kernel has not said so yet
+        neigh_update(n, now_ns);
+    }
+}
+
+// May one more host be resolved? Spends a token.
+static bool admit(const struct rib_link *l, uint8_t family, uint64_t now_ns)
+{
+    unsigned most = neigh_limit_pending(family);
+    uint64_t earned = (now_ns - tokens_at_ns) / (1000000000u / NEIGH_RATE);
+
+    if (earned) {
+        tokens = tokens + earned > NEIGH_RATE ? NEIGH_RATE : tokens + earned;
+        tokens_at_ns = now_ns;
+    }
+    if (!tokens || neigh_pending_count() >= most || l->n_pending >= most / 2)
+        return false;
+    tokens--;
+    return true;
+}
+
+static void hold(struct neigh *n, struct rte_mbuf *m, uint64_t now_ns)
+{
+    switch (n->nexthop ? n->kind : NEXTHOP_NONE) {
+    case NEXTHOP_ADJACENCY: // resolved while the packet was under way
+        neigh_hold_send(m, n->nexthop);
+        return;
+    case NEXTHOP_FAILED: neigh_hold_count(DROP_NEIGH_FAILED, m); return;
+    }
+    if (!n->pending)
+        neigh_pending_add(n);
+    neigh_want(n, now_ns);
+    neigh_hold_add(n, m, now_ns);
+    if (neigh_is_resolved(n)) // but without a next hop until now: it gets one, or the packets go
+        neigh_update(n, now_ns);
+}
+
+static bool destination(struct rte_mbuf *m, struct ip_addr *dst)
+{
+    unsigned offset = packet_meta(m)->family == IP4 ? 16 : 24, n = packet_meta(m)->family == IP4 ? 4 : 16;
+
+    *dst = (struct ip_addr){.family = packet_meta(m)->family};
+    if (rte_pktmbuf_data_len(m) < offset + n)
+        return false;
+    memcpy(dst->b, rte_pktmbuf_mtod_offset(m, char *, offset), n);
+    return true;
+}
+
+static void glean(struct rib_vr *v, uint16_t iface, const struct ip_addr *dst, struct rte_mbuf *m,
+                  uint64_t now_ns)
+{
+    struct rib_link *l = rib_link_find(v, iface_get(iface)->ifindex);
+    struct neigh *n;
+
+    if (!l || l->iface != iface || !l->up) {
+        neigh_hold_count(DROP_HOLD_GONE, m);
+        return;
+    }
+    n = neigh_find(v, l->ifindex, dst);
+    if (n && n->failed_until_ns > now_ns) {
+        neigh_hold_count(DROP_NEIGH_FAILED, m);
+        return;
+    }
+    if (!(n && (n->pending || neigh_is_resolved(n))) && !admit(l, dst->family, now_ns)) {
+        neigh_hold_count(DROP_HOLD_LIMIT, m);
+        return;
+    }
+    hold(n ? n : neigh_make(v, l->ifindex, dst), m, now_ns);
+}
+
+static void take(struct rte_mbuf *m, uint64_t now_ns)
+{
+    struct packet_meta *meta = packet_meta(m);
+    struct rib_vr *v = meta->vr < VR_MAX ? rib_vr_find(meta->vr) : NULL;
+    uint32_t id = meta->nexthop;
+    struct ip_addr dst;
+
+    if (!v || !destination(m, &dst)) {
+        neigh_hold_count(DROP_HOLD_GONE, m);
+        return;
+    }
+    // The id is what a forwarder saw some time ago; when it has been given to something else, ask the FIB again.
+    for (int again = 0; again < 2; again++) {
+        const struct nexthop *nh = nexthop_get(id);
+        enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nh));
+        struct neigh *n = neigh_of_nexthop(id);
+
+        if (n && n->vr == v) {
+            hold(n, m, now_ns);
+            return;
+        }
+        if (kind == NEXTHOP_GLEAN) {
+            glean(v, nh->iface, &dst, m, now_ns);
+            return;
+        }
+        id = nexthop_real(fib_find(rib_fib(v, dst.family), &dst));
+    }
+    neigh_hold_count(DROP_HOLD_GONE, m);
+}
+
+unsigned neigh_hold_poll(uint64_t now_ns)
+{
+    void *m[64];
+    unsigned total = 0, n;
+
+    if (!exchange_hold) // no forwarder can be there either
+        return 0;
+    do {
+        n = rte_ring_dequeue_burst(exchange_hold, m, 64, NULL);
+        for (unsigned i = 0; i < n; i++)
+            take(m[i], now_ns);
+        total += n;
+    } while (n == 64 && total < POLL_MAX);
+    return total;
+}

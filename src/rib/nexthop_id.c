@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// nexthop_id.c - counted next-hop ids, the four that all share, and aliases
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "rib/journal.h"
+#include "rib/nexthop_manager.h"
+
+static uint32_t *holders; // [NEXTHOP_MAX]
+static bool *is_unused;   // [NEXTHOP_MAX] in `unused`; it may have found a new holder since
+static VEC(uint32_t) unused;
+static uint32_t shared[NEXTHOP_KIND_N];
+
+int nexthop_manager_init(void)
+{
+    static const enum nexthop_kind kind[] = {NEXTHOP_LOCAL, NEXTHOP_BLACKHOLE, NEXTHOP_UNREACHABLE,
+                                             NEXTHOP_PROHIBIT};
+
+    int err = journal_init(); // it is told of ids that are freed
+
+    if (err)
+        return err;
+    holders = calloc(NEXTHOP_MAX, sizeof *holders);
+    is_unused = calloc(NEXTHOP_MAX, sizeof *is_unused);
+    if (!holders || !is_unused)
+        return -ENOMEM;
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+        shared[kind[i]] = nexthop_make(kind[i], 0);
+        if (!shared[kind[i]])
+            return -ENOSPC;
+    }
+    return 0;
+}
+
+void nexthop_manager_fini(void)
+{
+    for (int i = 0; i < NEXTHOP_KIND_N; i++) {
+        nexthop_put(shared[i]);
+        shared[i] = 0;
+    }
+    nexthop_free_unused();
+    vec_free(&unused);
+    free(holders);
+    free(is_unused);
+    journal_fini();
+    holders = NULL;
+    is_unused = NULL;
+}
+
+uint32_t nexthop_shared(enum nexthop_kind kind)
+{
+    bug_on(!shared[kind]);
+    return shared[kind];
+}
+
+uint32_t nexthop_make(enum nexthop_kind kind, uint16_t iface)
+{
+    uint32_t id = nexthop_new(kind, iface);
+
+    if (id)
+        holders[id] = 1;
+    else
+        log_error("nexthop: table full: used=%u limit=%u", nexthop_used(), NEXTHOP_MAX);
+    return id;
+}
+
+void nexthop_hold(uint32_t id)
+{
+    if (id)
+        holders[id]++;
+}
+
+void nexthop_put(uint32_t id)
+{
+    if (!id)
+        return;
+    bug_on(!holders[id]);
+    if (--holders[id] || is_unused[id])
+        return;
+    is_unused[id] = true;
+    *vec_push(&unused) = id;
+}
+
+// --- aliases: one for each content ---
+
+#define ALIAS_HEADS 4096u
+static uint16_t alias_head[ALIAS_HEADS], alias_next[NEXTHOP_MAX];
+
+static uint16_t *alias_list(uint32_t target, bool is_default, const uint16_t *other, unsigned n)
+{
+    return &alias_head[hash_bytes(other, n * sizeof *other, (uint64_t)target << 1 | is_default) % ALIAS_HEADS];
+}
+
+uint32_t nexthop_alias(uint32_t target, bool is_default, const uint16_t *other, unsigned n)
+{
+    uint16_t *list = alias_list(target, is_default, other, n);
+
+    for (uint32_t id = *list; id; id = alias_next[id]) {
+        const struct nexthop *nh = nexthop_get(id);
+        if (nh->alias.target == target && nh->alias.is_default == is_default && nh->alias.n == n &&
+            !memcmp(nh->alias.other, other, n * sizeof *other))
+            return id;
+    }
+    uint32_t id = nexthop_alias_new(target, is_default, other, n);
+    if (!id) {
+        log_error("nexthop: table full: used=%u limit=%u", nexthop_used(), NEXTHOP_MAX);
+        return target;
+    }
+    nexthop_hold(target);
+    for (unsigned i = 0; i < n; i++)
+        nexthop_hold(other[i]);
+    alias_next[id] = *list;
+    *list = (uint16_t)id;
+    holders[id] = 1;
+    nexthop_put(id); // gone after the next commit unless a prefix holds it then
+    return id;
+}
+
+static void nexthop_alias_gone(uint32_t id)
+{
+    const struct nexthop *nh = nexthop_get(id);
+    uint16_t *list = alias_list(nh->alias.target, nh->alias.is_default, nh->alias.other, nh->alias.n);
+
+    while (*list != id)
+        list = &alias_next[*list];
+    *list = alias_next[id];
+    nexthop_put(nh->alias.target);
+    for (unsigned i = 0; i < nh->alias.n; i++)
+        nexthop_put(nh->alias.other[i]);
+}
+
+void nexthop_free_unused(void)
+{
+    for (size_t i = 0; i < unused.n; i++) { // an alias lets go of others, which join the list
+        uint32_t id = unused.item[i];
+        is_unused[id] = false;
+        if (holders[id])
+            continue;
+        if (nexthop_word_kind(nexthop_word(nexthop_get(id))) == NEXTHOP_ALIAS)
+            nexthop_alias_gone(id);
+        journal_forget(id);
+        nexthop_free(id);
+    }
+    vec_clear(&unused);
+}
+
+uint32_t nexthop_holders(uint32_t id)
+{
+    return holders[id];
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// nexthop_manager.h - next hops shared by everything that leads the same way
+//
+// Maps the kernel's next hops (gateway and interface, kernel next-hop objects
+// and groups, multipath legs) to ids of table/nexthop.h:
+//
+//     (link, gateway)       one id per neighbour (neigh_manager): HOLD, ADJACENCY or FAILED
+//     (link, no gateway)    one GLEAN id per interface
+//     several legs          one GROUP id per hop set; legs that are down are left out
+//     local, blackhole ...  one id each, for all
+//     default route, several candidates   where uRPF asks: an ALIAS of the above (rib_source.c)
+//
+// Ids are counted: a hop set, a group and every FIB prefix that names an id
+// hold it, and the last one to let go frees it after the next commit. So a path
+// may change its id at once and its million prefixes follow at leisure.
+// All calls: rib_manager.
+#ifndef RIB_NEXTHOP_MANAGER_H
+#define RIB_NEXTHOP_MANAGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "netlink/netlink.h"
+#include "table/nexthop.h"
+
+struct neigh;
+struct rib_vr;
+
+int nexthop_manager_init(void); // the shared ids; 0 or -errno
+void nexthop_manager_fini(void);
+uint32_t nexthop_shared(enum nexthop_kind kind); // LOCAL, BLACKHOLE, UNREACHABLE, PROHIBIT
+
+uint32_t nexthop_make(enum nexthop_kind kind, uint16_t iface); // held once; 0 when the table is full
+void nexthop_hold(uint32_t id);       // 0 is fine
+void nexthop_put(uint32_t id);        // 0 is fine
+void nexthop_free_unused(void);       // after fib_commit: ids nobody holds
+uint32_t nexthop_holders(uint32_t id);
+// The alias of that content, found or made; not held for the caller. `target` itself when the table is full.
+uint32_t nexthop_alias(uint32_t target, bool is_default, const uint16_t *other, unsigned n);
+
+struct hop {
+    struct netlink_hop key;
+    bool lost; // its link lost the last IPv4 address: dead until the link has one again or goes up
+    struct neigh *neigh; // of the gateway, referenced; NULL = on link, or not our interface
+};
+
+struct hop_set {
+    uint16_t n;
+    uint8_t family; // whose ignore_routes_with_linkdown counts
+    bool many;   // a group even with one leg left
+    bool group;  // id is a group of our own
+    bool usable; // the kernel would use it: some leg is not dead
+    uint8_t fixed; // enum nexthop_kind when its hops do not decide: LOCAL, BROADCAST, BLACKHOLE …; 0 = they do
+    uint32_t id; // held; 0 = none yet
+    struct hop *hop;
+};
+
+// Replaces the hops and resolves them. True when id or usability changed: prefixes need a second look.
+bool hop_set_fill(struct rib_vr *v, struct hop_set *s, const struct netlink_hop *hop, unsigned n, bool many);
+bool hop_set_resolve(struct rib_vr *v, struct hop_set *s); // after a link or neighbour changed; same answer
+void hop_set_clear(struct rib_vr *v, struct hop_set *s);   // lets go of everything
+bool hop_set_uses(const struct hop_set *s, int ifindex);
+uint32_t hop_nexthop(struct rib_vr *v, const struct hop *h); // the leg's next-hop id, 0 = it leaves by none of our interfaces
+// Would the kernel use this leg (dead)? Does a packet get through it now (alive)?
+bool hop_is_dead(struct rib_vr *v, const struct netlink_hop *hop, uint8_t family);
+bool hop_is_alive(struct rib_vr *v, const struct netlink_hop *hop);
+int hop_compare(const void *a, const void *b); // of struct netlink_hop, for qsort
+
+// A kernel next-hop object.
+struct nexthop_object {
+    uint32_t id;
+    uint8_t gen;
+    bool group, announced; // announced: the kernel told us; else only routes and groups name it so far
+    bool blackhole, unusable; // unusable: needs encapsulation, or is an FDB entry
+    struct netlink_hop hop;
+    VEC(struct nexthop_member {
+        uint32_t id;
+        uint16_t weight;
+    }) member;
+    struct hop_set set;
+    VEC(uint32_t) path; // numbers of the paths that use it
+};
+
+struct nexthop_object *nexthop_object_get(struct rib_vr *v, uint32_t id); // found or made (not announced)
+void nexthop_object_set(struct rib_vr *v, const struct netlink_nexthop *m); // announced: new or replaced
+// The kernel deleted it: groups shrink, IPv4 routes with it are gone, IPv6 ones will be announced.
+void nexthop_object_del(struct rib_vr *v, uint32_t id);
+void nexthop_object_link_lost(struct rib_vr *v, int ifindex); // the kernel deleted all objects on that link
+void nexthop_object_resolve(struct rib_vr *v, int ifindex);   // those that lead through a link; 0 = all
+void nexthop_object_sweep(struct rib_vr *v, uint8_t gen);     // deletes those not seen in this dump
+void nexthop_object_put_path(struct rib_vr *v, struct nexthop_object *o, uint32_t path);
+void nexthop_object_fini(struct rib_vr *v);
+
+#endif

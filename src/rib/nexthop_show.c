@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// nexthop_show.c - the table of next hops, asked by control
+//
+// What an entry does stands in table/nexthop.h; who it is (which neighbour, whose
+// group, with which legs) is known to neighbours, paths and next-hop objects. Both are joined here
+// into one heap block, which crosses to the control loop and is freed there.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mailbox.h"
+#include "core/thread.h"
+#include "rib/neigh.h"
+#include "rib/rib.h"
+#include "rib/rib_manager.h"
+#include "rib/rib_reply.h"
+#include "table/iface.h"
+#include "table/nexthop.h"
+#include "table/nexthop_count.h"
+
+struct owner { // of a group
+    uint32_t id, kernel_id;
+    uint16_t vr;
+    uint32_t first_leg, n_legs;
+};
+
+struct question {
+    void (*done)(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg);
+    void *ctx;
+    VEC(struct nexthop_row) row;
+    VEC(struct nexthop_leg) leg;
+    VEC(struct owner) owner; // sorted by id when complete
+};
+
+static void add_group(struct question *q, struct rib_vr *v, const struct hop_set *s, uint32_t kernel_id)
+{
+    if (!s->group)
+        return;
+    *vec_push(&q->owner) = (struct owner){s->id, kernel_id, v->id, (uint32_t)q->leg.n, s->n};
+    for (unsigned i = 0; i < s->n; i++) {
+        const struct rib_link *l = rib_link_find(v, s->hop[i].key.ifindex);
+        struct nexthop_leg *leg = vec_push(&q->leg);
+
+        *leg = (struct nexthop_leg){.nexthop = l && l->iface ? hop_nexthop(v, &s->hop[i]) : 0,
+                                    .gateway = s->hop[i].key.gateway,
+                                    .weight = s->hop[i].key.weight,
+                                    .alive = !s->hop[i].lost && hop_is_alive(v, &s->hop[i].key)};
+        if (l)
+            memcpy(leg->iface, l->name, sizeof leg->iface);
+        leg->buckets = nexthop_group_count(s->id, leg->nexthop);
+    }
+}
+
+static void collect_groups(struct question *q, struct rib_vr *v)
+{
+    struct nexthop_object *o;
+
+    map_each(&v->object, o) add_group(q, v, &o->set, o->id);
+    for (uint32_t id = 1; id < v->path.n; id++)
+        if (rib_path_at(v, id))
+            add_group(q, v, &rib_path_at(v, id)->own, 0);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct owner *x = a, *y = b;
+
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void fill_group(struct question *q, struct nexthop_row *r)
+{
+    struct owner key = {.id = r->id},
+                 *o = q->owner.n ? bsearch(&key, q->owner.item, q->owner.n, sizeof key, by_id) : NULL;
+
+    r->buckets = nexthop_group_size(r->id);
+    if (!o)
+        return;
+    r->vr = o->vr;
+    r->kernel_id = o->kernel_id;
+    r->first_leg = o->first_leg;
+    r->n_legs = o->n_legs;
+}
+
+static void fill(struct question *q, struct nexthop_row *r, uint32_t id)
+{
+    const struct nexthop *nh = nexthop_get(id);
+    uint64_t word = nexthop_word(nh);
+    const struct neigh *n = neigh_of_nexthop(id);
+    const struct iface *f = iface_get(nexthop_word_iface(word));
+
+    *r = (struct nexthop_row){.id = id, .kind = nexthop_word_kind(word), .vr = -1, .holders = nexthop_holders(id),
+                              .in_use = nexthop_used_since(id, 2), .packets = nexthop_chosen_packets(id)};
+    if (r->kind == NEXTHOP_GROUP) {
+        fill_group(q, r);
+        return;
+    }
+    struct nexthop_count sent = nexthop_count_sum(id);
+    r->sent_packets = sent.packets;
+    r->sent_bytes = sent.bytes;
+    if (nexthop_word_iface(word)) {
+        r->vr = f->vr;
+        memcpy(r->iface, f->name, sizeof r->iface);
+        r->mtu = nexthop_word_mtu(word);
+    }
+    if (n)
+        r->gateway = n->addr;
+    if (r->kind == NEXTHOP_ADJACENCY)
+        memcpy(r->mac, nexthop_rewrite(nh, word) + NEXTHOP_REWRITE - nexthop_word_head(word), 6);
+}
+
+static void answer(void *arg)
+{
+    struct question *q = arg;
+
+    q->done(q->ctx, q->row.item, (unsigned)q->row.n, q->leg.item);
+    vec_free(&q->row);
+    vec_free(&q->leg);
+    vec_free(&q->owner);
+    free(q);
+}
+
+static void collect(void *arg)
+{
+    struct question *q = arg;
+
+    for (unsigned i = 0; i < VR_MAX; i++)
+        if (rib_vr_find((uint16_t)i))
+            collect_groups(q, rib_vr_find((uint16_t)i));
+    if (q->owner.n)
+        qsort(q->owner.item, q->owner.n, sizeof q->owner.item[0], by_id);
+    for (uint32_t id = 1; id < NEXTHOP_MAX; id++)
+        if (nexthop_holders(id) && nexthop_word_kind(nexthop_word(nexthop_get(id))) != NEXTHOP_ALIAS)
+            fill(q, vec_push(&q->row), id);
+    rib_reply(answer, q);
+}
+
+int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg),
+                         void *ctx)
+{
+    struct question *q = calloc(1, sizeof *q);
+
+    if (q)
+        *q = (struct question){.done = done, .ctx = ctx};
+    return rib_ask(collect, q);
+}

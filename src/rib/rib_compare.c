@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_compare.c - the slices of an audit: RIB against FIB, FIB against what forwarders find
+//
+// Each comparison is of one moment, on the thread that alone changes what is
+// compared; so it is right whatever changes between two slices. The place is
+// kept as a prefix (a->cursor).
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "rib/journal.h"
+#include "rib/rib_compare.h"
+#include "table/fib.h"
+
+#define SLICE_NS (500 * NS_PER_US)
+#define PER_LOOK 64     // prefixes between two looks at the clock
+#define PER_WALK 1024   // prefixes of the FIB added up before a look at the clock
+#define SURPLUS_MAX 64  // prefixes healed at once
+#define SAMPLE 16       // a periodic audit looks up one prefix of so many
+
+// --- fib: its prefixes, added up ---
+
+struct adding {
+    struct rib_audit *a;
+    unsigned n;
+};
+
+static int add_up(void *ctx, const struct prefix *p, uint32_t nexthop)
+{
+    struct adding *s = ctx;
+
+    s->a->seen[rib_block_of(p)] += rib_block_term(p, nexthop);
+    s->a->cursor = *p;
+    return ++s->n == PER_WALK;
+}
+
+static bool slice_fib(struct rib_vr *v, struct rib *r, uint64_t until)
+{
+    struct rib_audit *a = &v->audit;
+    struct adding s;
+
+    if (!a->begun)
+        memset(a->seen, 0, sizeof a->seen);
+    do {
+        s = (struct adding){a, 0};
+        if (!fib_walk(rib_fib(v, r->trie.family), a->begun ? &a->cursor : NULL, add_up, &s)) {
+            a->begun = true;
+            a->now.prefixes += s.n;
+            return false;
+        }
+        a->begun = true;
+        a->now.prefixes += s.n;
+    } while (clock_now_ns() < until);
+    return true;
+}
+
+void rib_compare_sums(struct rib_vr *v, struct rib *r)
+{
+    struct rib_audit *a = &v->audit;
+
+    a->n_differs = 0;
+    for (unsigned i = 0; i < RIB_BLOCKS; i++) {
+        a->differs[i] = a->seen[i] != r->sum[i];
+        a->n_differs += a->differs[i];
+    }
+    a->now.blocks += a->n_differs;
+    a->sample = 0;
+}
+
+// --- blocks: prefixes that the FIB has and should not have, or otherwise ---
+
+struct surplus {
+    struct rib_vr *v;
+    struct rib *r;
+    unsigned looked, n;
+    struct prefix prefix[SURPLUS_MAX];
+};
+
+static uint32_t installed(const struct rib *r, const struct prefix *p)
+{
+    uint32_t node = rib_trie_find(&r->trie, p);
+
+    return node ? rib_trie_at(&r->trie, node)->nexthop : 0;
+}
+
+static int find_surplus(void *ctx, const struct prefix *p, uint32_t nexthop)
+{
+    struct surplus *s = ctx;
+
+    s->v->audit.cursor = *p;
+    if (s->v->audit.differs[rib_block_of(p)] && installed(s->r, p) != nexthop)
+        s->prefix[s->n++] = *p;
+    return ++s->looked == PER_WALK || s->n == SURPLUS_MAX;
+}
+
+static void heal(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t want)
+{
+    struct fib *fib = rib_fib(v, r->trie.family);
+
+    if (!(want ? fib_set(fib, p, want) : fib_del(fib, p)))
+        v->changed = true;
+}
+
+static bool slice_surplus(struct rib_vr *v, struct rib *r, uint64_t until)
+{
+    struct rib_audit *a = &v->audit;
+    struct surplus s;
+    int more;
+
+    do {
+        s.v = v;
+        s.r = r;
+        s.looked = s.n = 0;
+        more = fib_walk(rib_fib(v, r->trie.family), a->begun ? &a->cursor : NULL, find_surplus, &s);
+        a->begun = true;
+        for (unsigned i = 0; i < s.n; i++) {
+            uint32_t want = installed(r, &s.prefix[i]);
+
+            rib_audit_finding(v, &s.prefix[i], want ? "the FIB had another next hop" : "the FIB had it, the RIB not");
+            heal(v, r, &s.prefix[i], want);
+        }
+    } while (more && clock_now_ns() < until);
+    return more;
+}
+
+// --- routes: the best candidate, and what forwarders find ---
+
+static bool look_up(struct rib_vr *v, struct rib *r, const uint8_t *b)
+{
+    struct ip_addr addr = {.family = r->trie.family};
+    struct prefix host = {.family = r->trie.family, .len = (uint8_t)ip_bits(r->trie.family)};
+    uint32_t node, want = 0;
+
+    memcpy(addr.b, b, r->trie.bytes);
+    memcpy(host.b, b, r->trie.bytes);
+    for (node = rib_trie_cover(&r->trie, &host, false); node && !want; node = rib_trie_parent(&r->trie, node))
+        want = rib_trie_at(&r->trie, node)->nexthop;
+    v->audit.now.lookups++;
+    if (fib_find(rib_fib(v, r->trie.family), &addr) == want)
+        return true;
+    rib_audit_finding(v, &host, "forwarders found another next hop");
+    v->audit.broken_lookup = true;
+    return false;
+}
+
+// The address one before (-1) or behind (+1); it wraps.
+static void beside(uint8_t *b, unsigned bytes, int step)
+{
+    for (int i = (int)bytes - 1; i >= 0; i--) {
+        b[i] = (uint8_t)(b[i] + step);
+        if (b[i] != (step < 0 ? 0xff : 0))
+            return;
+    }
+}
+
+// First and last address of the prefix, and the ones beside them.
+static void look_around(struct rib_vr *v, struct rib *r, const struct prefix *p)
+{
+    uint8_t first[16], last[16], b[16];
+    unsigned bytes = r->trie.bytes;
+
+    memcpy(first, p->b, 16);
+    memcpy(last, p->b, 16);
+    for (unsigned i = p->len; i < bytes * 8; i++)
+        last[i / 8] |= (uint8_t)(0x80 >> i % 8);
+    if (!look_up(v, r, first) || !look_up(v, r, last))
+        return; // one finding a prefix
+    memcpy(b, first, 16);
+    beside(b, bytes, -1);
+    if (!look_up(v, r, b))
+        return;
+    memcpy(b, last, 16);
+    beside(b, bytes, 1);
+    look_up(v, r, b);
+}
+
+static void compare_node(struct rib_vr *v, struct rib *r, uint32_t node)
+{
+    struct rib_audit *a = &v->audit;
+    struct rib_node *n = rib_trie_at(&r->trie, node);
+    const struct prefix *p = &a->cursor;
+
+    if (a->n_differs && a->differs[rib_block_of(p)] && fib_get(rib_fib(v, p->family), p) != n->nexthop) {
+        rib_audit_finding(v, p, n->nexthop ? "the FIB had it not" : "the FIB had it, the RIB not");
+        heal(v, r, p, n->nexthop);
+    }
+    if (n->head && rib_install(v, r, node, rib_best(v, r, node)))
+        rib_audit_finding(v, p, "not the best candidate was installed");
+    if (!n->nexthop || a->sample--)
+        return;
+    a->sample = a->asked ? 0 : SAMPLE - 1;
+    look_around(v, r, p);
+}
+
+static bool slice_routes(struct rib_vr *v, struct rib *r, uint64_t until)
+{
+    struct rib_audit *a = &v->audit;
+    uint32_t node = a->begun ? rib_trie_after(&r->trie, &a->cursor) : rib_trie_first(&r->trie);
+
+    if (!a->begun) // periodic audits begin their samples at different places
+        a->sample = a->asked ? 0 : (uint32_t)(a->last.runs % SAMPLE);
+    journal_because(JOURNAL_AUDIT);
+    for (unsigned i = 1; node; i++) {
+        rib_trie_prefix(&r->trie, node, &a->cursor);
+        a->begun = true;
+        compare_node(v, r, node);
+        node = rib_trie_next(&r->trie, node);
+        if (i % PER_LOOK == 0 && clock_now_ns() >= until)
+            break;
+    }
+    return node != 0;
+}
+
+void rib_compare_end(struct rib_vr *v, struct rib *r)
+{
+    uint8_t family = r->trie.family;
+
+    if (!v->audit.broken_lookup)
+        return;
+    v->audit.broken_lookup = false;
+    log_error("rib: audit: forwarders looked up wrongly, making the FIB anew: vr=%u family=ipv%u", v->id, family);
+    if (rib_engine_set(v, family, fib_engine_of(rib_fib(v, family))))
+        v->audit.now.result = -ENOMEM;
+}
+
+bool rib_compare_slice(struct rib_vr *v, struct rib *r)
+{
+    uint64_t until = clock_now_ns() + SLICE_NS;
+
+    switch (v->audit.step) {
+    case AUDIT_FIB: return slice_fib(v, r, until);
+    case AUDIT_SURPLUS: return slice_surplus(v, r, until);
+    default: return slice_routes(v, r, until);
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_engine.c - the structure behind a virtual router's FIB, changed while it runs
+//
+// A FIB is filled aside with what the old one has, published, and the old one is
+// freed a grace period later: forwarders see the same routes before and after,
+// and no burst sees none. If the new engine cannot take the table, the old one
+// stays.
+//
+// DPDK's engines live in DPDK's memory, which does not grow, and rte_lpm takes
+// so many routes only. A router that stops forwarding because an engine is full
+// is worse than one with another engine: such a FIB goes back to poptrie, the
+// log says so, and `show fib` shows the engine in use.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "core/rcu.h"
+#include "rib/rib.h"
+
+// The routes that the FIB has, as the nodes remember them. NULL without memory.
+static struct fib_route *installed(struct rib *r, size_t *n)
+{
+    struct fib_route *route = malloc((r->trie.node.n_used + 1) * sizeof *route);
+
+    *n = 0;
+    for (uint32_t id = route ? rib_trie_first(&r->trie) : 0; id; id = rib_trie_next(&r->trie, id)) {
+        uint32_t nexthop = rib_trie_at(&r->trie, id)->nexthop;
+
+        if (!nexthop)
+            continue;
+        rib_trie_prefix(&r->trie, id, &route[*n].prefix);
+        route[(*n)++].nexthop = nexthop;
+    }
+    return route;
+}
+
+static int fill(struct fib *fib, struct rib *r)
+{
+    size_t n = 0;
+    struct fib_route *route = r->deferred ? calloc(1, sizeof *route) : installed(r, &n);
+    int err = route ? fib_load(fib, route, n) : -ENOMEM;
+
+    free(route);
+    if (!err)
+        fib_commit(fib);
+    return err;
+}
+
+int rib_engine_set(struct rib_vr *v, uint8_t family, enum fib_engine engine)
+{
+    struct fib *old = rib_fib(v, family), *new = fib_new(family, engine);
+    struct vr *vr = vr_get(v->id);
+    int err = new ? fill(new, rib_of(v, family)) : -errno;
+
+    if (err) {
+        fib_free(new);
+        return err;
+    }
+    vr_publish(vr, family, new);
+    rcu_synchronize(); // no burst holds the old one any more
+    fib_free(old);
+    rib_audit_restart(v, family);
+    v->changed = true;
+    return 0;
+}
+
+bool rib_engine_fall_back(struct rib_vr *v, uint8_t family, int error)
+{
+    enum fib_engine engine = fib_engine_of(rib_fib(v, family));
+
+    if (engine == FIB_POPTRIE)
+        return false;
+    log_error("rib: FIB engine cannot take the table, going back to poptrie: vr=%u engine=%s family=ipv%u "
+              "error=%d remedy=\"set memory to more and start kamueed again, or set fib-engine poptrie\"", v->id,
+              fib_engine_name(engine), family, error);
+    return !rib_engine_set(v, family, FIB_POPTRIE);
+}

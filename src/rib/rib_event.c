@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_event.c - what a route event or a dumped route means for the lists
+//
+// IPv4. The kernel keeps an ordered list of routes per prefix and metric, and
+// the flags of RTM_NEWROUTE say what it did with it: REPLACE changed the first
+// one of that metric, APPEND put it last, CREATE alone put it first, and
+// CREATE|EXCL means that there was none.
+// IPv6. Routes with a gateway and the same metric are one multipath route: the
+// announcement carries the whole set, RTM_DELROUTE may carry the set or one
+// leg. Routes without gateway live side by side.
+//
+// Events may repeat what a dump has already shown (both stand in one queue), so
+// each is idempotent. One that does not fit what we have (a deletion of a
+// route we never saw) is counted, and a dump is asked for: the kernel is right.
+// A dump's rows come in the kernel's order; a row confirms its route, moves it
+// or adds it, and what no row confirmed is swept afterwards (rib_sync.c).
+#include <linux/rtnetlink.h>
+
+#include "base/clock.h"
+#include "rib/rib.h"
+
+bool rib_wants(struct rib_vr *v, const struct netlink_route *m)
+{
+    if (m->cloned || !m->type || m->type > RTN_THROW)
+        return false;
+    if (m->tos || m->from) { // chosen by more than the destination
+        v->ignored_routes++;
+        log_warning("rib: route with %s ignored: vr=%u", m->tos ? "a TOS" : "a source prefix", v->id);
+        return false;
+    }
+    if (m->table == v->table)
+        return true;
+    if (m->table != RIB_TABLE_LOCAL)
+        return false;
+    if (v->table == RIB_TABLE_MAIN)
+        return true;
+    // The namespace's local table serves several routers; a VRF's takes what is on its own interfaces.
+    for (unsigned i = 0; i < m->n_hops; i++) {
+        const struct rib_link *l = rib_link_find(v, m->hop[i].ifindex);
+
+        if (l && l->iface)
+            return true;
+    }
+    return false;
+}
+
+static uint8_t flags_of(const struct netlink_route *m, const struct rib_vr *v)
+{
+    return m->table == RIB_TABLE_LOCAL && v->table != RIB_TABLE_LOCAL ? RIB_ROUTE_LOCAL : 0;
+}
+
+// Candidates of one table and metric within a node's list: [first, ...), behind `prev`.
+struct span {
+    uint32_t prev;  // last candidate that is better, 0 = none
+    uint32_t first; // first with this metric, 0 = none
+    uint32_t last;  // last with this metric; prev when there is none
+};
+
+static bool same_span(const struct rib_route *t, uint8_t flags, uint32_t metric)
+{
+    return t->flags == flags && t->metric == metric;
+}
+
+static struct span find_span(const struct rib *r, uint32_t node, uint8_t flags, uint32_t metric)
+{
+    struct span s = {0};
+    uint32_t id = rib_trie_at(&r->trie, node)->head;
+
+    for (; id; id = rib_route_at(r, id)->next) {
+        const struct rib_route *t = rib_route_at(r, id);
+        bool better = t->flags != flags ? t->flags & RIB_ROUTE_LOCAL : t->metric < metric;
+
+        if (same_span(t, flags, metric)) {
+            if (!s.first)
+                s.first = id;
+            s.last = id;
+        } else if (better) {
+            s.prev = s.last = id;
+        } else {
+            break;
+        }
+    }
+    return s;
+}
+
+static uint32_t find_path(const struct rib *r, const struct span *s, const struct rib_path *path,
+                          uint8_t protocol)
+{
+    for (uint32_t id = s->first; id; id = rib_route_at(r, id)->next) {
+        const struct rib_route *t = rib_route_at(r, id);
+
+        if (t->path == path->id && t->protocol == protocol)
+            return id;
+        if (id == s->last)
+            break;
+    }
+    return 0;
+}
+
+static bool is_multipath6(const struct rib_path *p)
+{
+    return !p->nhid && p->n_hops && p->hop[0].gateway.family && p->hop[p->n_hops - 1].gateway.family;
+}
+
+static void set_protocol(struct rib *r, struct rib_route *t, uint8_t protocol)
+{
+    r->by_protocol[t->protocol]--;
+    r->by_protocol[protocol]++;
+    t->protocol = protocol;
+}
+
+static void replace_route(struct rib_vr *v, struct rib *r, uint32_t id, struct rib_path *path,
+                          uint8_t protocol)
+{
+    set_protocol(r, rib_route_at(r, id), protocol);
+    rib_route_at(r, id)->gen = r->gen;
+    rib_route_set_path(v, r, id, path);
+}
+
+static void delete_span(struct rib_vr *v, struct rib *r, uint32_t node, const struct span *s)
+{
+    uint32_t id = s->first, last = s->last, next;
+
+    for (; id; id = next) {
+        next = id == last ? 0 : rib_route_at(r, id)->next;
+        rib_route_del(v, r, id);
+    }
+}
+
+static void unexpected(struct rib_vr *v, const struct prefix *p)
+{
+    v->unexpected++;
+    rib_sync_want(v, p->family == IP4 ? RIB_STAGES_ROUTES4 : RIB_STAGES_ROUTES6, 200 * NS_PER_MS);
+}
+
+static void new4(struct rib_vr *v, struct rib *r, uint32_t node, const struct netlink_event *e,
+                 struct rib_path *path, uint8_t flags)
+{
+    const struct netlink_route *m = &e->route;
+    struct span s = find_span(r, node, flags, m->metric);
+    uint32_t same = find_path(r, &s, path, m->protocol);
+
+    if (e->excl && s.first && !(same && s.first == s.last)) { // the kernel had none: ours are stale
+        delete_span(v, r, node, &s);
+        s.first = same = 0;
+        s.last = s.prev;
+    }
+    if (same && !e->replace) { // shown by a dump already
+        rib_route_at(r, same)->gen = r->gen;
+        return;
+    }
+    if (e->replace && s.first) {
+        replace_route(v, r, s.first, path, m->protocol);
+        if (same && same != s.first) // two equal routes cannot be: the list had been wrong
+            rib_route_del(v, r, same);
+        return;
+    }
+    rib_route_add(v, r, node, e->append ? s.last : s.prev, path, m->metric, m->protocol, flags);
+}
+
+static void new6(struct rib_vr *v, struct rib *r, uint32_t node, const struct netlink_event *e,
+                 struct rib_path *path, uint8_t flags)
+{
+    const struct netlink_route *m = &e->route;
+    struct span s = find_span(r, node, flags, m->metric);
+    uint32_t id = s.first, victim = 0;
+    bool multipath = is_multipath6(path);
+
+    for (; id; id = id == s.last ? 0 : rib_route_at(r, id)->next) {
+        const struct rib_route *t = rib_route_at(r, id);
+
+        if (t->path == path->id) { // known: a repeated announcement
+            replace_route(v, r, id, path, m->protocol);
+            return;
+        }
+        if (!victim && is_multipath6(rib_path_at(v, t->path)) == multipath)
+            victim = id;
+    }
+    if (e->replace && !victim)
+        victim = s.first;
+    if (victim && (multipath || e->replace))
+        replace_route(v, r, victim, path, m->protocol);
+    else
+        rib_route_add(v, r, node, s.last, path, m->metric, m->protocol, flags);
+}
+
+// One leg of a multipath route was deleted: the route goes on with the others. False when no route has it.
+static bool delete_leg(struct rib_vr *v, struct rib *r, const struct span *s, const struct netlink_route *m)
+{
+    static struct netlink_route rest; // large; of the one manager thread
+
+    if (m->n_hops != 1)
+        return false;
+    for (uint32_t id = s->first; id; id = id == s->last ? 0 : rib_route_at(r, id)->next) {
+        const struct rib_path *p = rib_path_at(v, rib_route_at(r, id)->path);
+        unsigned n = 0;
+
+        if (p->n_hops < 2)
+            continue;
+        rest = (struct netlink_route){.prefix = m->prefix, .type = p->type, .scope = p->scope,
+                                      .encap = p->encap, .metrics_hash = p->metrics_hash,
+                                      .prefsrc = p->prefsrc};
+        for (unsigned i = 0; i < p->n_hops; i++) {
+            const struct netlink_hop *hop = &p->hop[i];
+
+            if (hop->ifindex == m->hop[0].ifindex && ip_equal(&hop->gateway, &m->hop[0].gateway))
+                continue;
+            rest.hop[n++] = *hop;
+        }
+        rest.n_hops = (uint16_t)n;
+        if (n == p->n_hops)
+            continue;
+        if (n == 1)
+            rest.hop[0].weight = 1; // a single next hop is announced without a weight
+        rib_route_set_path(v, r, id, rib_path_get(v, &rest));
+        return true;
+    }
+    return false;
+}
+
+static void del(struct rib_vr *v, struct rib *r, uint32_t node, const struct netlink_route *m,
+                uint8_t flags)
+{
+    struct span s = find_span(r, node, flags, m->metric);
+    struct rib_path *path = rib_path_get(v, m);
+    uint32_t id = find_path(r, &s, path, m->protocol);
+
+    if (id)
+        rib_route_del(v, r, id); // its path may go with it
+    else
+        rib_path_put(v, path); // it may have been made for the search
+    if (!id && !(m->prefix.family == IP6 && delete_leg(v, r, &s, m)) && s.first)
+        unexpected(v, &m->prefix); // nothing at all to delete is normal: silence came first
+}
+
+void rib_event_route(struct rib_vr *v, const struct netlink_event *e)
+{
+    const struct netlink_route *m = &e->route;
+    struct rib *r = rib_of(v, m->prefix.family);
+    uint8_t flags = flags_of(m, v);
+    uint32_t node;
+
+    if (!rib_wants(v, m))
+        return;
+    rib_sync_touch(v, &m->prefix);
+    if (e->del) {
+        node = rib_trie_find(&r->trie, &m->prefix);
+        if (!node)
+            return;
+        del(v, r, node, m, flags);
+    } else {
+        struct rib_path *path = rib_path_get(v, m);
+
+        path->n_routes++; // so that it outlives what the lists lose
+        node = rib_trie_add(&r->trie, &m->prefix);
+        if (m->prefix.family == IP4)
+            new4(v, r, node, e, path, flags);
+        else
+            new6(v, r, node, e, path, flags);
+        path->n_routes--;
+        rib_path_put(v, path); // when nobody took it
+    }
+    rib_evaluate(v, r, node);
+}
+
+// The route that a dumped row stands for must be behind all confirmed ones of its span.
+static uint32_t row_place(const struct rib *r, const struct span *s)
+{
+    uint32_t prev = s->prev;
+
+    for (uint32_t id = s->first; id && rib_route_at(r, id)->gen == r->gen; id = rib_route_at(r, id)->next) {
+        prev = id;
+        if (id == s->last)
+            break;
+    }
+    return prev;
+}
+
+void rib_row_route(struct rib_vr *v, const struct netlink_route *m)
+{
+    struct rib *r = rib_of(v, m->prefix.family);
+    uint8_t flags = flags_of(m, v);
+    struct rib_path *path;
+    struct span s;
+    uint32_t node, id, place;
+    bool known;
+
+    if (!rib_wants(v, m))
+        return;
+    v->sync.checked++;
+    node = rib_trie_add(&r->trie, &m->prefix);
+    s = find_span(r, node, flags, m->metric);
+    path = rib_path_get(v, m);
+    id = find_path(r, &s, path, m->protocol);
+    place = row_place(r, &s);
+    if (rib_sync_is_touched(v, &m->prefix)) { // an event overtook the row: what is there stays
+        for (uint32_t t = rib_trie_at(&r->trie, node)->head; t; t = rib_route_at(r, t)->next)
+            rib_route_at(r, t)->gen = r->gen;
+        rib_path_put(v, path);
+        rib_trie_prune(&r->trie, node);
+        return;
+    }
+    if (id && rib_route_at(r, id)->gen == r->gen) // confirmed by an event meanwhile
+        return;
+    known = id;
+    if (id) {
+        if (rib_route_prev(r, id) == place) {
+            rib_route_at(r, id)->gen = r->gen;
+            return;
+        }
+        rib_route_move(r, id, place);
+        rib_route_at(r, id)->gen = r->gen;
+    } else {
+        rib_route_add(v, r, node, place, path, m->metric, m->protocol, flags);
+    }
+    rib_sync_diverge(v, &m->prefix, known ? "the kernel had its candidates in another order" : "the kernel had it, the RIB not");
+    rib_evaluate(v, r, node);
+}

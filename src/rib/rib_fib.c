@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_fib.c - the best candidate of each prefix goes to the FIB
+//
+// The kernel looks into the local table first and into main only when that has
+// no answer, whatever the lengths. The FIB is one table: a prefix of the local
+// table that is no host (127.0.0.0/8, or "any IP") therefore shadows main's
+// longer prefixes under it (r->wide_local). Everything else follows from the
+// order of the lists: the first candidate the kernel would use wins, and a
+// neighbour's host route is the last candidate of its prefix. A route of the kernel
+// to one host on a link has the neighbour's next hop as soon as there is one.
+//
+// Until a family's first dump is complete nothing is installed; then everything
+// goes at once (fib_load), which builds a full table in the time of a few
+// thousand single changes.
+#include "rib/rib.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "rib/journal.h"
+#include "rib/neigh.h"
+#include "table/fib.h"
+
+bool rib_in_fib(const struct prefix *p, uint8_t type)
+{
+    if (type == RTN_MULTICAST)
+        return false;
+    if (p->family == IP4)
+        return p->len < 4 || (p->b[0] & 0xf0) != 0xe0;
+    if (p->len >= 8 && p->b[0] == 0xff)
+        return false;
+    return type == RTN_LOCAL || type == RTN_ANYCAST || p->len < 10 || p->b[0] != 0xfe ||
+           (p->b[1] & 0xc0) != 0x80;
+}
+
+static bool is_shadowed(const struct rib *r, const struct prefix *p)
+{
+    vec_foreach(&r->wide_local, wide) if (wide->len < p->len && prefix_covers(wide, p)) return true;
+    return false;
+}
+
+uint32_t rib_best(struct rib_vr *v, struct rib *r, uint32_t node)
+{
+    struct prefix p;
+    bool shadowed;
+
+    rib_trie_prefix(&r->trie, node, &p);
+    shadowed = r->wide_local.n && is_shadowed(r, &p);
+    for (uint32_t id = rib_trie_at(&r->trie, node)->head; id; id = rib_route_at(r, id)->next) {
+        const struct rib_route *t = rib_route_at(r, id);
+        const struct rib_path *path;
+
+        if (t->flags & RIB_ROUTE_HOST)
+            return id;
+        path = rib_path_at(v, t->path);
+        if (t->flags & RIB_ROUTE_LOCAL ? path->type == RTN_THROW : shadowed)
+            continue;
+        if (rib_path_usable(v, path) && rib_in_fib(&p, path->type))
+            return id;
+    }
+    return 0;
+}
+
+static uint32_t nexthop_of(struct rib_vr *v, struct rib *r, uint32_t route)
+{
+    const struct rib_route *t;
+
+    if (!route)
+        return 0;
+    t = rib_route_at(r, route);
+    return t->flags & RIB_ROUTE_HOST ? t->path : rib_path_nexthop(rib_path_at(v, t->path));
+}
+
+// The host candidate behind `best`, a route of the kernel, when that leads onto the host's link; 0 = none.
+static uint32_t host_behind(struct rib_vr *v, struct rib *r, uint32_t best)
+{
+    const struct rib_path *path = rib_path_at(v, rib_route_at(r, best)->path);
+
+    for (uint32_t id = rib_route_at(r, best)->next; id; id = rib_route_at(r, id)->next)
+        if (rib_route_at(r, id)->flags & RIB_ROUTE_HOST) {
+            const struct neigh *n = neigh_of_nexthop(rib_route_at(r, id)->path);
+            return n && rib_path_is_connected(path, n->ifindex) ? id : 0;
+        }
+    return 0;
+}
+
+static bool is_host(struct rib *r, uint32_t node)
+{
+    struct prefix p;
+
+    rib_trie_prefix(&r->trie, node, &p);
+    return p.len == ip_bits(p.family);
+}
+
+// Whose next hop the FIB is to have for a node with this best route.
+static uint32_t leading(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
+{
+    uint32_t host = 0;
+
+    if (route && is_host(r, node) && !(rib_route_at(r, route)->flags & RIB_ROUTE_HOST))
+        host = host_behind(v, r, route);
+    return host ? host : route;
+}
+
+// What the FIB is to have for a node: that next hop, or an alias of it.
+static uint32_t leaf_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
+{
+    uint32_t nexthop = nexthop_of(v, r, leading(v, r, node, route));
+
+    return v->sources[r->trie.family == IP6] && nexthop ? rib_source_leaf(v, r, node, route, nexthop) : nexthop;
+}
+
+static void failed(struct rib_vr *v, const struct prefix *p, int error)
+{
+    char text[PREFIX_TEXT_MAX];
+
+    v->fib_errors++;
+    log_error("rib: FIB refused a change, will try again: vr=%u prefix=%s error=%d", v->id,
+              prefix_format(p, text), error);
+    rib_sync_want(v, p->family == IP4 ? RIB_STAGES_ROUTES4 : RIB_STAGES_ROUTES6, 10 * NS_PER_SECOND);
+}
+
+// What the journal is told before the FIB changes: a next hop that no route had yet. An alias is told as what it stands for.
+static void describe(struct rib_vr *v, struct rib *r, uint32_t route, const struct prefix *p, uint32_t nexthop)
+{
+    uint32_t real = nexthop_real(nexthop);
+
+    if (real && !journal_knows(real)) {
+        const struct rib_route *t = rib_route_at(r, route);
+
+        rib_journal_nexthop(v, t->flags & RIB_ROUTE_HOST ? NULL : rib_path_hops(rib_path_at(v, t->path)), p, real);
+    }
+}
+
+static void account(struct rib_vr *v, struct rib *r, const struct prefix *p, struct rib_node *n, uint32_t nexthop,
+                    uint8_t protocol)
+{
+    uint32_t was = nexthop_real(n->nexthop), is = nexthop_real(nexthop);
+
+    if (was != is)
+        journal_route(v->id, p, was, n->protocol, is, protocol);
+    rib_audit_changed(v, r, p, n->nexthop, nexthop);
+    n->nexthop = (uint16_t)nexthop;
+    n->protocol = protocol;
+}
+
+bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
+{
+    struct rib_node *n = rib_trie_at(&r->trie, node);
+    struct fib *fib = rib_fib(v, r->trie.family);
+    uint32_t nexthop = leaf_of(v, r, node, route);
+    struct prefix p;
+    int err;
+
+    if (n->nexthop == nexthop) {
+        n->protocol = route ? rib_route_at(r, route)->protocol : 0;
+        return false;
+    }
+    rib_trie_prefix(&r->trie, node, &p);
+    err = nexthop ? fib_set(fib, &p, nexthop) : fib_del(fib, &p);
+    if (err && err != -ENOENT && rib_engine_fall_back(v, p.family, err)) {
+        fib = rib_fib(v, p.family);
+        err = nexthop ? fib_set(fib, &p, nexthop) : fib_del(fib, &p);
+    }
+    if (err && err != -ENOENT) {
+        failed(v, &p, err);
+        return false;
+    }
+    describe(v, r, leading(v, r, node, route), &p, nexthop);
+    nexthop_hold(nexthop);
+    nexthop_put(n->nexthop);
+    r->n_fib += !n->nexthop;
+    r->n_fib -= !nexthop;
+    account(v, r, &p, n, nexthop, route ? rib_route_at(r, route)->protocol : 0);
+    r->updates++;
+    v->changed = true;
+    return true;
+}
+
+static bool reinstall(struct rib_vr *v, struct rib *r, uint32_t node, struct prefix *p)
+{
+    bool changed = !r->deferred && rib_install(v, r, node, rib_best(v, r, node));
+
+    rib_trie_prefix(&r->trie, node, p);
+    rib_trie_prune(&r->trie, node);
+    return changed;
+}
+
+void rib_evaluate(struct rib_vr *v, struct rib *r, uint32_t node)
+{
+    struct prefix p;
+    bool changed = reinstall(v, r, node, &p);
+
+    // A route to one host may go without a change of the FIB, which has had the host's next hop.
+    if (changed || (!r->deferred && p.len == ip_bits(p.family)))
+        neigh_recheck(v, &p);
+}
+
+void rib_evaluate_host(struct rib_vr *v, struct rib *r, uint32_t node)
+{
+    struct prefix p;
+
+    reinstall(v, r, node, &p);
+}
+
+static size_t collect(struct rib_vr *v, struct rib *r, struct fib_route *route)
+{
+    size_t n = 0;
+
+    for (uint32_t id = rib_trie_first(&r->trie); id; id = rib_trie_next(&r->trie, id)) {
+        uint32_t best = rib_best(v, r, id), nexthop = leaf_of(v, r, id, best);
+
+        if (!nexthop)
+            continue;
+        rib_trie_prefix(&r->trie, id, &route[n].prefix);
+        describe(v, r, leading(v, r, id, best), &route[n].prefix, nexthop);
+        rib_audit_changed(v, r, &route[n].prefix, 0, nexthop);
+        rib_trie_at(&r->trie, id)->nexthop = (uint16_t)nexthop;
+        rib_trie_at(&r->trie, id)->protocol = rib_route_at(r, best)->protocol;
+        route[n++].nexthop = nexthop;
+        nexthop_hold(nexthop);
+    }
+    return n;
+}
+
+// The bulk load had no memory: back to one by one, which tells about each failure.
+static void load_singly(struct rib_vr *v, struct rib *r)
+{
+    rib_audit_forget(r);
+    for (uint32_t id = rib_trie_first(&r->trie); id; id = rib_trie_next(&r->trie, id)) {
+        struct rib_node *n = rib_trie_at(&r->trie, id);
+        uint32_t collected = n->nexthop;
+
+        n->nexthop = 0;
+        rib_install(v, r, id, rib_best(v, r, id));
+        nexthop_put(collected);
+    }
+}
+
+void rib_load(struct rib_vr *v, struct rib *r)
+{
+    struct fib_route *route;
+    struct prefix all = {.family = r->trie.family};
+    size_t n;
+    int err;
+
+    if (!r->deferred)
+        return;
+    r->deferred = false;
+    route = malloc((r->trie.node.n_used + 1) * sizeof *route);
+    n = route ? collect(v, r, route) : 0;
+    err = route ? fib_load(rib_fib(v, r->trie.family), route, n) : -ENOMEM;
+    if (!err || (route && rib_engine_fall_back(v, r->trie.family, err))) {
+        r->n_fib = n;
+        r->updates += n;
+    } else {
+        load_singly(v, r);
+    }
+    free(route);
+    journal_loaded(v->id, r->trie.family);
+    v->changed = true;
+    neigh_recheck(v, &all);
+}
+
+void rib_commit(struct rib_vr *v)
+{
+    if (v->changed) {
+        fib_commit(rib_fib(v, IP4));
+        fib_commit(rib_fib(v, IP6));
+        v->last_change_ns = clock_now_ns();
+        v->changed = false;
+    }
+    nexthop_free_unused();
+    journal_new_moment();
+}
+
+// --- uRPF asks for more or less of each prefix (rib_source.c) ---
+
+static bool may_need_alias(struct rib *r, uint32_t node)
+{
+    uint32_t head = rib_trie_at(&r->trie, node)->head;
+    struct prefix p;
+
+    if (!head)
+        return false;
+    rib_trie_prefix(&r->trie, node, &p);
+    return p.len == 0 || rib_route_at(r, head)->next;
+}
+
+void rib_fib_sources(struct rib_vr *v, uint8_t family, uint8_t sources)
+{
+    struct rib *r = rib_of(v, family);
+    struct prefix p;
+
+    if (v->sources[family == IP6] == sources)
+        return;
+    v->sources[family == IP6] = sources;
+    for (uint32_t node = rib_trie_first(&r->trie); node;) {
+        if (!may_need_alias(r, node)) {
+            node = rib_trie_next(&r->trie, node);
+            continue;
+        }
+        rib_trie_prefix(&r->trie, node, &p);
+        rib_evaluate(v, r, node); // hosts below it may come and go
+        node = rib_trie_after(&r->trie, &p);
+    }
+    rib_commit(v);
+}

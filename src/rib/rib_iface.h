@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_iface.h - what the operator does to the TAP of one of our interfaces with iproute2, told to control
+#ifndef RIB_RIB_IFACE_H
+#define RIB_RIB_IFACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct iface_kernel_event {
+    uint16_t vr;
+    int ifindex;
+    bool admin_up, gone;
+    uint32_t mtu;
+};
+
+// Control, before its loop runs: `fn` is called on that loop. Without it nobody is told.
+void rib_iface_set_event(void (*fn)(const struct iface_kernel_event *e));
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_index.c - what rib_manager knows, by the numbers others call it by: virtual routers, links
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "rib/rib.h"
+#include "table/iface.h"
+
+static struct rib_vr *list[VR_MAX];
+
+void rib_vr_set(uint16_t id, struct rib_vr *v)
+{
+    list[id] = v;
+}
+
+struct rib_vr *rib_vr_find(uint16_t id)
+{
+    return id < VR_MAX ? list[id] : NULL;
+}
+
+struct rib_link *rib_link_find(const struct rib_vr *v, int ifindex)
+{
+    return ifindex > 0 ? map_find(&v->link, (uint32_t)ifindex) : NULL;
+}
+
+struct rib_link *rib_link_get(struct rib_vr *v, int ifindex)
+{
+    struct rib_link *l = rib_link_find(v, ifindex);
+
+    if (l || ifindex <= 0)
+        return l;
+    l = calloc(1, sizeof *l);
+    bug_on(!l);
+    l->ifindex = ifindex;
+    LIST_INIT(&l->neighs);
+    map_set(&v->link, (uint32_t)ifindex, l);
+    return l;
+}
+
+bool rib_link_is_alive(const struct rib_link *l)
+{
+    // The port's own carrier is known before the kernel announces that of the TAP.
+    return l->up && l->carrier && (!l->iface || __atomic_load_n(&iface_get(l->iface)->carrier, __ATOMIC_RELAXED));
+}
+
+void rib_link_free_unused(struct rib_vr *v, bool all)
+{
+    VEC(struct rib_link *) unused = {0};
+    struct rib_link *l;
+
+    map_each(&v->link, l)
+        if (all || (!l->known && !l->iface && LIST_EMPTY(&l->neighs)))
+            *vec_push(&unused) = l;
+    vec_foreach(&unused, u) {
+        map_del(&v->link, (uint32_t)(*u)->ifindex);
+        vec_free(&(*u)->addr);
+        vec_free(&(*u)->group);
+        free(*u);
+    }
+    vec_free(&unused);
+}

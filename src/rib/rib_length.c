@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_length.c - the prefixes by which addresses are routed
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mailbox.h"
+#include "core/thread.h"
+#include "rib/rib.h"
+#include "rib/rib_manager.h"
+#include "rib/rib_reply.h"
+
+uint32_t rib_longest(struct rib_vr *v, struct rib *r, const struct prefix *host)
+{
+    uint32_t node = rib_trie_cover(&r->trie, host, false), best;
+
+    for (; node; node = rib_trie_parent(&r->trie, node)) {
+        best = rib_best(v, r, node);
+        if (best && !(rib_route_at(r, best)->flags & RIB_ROUTE_HOST))
+            break;
+    }
+    return node;
+}
+
+struct lengths {
+    struct rib_length *ask;
+    unsigned n;
+    void (*done)(void *ctx);
+    void *ctx;
+};
+
+static void find_length(struct rib_length *a)
+{
+    struct prefix host = {.family = a->addr.family, .len = (uint8_t)ip_bits(a->addr.family)};
+    struct rib_vr *v = a->addr.family ? rib_vr_find(a->vr) : NULL;
+
+    a->len = 0;
+    if (!v)
+        return;
+    struct rib *r = rib_of(v, host.family);
+    memcpy(host.b, a->addr.b, host.len / 8);
+    uint32_t node = rib_longest(v, r, &host);
+    if (node)
+        a->len = rib_trie_at(&r->trie, node)->len;
+}
+
+static void answered(void *arg)
+{
+    struct lengths *l = arg;
+
+    l->done(l->ctx);
+    free(l);
+}
+
+static void find_all(void *arg)
+{
+    struct lengths *l = arg;
+
+    for (unsigned i = 0; i < l->n; i++)
+        find_length(&l->ask[i]);
+    rib_reply(answered, l);
+}
+
+int rib_manager_lengths(struct rib_length *ask, unsigned n, void (*done)(void *ctx), void *ctx)
+{
+    struct lengths *l = malloc(sizeof *l);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!l)
+        return -ENOMEM;
+    *l = (struct lengths){ask, n, done, ctx};
+    int r = mailbox_post(ROLE_RIB_MANAGER, find_all, l);
+    if (r)
+        free(l);
+    return r;
+}

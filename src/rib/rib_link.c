@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_link.c - links and addresses, and the routes that the kernel deletes without a word
+//
+// rtnetlink announces that a link went down, but not the IPv4 routes and the
+// next-hop objects that went with it. So the same is done here as in the kernel:
+//
+//     link down            IPv4 routes whose legs are all dead, but for local ones; next-hop objects on it
+//     carrier lost         next-hop objects on it (and IPv4 routes with them); others are only flagged
+//     link deleted, moved  all of the above, local routes too, and multipath routes with one leg on it
+//     last IPv4 address    IPv4 routes whose legs are all dead, local ones too; legs die until there is one again
+//     next-hop object      IPv4 routes that name it (nexthop_object.c)
+//
+// and then a dump is asked for, because the kernel is right and we only guess.
+// IPv6 routes are announced, except that a leg of a multipath route dies in
+// silence; legs, of both families, are judged by their link each time.
+#include <linux/netconf.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "rib/neigh.h"
+#include "rib/rib.h"
+#include "rib/rib_multicast.h"
+
+#define VERIFY_DELAY_NS (100 * NS_PER_MS)
+
+enum loss { LOSS_DOWN, LOSS_ADDRESS, LOSS_GONE };
+
+// Not hop_is_dead(): a leg without carrier may be left out, but does not count as dead here.
+static bool is_up(const struct rib_vr *v, int ifindex)
+{
+    const struct rib_link *l = rib_link_find(v, ifindex);
+
+    return l && l->up;
+}
+
+// Would the kernel delete the path's routes, now that the link is lost in this way?
+static bool is_lost(struct rib_vr *v, const struct rib_path *p, int ifindex, enum loss loss)
+{
+    bool on_it = false, all_dead = true;
+
+    if (p->family != IP4 || p->condemned || p->nhid || !p->n_hops)
+        return false;
+    if (loss == LOSS_DOWN && p->type == RTN_LOCAL)
+        return false;
+    for (unsigned i = 0; i < p->n_hops; i++) {
+        if (p->hop[i].ifindex == ifindex)
+            on_it = true;
+        else if (!(p->own.n && p->own.hop[i].lost) && is_up(v, p->hop[i].ifindex))
+            all_dead = false;
+    }
+    return on_it && (all_dead || loss == LOSS_GONE);
+}
+
+static void lose_paths(struct rib_vr *v, int ifindex, enum loss loss)
+{
+    for (uint32_t id = 1; id < v->path.n; id++) {
+        struct rib_path *p = rib_path_at(v, id);
+
+        if (p && is_lost(v, p, ifindex, loss))
+            rib_path_condemn(v, p);
+    }
+    rib_sync_want(v, RIB_STAGES_ROUTES4, VERIFY_DELAY_NS);
+}
+
+// IPv4 legs on the link die with its last address, without a word, and live again with the next one.
+static void set_lost(struct rib_vr *v, int ifindex, bool lost)
+{
+    for (uint32_t id = 1; id < v->path.n; id++) {
+        struct rib_path *p = rib_path_at(v, id);
+        bool any = false;
+
+        for (unsigned i = 0; p && p->family == IP4 && i < p->own.n; i++)
+            if (p->own.hop[i].key.ifindex == ifindex && p->own.hop[i].lost != lost) {
+                p->own.hop[i].lost = lost;
+                any = true;
+            }
+        if (any && hop_set_resolve(v, &p->own))
+            rib_path_dirty(v, p);
+    }
+}
+
+void rib_link_gone(struct rib_vr *v, struct rib_link *l)
+{
+    if (l->iface)
+        rib_iface_report(v, l, true);
+    l->known = l->up = l->carrier = false;
+    vec_clear(&l->addr);
+    rib_iface_addresses(v, l);
+    rib_multicast_link_gone(v, l);
+    lose_paths(v, l->ifindex, LOSS_GONE);
+    nexthop_object_link_lost(v, l->ifindex);
+    neigh_link_gone(v, l);
+    rib_link_rehop(v, l->ifindex);
+}
+
+static void link_changed(struct rib_vr *v, struct rib_link *l, bool was_up, bool had_carrier)
+{
+    if (was_up && !l->up)
+        lose_paths(v, l->ifindex, LOSS_DOWN);
+    if ((was_up && !l->up) || (had_carrier && !l->carrier)) {
+        nexthop_object_link_lost(v, l->ifindex);
+        rib_sync_want(v, RIB_STAGES_ROUTES4, VERIFY_DELAY_NS);
+    }
+    rib_link_rehop(v, l->ifindex);
+    neigh_link_changed(v, l);
+}
+
+void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
+{
+    const struct netlink_link *m = &e->link;
+    struct rib_link *l = e->del ? rib_link_find(v, m->ifindex) : rib_link_get(v, m->ifindex);
+    bool was_up, had_carrier, is_news;
+
+    if (!l || (e->del && !l->known))
+        return;
+    if (e->del) {
+        rib_link_gone(v, l);
+        return;
+    }
+    was_up = l->up;
+    had_carrier = l->carrier;
+    is_news = !l->known || l->up != m->up || l->mtu != m->mtu;
+    l->known = true;
+    l->gen = v->gen;
+    l->up = m->up;
+    l->carrier = m->carrier;
+    l->mtu = m->mtu;
+    memcpy(l->name, m->name, sizeof l->name);
+    if (l->iface && is_news)
+        rib_iface_report(v, l, false);
+    if (!was_up && l->up)
+        set_lost(v, l->ifindex, false);
+    if (was_up != l->up || had_carrier != l->carrier)
+        link_changed(v, l, was_up, had_carrier);
+}
+
+static struct rib_address *find_addr(struct rib_link *l, const struct netlink_addr *m)
+{
+    vec_foreach(&l->addr, a) if (ip_equal(&a->addr, &m->addr) && a->len == m->len) return a;
+    return NULL;
+}
+
+static bool has_addr4(const struct rib_link *l)
+{
+    vec_foreach(&l->addr, a) if (a->addr.family == IP4) return true;
+    return false;
+}
+
+static void addr_del(struct rib_vr *v, struct rib_link *l, struct rib_address *a)
+{
+    bool four = a->addr.family == IP4;
+    size_t i = (size_t)(a - l->addr.item);
+
+    memmove(a, a + 1, (l->addr.n - i - 1) * sizeof *a); // the order tells which one is primary
+    l->addr.n--;
+    rib_iface_addresses(v, l);
+    if (four && !has_addr4(l)) {
+        lose_paths(v, l->ifindex, LOSS_ADDRESS);
+        set_lost(v, l->ifindex, true);
+    } else if (four) {
+        rib_sync_want(v, RIB_STAGES_ROUTES4, VERIFY_DELAY_NS);
+    }
+}
+
+void rib_event_addr(struct rib_vr *v, const struct netlink_event *e)
+{
+    const struct netlink_addr *m = &e->addr;
+    struct rib_link *l = e->del ? rib_link_find(v, m->ifindex) : rib_link_get(v, m->ifindex);
+    struct rib_address *a = l ? find_addr(l, m) : NULL;
+
+    if (e->del) {
+        if (a)
+            addr_del(v, l, a);
+        return;
+    }
+    if (!l)
+        return;
+    if (!a)
+        a = vec_push(&l->addr);
+    *a = (struct rib_address){m->addr, m->len, m->scope, v->gen, m->secondary, m->usable};
+    rib_iface_addresses(v, l);
+    if (m->addr.family == IP4)
+        set_lost(v, l->ifindex, false);
+}
+
+void rib_link_sweep_addr(struct rib_vr *v)
+{
+    struct rib_link *l;
+
+    map_each(&v->link, l) {
+        for (size_t i = l->addr.n; i-- > 0;)
+            if (l->addr.item[i].gen != v->gen) {
+                v->swept++;
+                addr_del(v, l, &l->addr.item[i]);
+            }
+    }
+}
+
+void rib_event_netconf(struct rib_vr *v, const struct netlink_netconf *m)
+{
+    bool six = m->family == IP6, *flag = NULL;
+    struct rib_link *l;
+
+    if (m->has_multicast && m->ifindex > 0)
+        rib_multicast_daemon(v, rib_link_get(v, m->ifindex), m->family, m->multicast);
+    if (!m->has_ignore_linkdown)
+        return;
+    // "all" counts for IPv4 only: the kernel asks "all or this link" there, and just the link in IPv6.
+    if (m->ifindex == NETCONFA_IFINDEX_ALL && !six)
+        flag = &v->ignore_linkdown_all4;
+    else if ((l = rib_link_get(v, m->ifindex)))
+        flag = &l->ignore_linkdown[six];
+    if (!flag || *flag == m->ignore_linkdown)
+        return;
+    *flag = m->ignore_linkdown;
+    rib_link_rehop(v, 0);
+}
+
+// The three rules that every namespace begins with, and the one a VRF adds, are what we do anyway.
+static bool is_default(const struct netlink_rule *m)
+{
+    return (m->plain && ((m->priority == 0 && m->table == RIB_TABLE_LOCAL) ||
+                         (m->priority == 32766 && m->table == RIB_TABLE_MAIN) ||
+                         (m->priority == 32767 && m->table == 253))) ||
+           (m->priority == 1000 && !m->table);
+}
+
+void rib_event_rule(struct rib_vr *v, const struct netlink_event *e)
+{
+    const struct netlink_rule *m = &e->rule;
+
+    if (is_default(m)) {
+        if (e->del)
+            log_warning("rib: default routing rule deleted in Linux, followed here as if it were there: "
+                        "vr=%u priority=%u", v->id, m->priority);
+        return;
+    }
+    if (e->del) {
+        v->rules -= v->rules > 0;
+        return;
+    }
+    v->rules++;
+    log_warning("rib: routing rule ignored, forwarding looks at the main table only: vr=%u priority=%u",
+                v->id, m->priority);
+}
+
+void rib_event_nexthop(struct rib_vr *v, const struct netlink_event *e)
+{
+    if (!e->del) {
+        nexthop_object_set(v, &e->nexthop);
+        return;
+    }
+    nexthop_object_del(v, e->nexthop.id);
+    rib_sync_want(v, RIB_STAGES_ROUTES4, VERIFY_DELAY_NS);
+}

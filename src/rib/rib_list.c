@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_list.c - lists of candidate routes under their prefixes
+//
+// A node's list is in the kernel's order: the local table's routes, then by
+// metric, equal metrics as the kernel appended, prepended or replaced them;
+// host routes of neighbours come last. A route is on two lists: its node's (by
+// prefix) and its path's (by way out).
+//
+// Always true (rib_check; unit tests call it after every step):
+//   R1  a list is sorted by (host, main before local reversed, metric);
+//   R2  a route's node and path are alive, and the path's list has it;
+//   R3  the counters by protocol equal the routes in the lists;
+//   R4  node->nexthop is what the FIB holds for that prefix.
+#include "rib/rib.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "table/fib.h"
+
+void rib_init(struct rib *r, uint8_t family)
+{
+    memset(r, 0, sizeof *r);
+    rib_trie_init(&r->trie, family);
+    rib_trie_init(&r->neigh, family);
+    pool_init(&r->route, sizeof(struct rib_route));
+    r->gen = 1;
+    r->deferred = true;
+}
+
+void rib_fini(struct rib *r)
+{
+    rib_trie_fini(&r->trie);
+    rib_trie_fini(&r->neigh);
+    pool_fini(&r->route);
+    vec_free(&r->wide_local);
+}
+
+static void path_link(struct rib_vr *v, struct rib *r, uint32_t id, struct rib_path *p)
+{
+    struct rib_route *t = rib_route_at(r, id);
+
+    t->path = p->id;
+    t->path_prev = 0;
+    t->path_next = p->head;
+    if (p->head)
+        rib_route_at(r, p->head)->path_prev = id;
+    p->head = id;
+    p->n_routes++;
+}
+
+static void path_unlink(struct rib_vr *v, struct rib *r, uint32_t id)
+{
+    struct rib_route *t = rib_route_at(r, id);
+    struct rib_path *p = rib_path_at(v, t->path);
+
+    if (p->cursor == id)
+        p->cursor = t->path_next;
+    if (t->path_prev)
+        rib_route_at(r, t->path_prev)->path_next = t->path_next;
+    else
+        p->head = t->path_next;
+    if (t->path_next)
+        rib_route_at(r, t->path_next)->path_prev = t->path_prev;
+    if (!--p->n_routes)
+        rib_path_put(v, p);
+}
+
+static void node_link(struct rib *r, uint32_t id, uint32_t prev)
+{
+    struct rib_route *t = rib_route_at(r, id);
+    uint32_t *link = prev ? &rib_route_at(r, prev)->next : &rib_trie_at(&r->trie, t->node)->head;
+
+    t->next = *link;
+    *link = id;
+}
+
+static void node_unlink(struct rib *r, uint32_t id)
+{
+    struct rib_route *t = rib_route_at(r, id);
+    uint32_t prev = rib_route_prev(r, id);
+
+    *(prev ? &rib_route_at(r, prev)->next : &rib_trie_at(&r->trie, t->node)->head) = t->next;
+}
+
+uint32_t rib_route_prev(const struct rib *r, uint32_t route)
+{
+    uint32_t prev = 0, id = rib_trie_at(&r->trie, rib_route_at(r, route)->node)->head;
+
+    for (; id != route; id = rib_route_at(r, id)->next)
+        prev = id;
+    return prev;
+}
+
+// A prefix of the local table that is no host shadows every longer one of the other tables: remember it.
+static void wide_local_count(struct rib_vr *v, struct rib *r, const struct rib_route *t, bool add)
+{
+    struct prefix p;
+
+    rib_trie_prefix(&r->trie, t->node, &p);
+    if (!(t->flags & RIB_ROUTE_LOCAL) || p.len == ip_bits(p.family) ||
+        !rib_in_fib(&p, rib_path_at(v, t->path)->type))
+        return;
+    if (add) {
+        *vec_push(&r->wide_local) = p;
+    } else {
+        for (size_t i = 0; i < r->wide_local.n; i++)
+            if (prefix_equal(&r->wide_local.item[i], &p)) {
+                vec_del_swap(&r->wide_local, i);
+                break;
+            }
+    }
+    for (uint32_t n = rib_trie_first_in(&r->trie, &p), next; n && rib_trie_is_in(&r->trie, n, &p); n = next) {
+        next = rib_trie_next(&r->trie, n);
+        if (n != t->node)
+            rib_evaluate(v, r, n);
+    }
+}
+
+uint32_t rib_route_add(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t prev,
+                       struct rib_path *path, uint32_t metric, uint8_t protocol, uint8_t flags)
+{
+    uint32_t id = pool_new(&r->route);
+    struct rib_route *t = rib_route_at(r, id);
+
+    t->node = node;
+    t->metric = metric;
+    t->protocol = protocol;
+    t->flags = flags;
+    t->gen = r->gen;
+    node_link(r, id, prev);
+    path_link(v, r, id, path);
+    r->n_routes++;
+    r->by_protocol[protocol]++;
+    if (flags & RIB_ROUTE_LOCAL)
+        wide_local_count(v, r, t, true);
+    return id;
+}
+
+void rib_route_del(struct rib_vr *v, struct rib *r, uint32_t route)
+{
+    struct rib_route *t = rib_route_at(r, route);
+
+    node_unlink(r, route);
+    r->n_routes--;
+    r->by_protocol[t->protocol]--;
+    if (t->flags & RIB_ROUTE_LOCAL)
+        wide_local_count(v, r, t, false);
+    path_unlink(v, r, route);
+    t->node = 0; // the sweep looks at the pool's records one by one, freed ones too
+    pool_free(&r->route, route);
+}
+
+void rib_route_move(struct rib *r, uint32_t route, uint32_t prev)
+{
+    if (prev == route || rib_route_prev(r, route) == prev)
+        return;
+    node_unlink(r, route);
+    node_link(r, route, prev);
+}
+
+void rib_route_set_path(struct rib_vr *v, struct rib *r, uint32_t route, struct rib_path *path)
+{
+    if (rib_route_at(r, route)->path == path->id)
+        return;
+    path_unlink(v, r, route);
+    path_link(v, r, route, path);
+}
+
+static uint32_t find_host(const struct rib *r, uint32_t node, uint32_t *last)
+{
+    uint32_t id = rib_trie_at(&r->trie, node)->head;
+
+    for (*last = 0; id; id = rib_route_at(r, id)->next) {
+        if (rib_route_at(r, id)->flags & RIB_ROUTE_HOST)
+            return id;
+        *last = id;
+    }
+    return 0;
+}
+
+void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop, bool on)
+{
+    struct rib *r = rib_of(v, addr->family);
+    struct prefix p = {.family = addr->family, .len = (uint8_t)ip_bits(addr->family)};
+    uint32_t node, id, last;
+
+    memcpy(p.b, addr->b, 16);
+    node = on ? rib_trie_add(&r->trie, &p) : rib_trie_find(&r->trie, &p);
+    if (!node)
+        return;
+    id = find_host(r, node, &last);
+    if (!on && id && rib_route_at(r, id)->path != nexthop) // the same address on another link has taken its place
+        return;
+    if (!id && on) {
+        id = pool_new(&r->route);
+        rib_route_at(r, id)->node = node;
+        rib_route_at(r, id)->flags = RIB_ROUTE_HOST;
+        node_link(r, id, last);
+        r->n_host++;
+    } else if (id && !on) {
+        node_unlink(r, id);
+        rib_route_at(r, id)->node = 0;
+        pool_free(&r->route, id);
+        r->n_host--;
+    }
+    if (on)
+        rib_route_at(r, id)->path = nexthop;
+    rib_evaluate_host(v, r, node);
+}
+
+// Rank of R1; main's routes come behind the local table's.
+static uint64_t rank(const struct rib_route *t)
+{
+    return (uint64_t)!!(t->flags & RIB_ROUTE_HOST) << 33 |
+           (uint64_t) !(t->flags & RIB_ROUTE_LOCAL) << 32 | t->metric;
+}
+
+static const char *check_node(struct rib_vr *v, struct rib *r, uint32_t node, uint64_t *by_protocol)
+{
+    const struct rib_node *n = rib_trie_at(&r->trie, node);
+    struct prefix p;
+    uint64_t last = 0;
+
+    rib_trie_prefix(&r->trie, node, &p);
+    for (uint32_t id = n->head; id; id = rib_route_at(r, id)->next) {
+        const struct rib_route *t = rib_route_at(r, id);
+        const struct rib_path *path;
+
+        if (rank(t) < last)
+            return "R1: candidates are out of order";
+        last = rank(t);
+        if (t->node != node)
+            return "R2: a route names another node";
+        if (t->flags & RIB_ROUTE_HOST)
+            continue;
+        by_protocol[t->protocol]++;
+        path = t->path < v->path.n ? rib_path_at(v, t->path) : NULL;
+        if (!path)
+            return "R2: a route's path is gone";
+        if (t->path_prev ? rib_route_at(r, t->path_prev)->path_next != id : path->head != id)
+            return "R2: the path does not list the route";
+    }
+    if (!r->deferred && fib_get(rib_fib(v, p.family), &p) != n->nexthop)
+        return "R4: the FIB holds something else than the node says";
+    if (!r->deferred && n->nexthop && !nexthop_holders(n->nexthop))
+        return "R4: the FIB names a next hop that nobody holds";
+    return NULL;
+}
+
+int rib_check(struct rib_vr *v, struct rib *r, char *why, size_t n)
+{
+    uint64_t by_protocol[256] = {0};
+
+    for (uint32_t node = rib_trie_first(&r->trie); node; node = rib_trie_next(&r->trie, node)) {
+        const char *wrong = check_node(v, r, node, by_protocol);
+        struct prefix p;
+        char text[PREFIX_TEXT_MAX];
+
+        if (!wrong)
+            continue;
+        rib_trie_prefix(&r->trie, node, &p);
+        snprintf(why, n, "%s: %s", prefix_format(&p, text), wrong);
+        return -EINVAL;
+    }
+    if (!memcmp(by_protocol, r->by_protocol, sizeof by_protocol))
+        return 0;
+    snprintf(why, n, "R3: the counters by protocol do not equal the lists");
+    return -EINVAL;
+}
+
+bool rib_is_connected(struct rib_vr *v, const struct ip_addr *addr, int ifindex)
+{
+    struct rib *r = rib_of(v, addr->family);
+    struct prefix p = {.family = addr->family, .len = (uint8_t)ip_bits(addr->family)};
+    uint32_t node, route = 0;
+
+    memcpy(p.b, addr->b, addr->family == IP4 ? 4 : 16);
+    if (r->deferred)
+        return false;
+    for (node = rib_trie_cover(&r->trie, &p, false); node; node = rib_trie_parent(&r->trie, node)) {
+        route = rib_best(v, r, node);
+        if (route && !(rib_route_at(r, route)->flags & RIB_ROUTE_HOST))
+            break;
+        route = 0;
+    }
+    return route && rib_path_is_connected(rib_path_at(v, rib_route_at(r, route)->path), ifindex);
+}

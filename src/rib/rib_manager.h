@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_manager.h - the thread that turns kernel state into the FIB
+//
+// netlink (libmnl) -> RIB -> next hops -> FIB commit, one commit per drained
+// netlink batch; neigh_manager runs on the same thread. Control talks to it by
+// the calls below, which post to its mailbox; answers come back as calls on
+// the control loop, so that a long walk pauses neither of them.
+#ifndef RIB_RIB_MANAGER_H
+#define RIB_RIB_MANAGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "table/fib.h"
+#include "table/multicast.h"
+
+int rib_manager_start(void); // control; starts the thread
+void rib_manager_stop(void);
+void rib_manager_set_receive_buffer(size_t bytes); // SO_RCVBUFFORCE of sockets opened from now on and of open ones
+
+// --- control, waiting: used by vr_manager and iface_manager ---
+// Opens a socket in the namespace (netns_fd, -1 = own), dumps links, addresses, neighbours, routes, and follows events.
+int rib_manager_vr_add(uint16_t vr, int netns_fd, uint32_t table);
+int rib_manager_vr_del(uint16_t vr);
+// Live. 0; -errno; or > 0: the MiB of DPDK memory that it needs and has not got. Then the old engines stay.
+int rib_manager_vr_engine(uint16_t vr, enum fib_engine engine);
+// What reverse-path checks of its interfaces ask of the FIB of a family.
+enum rib_sources { RIB_SOURCES_DEFAULT = 1 /* which is the default route */, RIB_SOURCES_ALL = 2 /* all routes to a prefix */ };
+int rib_manager_vr_sources(uint16_t vr, uint8_t family, uint8_t sources);
+int rib_manager_iface_add(uint16_t iface); // the interface has its TAP (ifindex) now: adjacencies and routes may use it
+int rib_manager_iface_del(uint16_t iface); // nothing in nexthop table or FIB refers to it when this returns
+int rib_manager_iface_changed(uint16_t iface); // MTU, MAC or VLAN: refresh adjacencies, next hops
+int rib_manager_port_link(uint16_t port); // carrier of the port's interfaces (table/iface.h) changed: groups leave their legs out, or take them in
+
+// A multicast route of the configuration; interfaces by name, since they come and go.
+struct multicast_output {
+    char iface[16];
+    uint8_t ttl; // threshold
+};
+struct multicast_static {
+    struct multicast_key key;
+    char in[16];
+    uint16_t n_out;
+    struct multicast_output out[MULTICAST_OUT_MAX];
+};
+int rib_manager_multicast_set(const char *vr, const struct multicast_static *s); // adds or replaces it; 0 or -errno
+int rib_manager_multicast_del(const char *vr, const struct multicast_key *k);
+
+// --- control, asking: rows are delivered in chunks by calls on the control loop ---
+enum rib_route_type { RIB_UNICAST, RIB_LOCAL, RIB_BROADCAST, RIB_CONNECTED, RIB_BLACKHOLE, RIB_UNREACHABLE, RIB_PROHIBIT, RIB_MULTICAST };
+
+struct rib_hop {
+    char iface[16]; // the link in Linux, ours or not; "" = unknown
+    struct ip_addr gateway; // family 0 = on link
+    uint16_t weight;
+    bool resolved, alive;
+};
+
+struct rib_row {
+    struct prefix prefix;
+    uint8_t type; // enum rib_route_type
+    uint8_t protocol; // rtm_protocol: 186 BGP, 188 OSPF, 189 RIP, 4 static, 2 kernel…
+    uint32_t metric;
+    bool active; // in the FIB
+    uint32_t nexthop; // id in the FIB, 0 = none
+    const char *nexthop_kind; // nexthop_kind_name()
+    uint16_t n_hops;  // hops shown, at most RIB_ROW_HOPS
+#define RIB_ROW_HOPS 16
+    struct rib_hop hop[RIB_ROW_HOPS];
+};
+
+struct rib_query {
+    uint16_t vr;
+    uint8_t family;
+    enum { RIB_ALL, RIB_EXACT, RIB_LONGEST_MATCH /* prefix = host */, RIB_LONGER /* at or below prefix */, RIB_FROM /* prefix and all behind it */ } match;
+    struct prefix prefix;
+    int protocol; // -1 = any
+    int type;     // -1 = any
+};
+
+struct rib_walk; // an open query
+// `rows` is called on the control loop with 1..256 rows; it returns true for "more, please" at once, or false to pause until
+// rib_walk_more(). `done(ctx, 0 or -errno)` ends it. Changes during the walk are seen or not, never a crash or a duplicate.
+struct rib_walk *rib_walk_open(const struct rib_query *q, bool (*rows)(void *ctx, const struct rib_row *row, unsigned n),
+                               void (*done)(void *ctx, int result), void *ctx);
+void rib_walk_more(struct rib_walk *w);
+void rib_walk_close(struct rib_walk *w); // before done(): cancels; no call comes afterwards
+
+// How long the prefixes are by which addresses are routed.
+struct rib_length {
+    uint16_t vr;
+    struct ip_addr addr; // family 0: nothing is asked
+    uint8_t len;         // of the longest matching prefix in force by a route of the kernel; 0 also where there is none
+};
+// All of `ask` in one answer on the control loop; it is the callee's until then. 0 or -errno.
+int rib_manager_lengths(struct rib_length *ask, unsigned n, void (*done)(void *ctx), void *ctx);
+
+struct neigh_row {
+    uint16_t vr;
+    struct ip_addr addr;
+    char iface[16];
+    uint8_t mac[6];
+    const char *state; // "reachable", "stale", "incomplete", "failed", "permanent", "noarp", "delay", "probe"
+    uint32_t nexthop;  // id of its adjacency
+    uint32_t held;     // packets waiting
+    bool gateway;      // a route uses it: kept resolved
+    bool in_use;       // traffic lately
+};
+// All neighbours of a vr (vr = -1: all vrs), in one answer on the control loop; `n` rows owned by the caller until done returns.
+int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n), void *ctx);
+
+struct nexthop_leg { // of a group
+    uint32_t nexthop; // 0 = it leaves by none of our interfaces
+    char iface[16];
+    struct ip_addr gateway; // family 0 = on link
+    uint16_t weight;
+    bool alive;
+    uint32_t buckets;
+};
+
+struct nexthop_row {
+    uint32_t id;
+    uint8_t kind; // enum nexthop_kind
+    bool in_use;
+    int vr;         // -1 = of all
+    char iface[16]; // "" = none
+    struct ip_addr gateway;
+    uint8_t mac[6]; // of an adjacency
+    uint16_t mtu;
+    uint32_t holders;   // prefixes, groups, neighbours that name it
+    uint64_t packets;   // that groups gave it
+    uint64_t sent_packets, sent_bytes; // while next hops are counted
+    uint32_t kernel_id; // of a group that is a next-hop object
+    uint32_t buckets, first_leg, n_legs; // of a group
+};
+// All next hops in order of id, in one answer on the control loop; rows and legs are the caller's until done returns.
+int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg),
+                         void *ctx);
+
+struct multicast_row {
+    uint16_t vr;
+    uint8_t family;
+    struct ip_addr source, group; // source.family 0: any
+    bool is_static; // configured, not the kernel's
+    bool by_kernel; // it has an output that is none of ours: the kernel forwards
+    char in[16];    // links by their names in Linux; "" = none
+    uint16_t n_out;
+    struct multicast_output out[MULTICAST_OUT_MAX];
+    uint64_t packets, bytes, wrong; // wrong: came by another interface
+};
+struct multicast_join_row { // the host has joined a group that may come from beyond the link
+    uint16_t vr;
+    char iface[16];
+    struct ip_addr group;
+};
+// Of all virtual routers, in one answer on the control loop; the rows are owned by the caller until done returns.
+int rib_manager_multicast(void (*done)(void *ctx, const struct multicast_row *row, unsigned n,
+                                       const struct multicast_join_row *join, unsigned n_join),
+                          void *ctx);
+
+struct rib_stats {
+    uint64_t routes4, routes6;          // kernel routes held (all candidates)
+    uint64_t fib_routes4, fib_routes6;  // prefixes in the FIB
+    uint64_t by_protocol4[256], by_protocol6[256];
+    uint64_t messages, batches, overruns, resyncs, swept; // netlink messages, drained batches, ENOBUFS, re-dumps, entries removed by them
+    uint64_t diverged;                  // prefixes that re-dumps found different and no event explains: silent changes we had not derived
+    uint64_t ignored_rules;             // policy rules seen and ignored
+    uint64_t updates4, updates6;        // FIB changes
+    uint64_t last_change_ns, resync_ns; // clock of the last FIB change; duration of the last (re)sync
+    uint64_t nexthops, neighbors, held;
+    bool synced;                        // the first dump is complete
+    enum fib_engine engine4, engine6;   // in use
+    uint64_t engine_faults4, engine_faults6, engine_rebuilds4, engine_rebuilds6;
+    uint64_t fib_bytes4, fib_bytes6, fib_nodes4, fib_nodes6, fib_leaves4, fib_leaves6, fib_control_bytes4, fib_control_bytes6, rib_bytes;
+};
+int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stats *s), void *ctx);
+
+// Audit: kernel, RIB, FIB and what forwarders find are compared and healed (rib_audit.h).
+#define RIB_FINDINGS 16
+struct rib_audit_report {
+    int result;                // 0 or -errno
+    uint64_t checked;          // rows of the kernel's dump
+    uint64_t prefixes;         // of the FIB, added up
+    uint64_t lookups;
+    uint64_t blocks;           // whose sums differed and were compared prefix by prefix
+    uint64_t diverged;         // differences, each healed
+    uint64_t took_ns, longest_ns; // the longest time in which rib_manager did nothing else
+    uint64_t ended_ns;         // CLOCK_MONOTONIC; 0 = no audit yet
+    uint64_t runs, total;      // audits so far; differences of all of them
+    unsigned n_findings;       // the first ones
+    struct rib_finding {
+        struct prefix prefix;
+        const char *what;
+    } finding[RIB_FINDINGS];
+};
+// The next audit of a router, at once and at full speed.
+int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx);
+// The report of the last one, whoever asked for it.
+int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx);
+void rib_manager_set_audit_interval(uint32_t seconds); // between periodic audits of each router; 0 = none
+int rib_manager_set_journal(uint32_t mib);             // 0 or -ENOMEM
+extern struct rib_audit_totals { // of all routers; any thread, relaxed
+    uint64_t runs, fib_divergence, last_ns; // CLOCK_MONOTONIC
+} rib_audit_totals;
+
+#endif

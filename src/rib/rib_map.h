@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_map.h - from a kernel number (ifindex, next-hop id) to what we know of it
+//
+// Open addressing with linear probing, at most half full; deletion shifts
+// the followers back, so there are no tombstones. Key 0 is nobody. One thread.
+#ifndef RIB_RIB_MAP_H
+#define RIB_RIB_MAP_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+
+struct rib_map {
+    struct rib_map_slot {
+        uint32_t key;
+        void *value;
+    } *slot;
+    uint32_t n, mask; // mask + 1 slots
+};
+
+static inline uint32_t map_index(const struct rib_map *m, uint32_t key)
+{
+    uint32_t i = hash_mix32(key) & m->mask;
+
+    while (m->slot[i].key && m->slot[i].key != key)
+        i = (i + 1) & m->mask;
+    return i;
+}
+
+static inline void *map_find(const struct rib_map *m, uint32_t key)
+{
+    return m->slot ? m->slot[map_index(m, key)].value : NULL;
+}
+
+static inline void map_set(struct rib_map *m, uint32_t key, void *value)
+{
+    bug_on(!key || !value);
+    if (!m->slot || (m->n + 1) * 2 > m->mask) {
+        struct rib_map old = *m;
+
+        m->mask = old.slot ? old.mask * 2 + 1 : 15;
+        m->slot = calloc(m->mask + 1, sizeof *m->slot);
+        bug_on(!m->slot);
+        for (uint32_t i = 0; old.slot && i <= old.mask; i++)
+            if (old.slot[i].key)
+                m->slot[map_index(m, old.slot[i].key)] = old.slot[i];
+        free(old.slot);
+    }
+    struct rib_map_slot *s = &m->slot[map_index(m, key)];
+    m->n += !s->key;
+    *s = (struct rib_map_slot){key, value};
+}
+
+static inline void map_del(struct rib_map *m, uint32_t key)
+{
+    uint32_t i, j;
+
+    if (!m->slot || !m->slot[i = map_index(m, key)].key)
+        return;
+    for (j = i;;) {
+        j = (j + 1) & m->mask;
+        if (!m->slot[j].key)
+            break;
+        uint32_t home = hash_mix32(m->slot[j].key) & m->mask;
+        if (((j - home) & m->mask) >= ((j - i) & m->mask)) { // may move back to the hole
+            m->slot[i] = m->slot[j];
+            i = j;
+        }
+    }
+    m->slot[i] = (struct rib_map_slot){0};
+    m->n--;
+}
+
+static inline void map_fini(struct rib_map *m)
+{
+    free(m->slot);
+    *m = (struct rib_map){0};
+}
+
+// Entries may not be added or deleted in the loop.
+#define map_each(m, v)                                                                             \
+    for (uint32_t map_i_ = 0; (m)->slot && map_i_ <= (m)->mask; map_i_++)                          \
+        if (((v) = (m)->slot[map_i_].value))
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_multicast.h - multicast routes on their way from configuration and kernel to the table of forwarders
+//
+// Per virtual router, a route for each key, with what the kernel says and what
+// the configuration says; the configuration goes first. Outputs are kept as
+// Linux links and as names, and become our interfaces each time one comes or
+// goes. What the kernel does not announce (a link that daemons add or remove) is
+// followed by a dump. rib_manager's thread only.
+#ifndef RIB_RIB_MULTICAST_H
+#define RIB_RIB_MULTICAST_H
+
+#include "netlink/netlink.h"
+#include "rib/rib.h"
+#include "rib/rib_manager.h"
+#include "table/multicast.h"
+
+struct rib_mroute {
+    struct rib_mroute *next; // of the bucket
+    struct multicast_key key;
+    struct netlink_mroute *kernel;  // NULL = the kernel has none
+    struct multicast_static *fixed; // NULL = none configured
+    uint8_t gen;                    // of the dump that showed it last
+};
+
+#define RIB_MROUTE_BUCKETS 4096u
+struct rib_mroutes {
+    unsigned n;
+    bool full; // the table has refused one, and that has been said
+    struct rib_mroute *bucket[RIB_MROUTE_BUCKETS];
+};
+
+// --- what netlink says ---
+void rib_multicast_event(struct rib_vr *v, const struct netlink_event *e, bool is_row);
+void rib_multicast_sweep(struct rib_vr *v, uint8_t family); // end of a dump
+void rib_multicast_group(struct rib_vr *v, const struct netlink_group *g, bool del);
+void rib_multicast_sweep_groups(struct rib_vr *v, uint8_t family);
+void rib_multicast_daemon(struct rib_vr *v, struct rib_link *l, uint8_t family, bool runs);
+void rib_multicast_link_gone(struct rib_vr *v, struct rib_link *l);
+
+// --- our interfaces: l->iface is set ---
+void rib_multicast_bind(struct rib_vr *v, struct rib_link *l);   // it has come
+void rib_multicast_unbind(struct rib_vr *v, struct rib_link *l); // it goes
+void rib_multicast_refresh(struct rib_vr *v);                    // all entries anew
+
+// --- what the configuration says; 0 or -errno ---
+int rib_multicast_fix(struct rib_vr *v, const struct multicast_static *s);
+int rib_multicast_unfix(struct rib_vr *v, const struct multicast_key *k);
+
+void rib_multicast_fini(struct rib_vr *v);
+
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_multicast_show.c - multicast routes and joined groups, asked by control
+//
+// The answer is one heap block that crosses to the control loop and is freed
+// there after the asker's function has seen it.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/mailbox.h"
+#include "rib/rib_multicast.h"
+#include "rib/rib_reply.h"
+#include "table/iface.h"
+
+struct question {
+    void (*done)(void *ctx, const struct multicast_row *row, unsigned n, const struct multicast_join_row *join, unsigned n_join);
+    void *ctx;
+    VEC(struct multicast_row) row;
+    VEC(struct multicast_join_row) join;
+};
+
+static struct ip_addr address(uint16_t family, const uint8_t b[16])
+{
+    static const uint8_t any[16];
+    struct ip_addr a = {.family = memcmp(b, any, 16) ? (uint8_t)family : IP_NONE};
+
+    memcpy(a.b, b, 16);
+    return a;
+}
+
+static void name_link(const struct rib_vr *v, int ifindex, char name[16])
+{
+    const struct rib_link *l = rib_link_find(v, ifindex);
+
+    if (l)
+        memcpy(name, l->name, 16);
+}
+
+static void outputs(const struct rib_vr *v, const struct rib_mroute *r, struct multicast_row *row)
+{
+    const struct multicast_static *s = r->fixed;
+    const struct netlink_mroute *m = r->kernel;
+
+    if (s) {
+        memcpy(row->in, s->in, sizeof row->in);
+        row->n_out = s->n_out;
+        memcpy(row->out, s->out, s->n_out * sizeof *s->out);
+        return;
+    }
+    name_link(v, m->in, row->in);
+    row->n_out = m->n_out;
+    for (unsigned i = 0; i < m->n_out; i++) {
+        name_link(v, m->out[i].ifindex, row->out[i].iface);
+        row->out[i].ttl = m->out[i].ttl;
+    }
+}
+
+static void add_route(struct question *q, const struct rib_vr *v, const struct rib_mroute *r)
+{
+    const struct multicast_table *t = multicast_table[v->id][r->key.family == IP6];
+    const struct multicast_entry *e = t ? multicast_find(t, &r->key) : NULL;
+    struct multicast_row *row = vec_push(&q->row);
+
+    memset(row, 0, sizeof *row);
+    row->vr = v->id;
+    row->family = (uint8_t)r->key.family;
+    row->source = address(r->key.family, r->key.source);
+    row->group = address(r->key.family, r->key.group);
+    row->is_static = r->fixed;
+    outputs(v, r, row);
+    if (!e)
+        return;
+    row->by_kernel = e->flags & MULTICAST_SLOW;
+    row->packets = __atomic_load_n(&e->counter->packets, __ATOMIC_RELAXED);
+    row->bytes = __atomic_load_n(&e->counter->bytes, __ATOMIC_RELAXED);
+    row->wrong = __atomic_load_n(&e->counter->wrong, __ATOMIC_RELAXED);
+}
+
+static void collect_vr(struct question *q, const struct rib_vr *v)
+{
+    struct rib_link *l;
+
+    for (unsigned i = 0; v->mroutes && i < RIB_MROUTE_BUCKETS; i++)
+        for (const struct rib_mroute *r = v->mroutes->bucket[i]; r; r = r->next)
+            add_route(q, v, r);
+    map_each(&v->link, l)
+        vec_foreach(&l->group, g) {
+            struct multicast_join_row *row = l->iface ? vec_push(&q->join) : NULL;
+
+            if (!row)
+                continue;
+            memset(row, 0, sizeof *row);
+            row->vr = v->id;
+            row->group = g->addr;
+            memcpy(row->iface, l->name, sizeof row->iface);
+        }
+}
+
+static void answer(void *arg)
+{
+    struct question *q = arg;
+
+    q->done(q->ctx, q->row.item, (unsigned)q->row.n, q->join.item, (unsigned)q->join.n);
+    vec_free(&q->row);
+    vec_free(&q->join);
+    free(q);
+}
+
+// In a lasting order: by router, family, group, source.
+static int compare(const void *pa, const void *pb)
+{
+    const struct multicast_row *a = pa, *b = pb;
+    int d = a->vr != b->vr ? a->vr - b->vr : a->family - b->family;
+
+    d = d ? d : memcmp(a->group.b, b->group.b, 16);
+    return d ? d : memcmp(a->source.b, b->source.b, 16);
+}
+
+static int compare_join(const void *pa, const void *pb)
+{
+    const struct multicast_join_row *a = pa, *b = pb;
+    int d = a->vr != b->vr ? a->vr - b->vr : strcmp(a->iface, b->iface);
+
+    d = d ? d : a->group.family - b->group.family;
+    return d ? d : memcmp(a->group.b, b->group.b, 16);
+}
+
+static void collect(void *arg)
+{
+    struct question *q = arg;
+
+    for (unsigned i = 0; i < VR_MAX; i++)
+        if (rib_vr_find((uint16_t)i))
+            collect_vr(q, rib_vr_find((uint16_t)i));
+    if (q->row.n)
+        qsort(q->row.item, q->row.n, sizeof *q->row.item, compare);
+    if (q->join.n)
+        qsort(q->join.item, q->join.n, sizeof *q->join.item, compare_join);
+    rib_reply(answer, q);
+}
+
+int rib_manager_multicast(void (*done)(void *ctx, const struct multicast_row *row, unsigned n,
+                                       const struct multicast_join_row *join, unsigned n_join),
+                          void *ctx)
+{
+    struct question *q = calloc(1, sizeof *q);
+
+    if (q)
+        *q = (struct question){.done = done, .ctx = ctx};
+    return rib_ask(collect, q);
+}

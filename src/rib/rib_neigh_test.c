@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_neigh_test.c - neighbours and held packets: real kernel, real ARP and ND, the test plays the forwarder
+//
+// The test puts packets on the hold ring as a forwarder would and reads what
+// comes to its inject ring. The peers in the second namespace answer. Every
+// test ends with each packet accounted for.
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "core/eal.h"
+#include "core/rcu.h"
+#include "rib/neigh_limit.h"
+#include "rib/rib_kit.h"
+#include "table/counter.h"
+#include "table/exchange.h"
+#include "table/iface.h"
+#include "table/nexthop.h"
+#include "table/plan.h"
+#include "table/vr.h"
+
+static uint64_t sent, received;
+static uint64_t returned; // of those received: nobody answered, their senders are to be told
+static uint64_t drops_before[DROP_N];
+
+static uint64_t drops(enum drop_reason reason)
+{
+    return counter_sum_drop(reason) - drops_before[reason];
+}
+
+static uint64_t all_drops(void)
+{
+    uint64_t n = 0;
+
+    for (int i = 1; i < DROP_N; i++)
+        n += drops((enum drop_reason)i);
+    return n;
+}
+
+static uint64_t held(void)
+{
+    return __atomic_load_n(&counter_of_slot(THREAD_SLOT_RIB_MANAGER)->held, __ATOMIC_RELAXED);
+}
+
+static int open_all(void **state)
+{
+    for (int i = 0; i < DROP_N; i++)
+        drops_before[i] = counter_sum_drop((enum drop_reason)i);
+    sent = received = returned = 0;
+    kit_open();
+    for (int i = 1; i <= 2; i++) // forwarder 0 serves both ports
+        __atomic_store_n(&plan_port_home[i], 0, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static void put_on_hold(const struct ip_addr *dst, uint32_t nexthop)
+{
+    struct rte_mbuf *m;
+
+    while (rte_ring_full(exchange_hold))
+        kit_run(1);
+    m = rte_pktmbuf_alloc(exchange_pool);
+    assert_non_null(m);
+    memset(rte_pktmbuf_append(m, 40), 0, 40);
+    if (dst->family == IP4)
+        memcpy(rte_pktmbuf_mtod_offset(m, char *, 16), dst->b, 4);
+    else
+        memcpy(rte_pktmbuf_mtod_offset(m, char *, 24), dst->b, 16);
+    *packet_meta(m) = (struct packet_meta){.vr = 0, .iface = kit_iface[2], .family = dst->family, .nexthop = nexthop};
+    assert_int_equal(rte_ring_enqueue(exchange_hold, m), 0);
+    sent++;
+}
+
+// As a forwarder does with a burst of n: the id from the FIB, once; its kind says whether the packets have to wait.
+static bool send_burst_to(const char *text, unsigned n)
+{
+    struct ip_addr dst;
+    uint32_t id;
+    enum nexthop_kind kind;
+
+    assert_int_equal(ip_parse(text, &dst), 0);
+    rcu_online();
+    id = fib_find(dst.family == IP4 ? vr_get(0)->fib4 : vr_get(0)->fib6, &dst);
+    kind = nexthop_word_kind(nexthop_word(nexthop_get(id)));
+    rcu_offline();
+    if (kind != NEXTHOP_HOLD && kind != NEXTHOP_GLEAN)
+        return false;
+    while (n--)
+        put_on_hold(&dst, id);
+    return true;
+}
+
+static bool send_to(const char *text)
+{
+    return send_burst_to(text, 1);
+}
+
+// A packet that came to our inject ring; its next hop must be resolved, or failed.
+static bool receive(uint32_t *nexthop)
+{
+    struct rte_mbuf *m = NULL;
+    enum nexthop_kind kind;
+
+    for (int ms = 0; ms < KIT_PATIENCE_MS && rte_ring_dequeue(exchange_inject[0], (void **)&m); ms += 5)
+        kit_run(5);
+    if (!m)
+        return false;
+    received++;
+    assert_int_equal(packet_meta(m)->kind, INJECT_NEXTHOP);
+    *nexthop = packet_meta(m)->nexthop;
+    kind = nexthop_word_kind(nexthop_word(nexthop_get(*nexthop)));
+    if (kind == NEXTHOP_FAILED || kind == NEXTHOP_UNREACHABLE) // the latter when read seconds later only
+        returned++;
+    else
+        assert_int_equal(kind, NEXTHOP_ADJACENCY);
+    rte_pktmbuf_free(m);
+    return true;
+}
+
+static void eventually_none_held(void)
+{
+    kit_eventually(!held() && !rte_ring_count(exchange_hold));
+}
+
+static int close_all(void **state)
+{
+    uint32_t nexthop;
+
+    while (rte_ring_count(exchange_inject[0]))
+        receive(&nexthop);
+    kit_close();
+    assert_int_equal(held(), 0);
+    assert_int_equal(sent, received + all_drops());
+    assert_int_equal(rte_mempool_in_use_count(exchange_pool), 0);
+    return 0;
+}
+
+static char *peer_adjacency(int i)
+{
+    static char text[64];
+    char mac[32] = "";
+    FILE *f;
+
+    snprintf(text, sizeof text, "nsenter -t %d -n ip -br link show p%d", kit_peer_pid(), i);
+    f = popen(text, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%*s %*s %17s", mac), 1);
+    pclose(f);
+    snprintf(text, sizeof text, "adjacency e%d %s", i, mac);
+    return text;
+}
+
+static void a_host_is_gleaned_and_its_packets_follow(void **state)
+{
+    uint32_t nexthop;
+
+    assert_string_equal(kit_fib("10.0.1.2"), "glean e1");
+    assert_true(send_burst_to("10.0.1.2", 5));
+    for (int i = 0; i < 5; i++)
+        assert_true(receive(&nexthop));
+    assert_int_equal(nexthop_get(nexthop)->iface, kit_iface[1]);
+    kit_expect("10.0.1.2", peer_adjacency(1));
+    assert_false(send_to("10.0.1.2"));
+    assert_string_equal(kit_fib("10.0.1.3"), "glean e1");
+}
+
+static void an_ipv6_host_is_gleaned(void **state)
+{
+    uint32_t nexthop;
+
+    assert_true(send_to("fd02::2"));
+    assert_true(receive(&nexthop));
+    kit_expect("fd02::2", peer_adjacency(2));
+}
+
+static void a_gateway_is_kept_resolved_without_traffic(void **state)
+{
+    struct neigh_row row[16];
+    unsigned n, gateways = 0;
+
+    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2; ip -6 route add 2001:db8::/32 via fd02::2");
+    kit_expect("1.1.1.1", peer_adjacency(1));
+    kit_expect("2001:db8::1", peer_adjacency(2));
+    kit_do("ip neigh show 10.0.1.2 | grep -q managed");
+    n = kit_neighbors(row, 16);
+    for (unsigned i = 0; i < n; i++)
+        gateways += row[i].gateway && row[i].nexthop;
+    assert_int_equal(gateways, 2);
+    kit_do("ip neigh flush dev e1"); // whatever happens to the entry, it is asked for again
+    kit_expect("1.1.1.1", peer_adjacency(1));
+    kit_do("ip route del 1.1.1.0/24");
+    kit_expect("1.1.1.1", "none");
+    kit_eventually(kit_try("ip neigh show 10.0.1.2 | grep -q managed"));
+}
+
+static void packets_for_a_gateway_wait_until_it_answers(void **state)
+{
+    uint32_t nexthop;
+
+    kit_peer("ip link set p1 arp off");
+    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2");
+    kit_expect("1.1.1.1", "hold e1");
+    assert_true(send_to("1.1.1.1"));
+    assert_true(send_to("1.1.1.200"));
+    kit_eventually(held() == 2);
+    assert_int_equal(rte_ring_count(exchange_inject[0]), 0);
+    kit_peer("ip link set p1 arp on");
+    assert_true(receive(&nexthop));
+    assert_true(receive(&nexthop));
+    kit_expect("1.1.1.1", peer_adjacency(1));
+}
+
+static void silence_is_told_to_the_senders_and_remembered(void **state)
+{
+    uint32_t nexthop;
+
+    assert_true(send_burst_to("10.0.1.77", 40));
+    kit_eventually(drops(DROP_HOLD_FULL) == 8 && held() == 32);
+    kit_expect("10.0.1.77", "failed e1");
+    eventually_none_held();
+    for (int i = 0; i < 32; i++)
+        assert_true(receive(&nexthop));
+    assert_int_equal(returned, 32);
+    assert_int_equal(drops(DROP_HOLD_TIMEOUT), 0);
+    assert_string_equal(kit_fib("10.0.1.78"), "glean e1");
+    kit_expect("10.0.1.77", "glean e1"); // and may be tried again
+    assert_true(send_to("10.0.1.77"));
+    kit_eventually(held() == 1);
+}
+
+static void an_address_scan_is_bounded_and_hurts_nobody(void **state)
+{
+    char text[32];
+
+    kit_do("ip addr add 10.3.0.1/16 dev e1; ip route add 1.1.1.0/24 via 10.0.2.2");
+    kit_expect("10.3.9.9", "glean e1");
+    for (unsigned i = 0; i < 6000; i++) {
+        snprintf(text, sizeof text, "10.3.%u.%u", 1 + i / 250, 1 + i % 250);
+        send_to(text);
+    }
+    assert_true(held() <= neigh_limit_pending(IP4) / 2); // of one link
+    kit_eventually(drops(DROP_HOLD_LIMIT) > 4000);
+    kit_expect("1.1.1.1", peer_adjacency(2)); // a gateway is resolved all the same
+    for (int i = 0; i < 600 && strncmp(kit_fib("fd02::2"), "adj", 3); i++) { // tokens come back
+        send_to("fd02::2");
+        kit_run(100);
+    }
+    kit_expect("fd02::2", peer_adjacency(2)); // and so is a host elsewhere
+    eventually_none_held();
+    kit_expect("10.3.1.1", "glean e1");
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void used_hosts_do_not_go_stale(void **state)
+{
+    uint32_t nexthop;
+    bool fresh = false;
+
+    send_to("10.0.1.2");
+    send_to("10.0.2.2");
+    assert_true(receive(&nexthop));
+    assert_true(receive(&nexthop));
+    kit_expect("10.0.1.2", peer_adjacency(1));
+    kit_expect("10.0.2.2", peer_adjacency(2));
+    kit_do("ip neigh change 10.0.1.2 dev e1 lladdr $(ip neigh show 10.0.1.2 | sed 's/.*lladdr //;s/ .*//') nud stale");
+    kit_do("ip neigh change 10.0.2.2 dev e2 lladdr $(ip neigh show 10.0.2.2 | sed 's/.*lladdr //;s/ .*//') nud stale");
+    rcu_online();
+    nexthop = fib_find(vr_get(0)->fib4, &(struct ip_addr){.family = IP4, .ip4 = RTE_BE32(0x0a000102)});
+    rcu_offline();
+    for (int i = 0; i < 600 && !fresh; i++) { // forwarders mark what they use
+        __atomic_store_n(&nexthop_used_mark[0][nexthop], __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+        kit_run(100);
+        fresh = !kit_try("ip neigh show 10.0.1.2 | grep -Eq 'DELAY|PROBE|REACHABLE'");
+    }
+    assert_true(fresh);
+    kit_do("ip neigh show 10.0.2.2 | grep -q STALE"); // nobody uses this one
+}
+
+// Sends until the host is resolved on link `i`: others may fill the kernel's table meanwhile, which is one for all namespaces.
+static void resolve(const char *host, int i)
+{
+    for (int k = 0; k < 600 && strncmp(kit_fib(host), "adj", 3); k++) {
+        send_to(host);
+        kit_run(100);
+    }
+    kit_expect(host, peer_adjacency(i));
+}
+
+// The kernel's table is one for all namespaces. Entries nobody refreshes, and more than there is room for.
+static void fill_the_kernels_table(void)
+{
+    kit_try("for i in $(seq 0 1199); do echo neigh add 172.16.$((i / 250)).$((i %% 250 + 1)) dev e2 lladdr 02:00:00:00:00:01 nud stale; "
+            "done | ip -force -batch - 2>/dev/null");
+}
+
+static uint32_t fib_id(uint32_t addr_be)
+{
+    uint32_t id;
+
+    rcu_online();
+    id = fib_find(vr_get(0)->fib4, &(struct ip_addr){.family = IP4, .ip4 = addr_be});
+    rcu_offline();
+    return id;
+}
+
+static void a_host_in_use_outlives_a_full_table_of_the_kernel(void **state)
+{
+    uint32_t nexthop;
+    bool pushed_out = false;
+
+    kit_eventually(neigh_limit_table(IP4)->limit && neigh_limit_table(IP4)->entries < neigh_limit_table(IP4)->limit / 2);
+    resolve("10.0.1.2", 1);
+    resolve("10.0.2.2", 2);
+    nexthop = fib_id(RTE_BE32(0x0a000102));
+    kit_peer("ip link set p1 arp off"); // the kernel does not learn it again so soon
+    for (int i = 0; i < 20 && !pushed_out; i++) {
+        kit_do("ip neigh change 10.0.1.2 dev e1 lladdr $(ip neigh show 10.0.1.2 | sed 's/.*lladdr //;s/ .*//') nud stale; "
+               "ip neigh change 10.0.2.2 dev e2 lladdr $(ip neigh show 10.0.2.2 | sed 's/.*lladdr //;s/ .*//') nud stale; "
+               "ip neigh flush to 172.16.0.0/16");
+        kit_run(6000); // what was confirmed within five seconds stays
+        __atomic_store_n(&nexthop_used_mark[0][nexthop], __atomic_load_n(&nexthop_used_epoch, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+        fill_the_kernels_table(); // before the next tick of a second refreshes the entry, as a rule
+        pushed_out = kit_try("ip neigh show 10.0.1.2 dev e1 | grep -q lladdr");
+    }
+    assert_true(pushed_out);
+    for (int i = 0; i < 100; i++) {
+        assert_string_equal(kit_fib("10.0.1.2"), peer_adjacency(1));
+        kit_run(10);
+    }
+    kit_expect("10.0.2.2", "glean e2"); // nobody uses this one
+    kit_eventually(neigh_limit_table(IP4)->refused > 0);
+    kit_do("ip neigh flush to 172.16.0.0/16");
+    kit_expect("10.0.1.2", "glean e1"); // the host does not answer, and its time is over
+    kit_peer("ip link set p1 arp on");
+    resolve("10.0.1.2", 1);
+}
+
+static void the_kernels_table_tells_its_size(void **state)
+{
+    kit_eventually(neigh_limit_table(IP4)->limit && neigh_limit_table(IP6)->limit);
+    FILE *f = fopen("/proc/sys/net/ipv4/neigh/default/gc_thresh3", "r");
+    unsigned limit = 0;
+    if (f) { // only the first namespace has it
+        assert_int_equal(fscanf(f, "%u", &limit), 1);
+        fclose(f);
+        assert_int_equal(neigh_limit_table(IP4)->limit, limit);
+    }
+    assert_in_range(neigh_limit_pending(IP4), 2, 1024);
+    assert_true(neigh_limit_pending(IP4) <= neigh_limit_table(IP4)->limit / 2 || neigh_limit_pending(IP4) == 2);
+}
+
+// A more specific route onto another link, and away again: the prefix of the route is that of the host itself.
+static void a_host_that_a_route_moves_to_another_link_is_resolved_there(void **state)
+{
+    static const char *const host[2] = {"10.0.1.2", "fd01::2"};
+
+    for (int i = 0; i < 2; i++) {
+        resolve(host[i], 1);
+        kit_do("ip route add %s dev e2", host[i]);
+        kit_expect(host[i], "glean e2");
+        if (i) // in IPv4 the peer answers for all its addresses on every link
+            kit_peer("ip addr add %s/128 dev p2 nodad", host[i]);
+        resolve(host[i], 2);
+        kit_do("ip route del %s dev e2", host[i]);
+        kit_expect(host[i], peer_adjacency(1));
+    }
+}
+
+static void packets_of_a_deleted_interface_are_counted(void **state)
+{
+    kit_peer("ip link set p1 arp off");
+    assert_true(send_to("10.0.1.2"));
+    kit_eventually(held() == 1);
+    assert_int_equal(rib_manager_iface_del(kit_iface[1]), 0);
+    assert_int_equal(held(), 0);
+    assert_int_equal(drops(DROP_HOLD_GONE), 1);
+}
+
+static void without_a_forwarder_packets_are_counted(void **state)
+{
+    __atomic_store_n(&plan_port_home[1], PLAN_TX_NONE, __ATOMIC_RELAXED);
+    assert_true(send_to("10.0.1.2"));
+    kit_expect("10.0.1.2", peer_adjacency(1));
+    eventually_none_held();
+    assert_int_equal(drops(DROP_INJECT_NO_FORWARDER), 1);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
+    const struct CMUnitTest tests[] = {
+        T(a_host_is_gleaned_and_its_packets_follow),
+        T(an_ipv6_host_is_gleaned),
+        T(a_gateway_is_kept_resolved_without_traffic),
+        T(packets_for_a_gateway_wait_until_it_answers),
+        T(silence_is_told_to_the_senders_and_remembered),
+        T(an_address_scan_is_bounded_and_hurts_nobody),
+        T(used_hosts_do_not_go_stale),
+        T(a_host_that_a_route_moves_to_another_link_is_resolved_there),
+        T(a_host_in_use_outlives_a_full_table_of_the_kernel),
+        T(the_kernels_table_tells_its_size),
+        T(packets_of_a_deleted_interface_are_counted),
+        T(without_a_forwarder_packets_are_counted),
+    };
+    char name[32], err[200];
+    int failed;
+
+    kit_init();
+    snprintf(name, sizeof name, "rib-neigh-test-%d", getpid());
+    if (eal_init(&(struct eal_config){.name = name, .memory_mib = 64, .no_huge = true}, err, sizeof err)) {
+        fprintf(stderr, "%s\n", err);
+        return 1;
+    }
+    if (exchange_init(2047, 256))
+        return 1;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    exchange_fini();
+    eal_fini();
+    kit_fini();
+    return failed;
+}

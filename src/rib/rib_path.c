@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_path.c - what routes share: their type and their next hops
+//
+// Two routes with equal type, hops, preferred source and metrics share one
+// path, found by hash. A full table has a handful of them. When a path's next
+// hop or usability changes, or the kernel deleted all its routes in silence,
+// the path is queued and rib_path_work() looks at its prefixes again, a bounded
+// number per turn, so that a link with 900,000 routes goes down without the
+// loop standing still:
+//   - cursor: the next route to look at; routes deleted meanwhile move it on,
+//     routes added meanwhile are in front of it and were looked at when added;
+//   - condemned: routes are deleted from the front until none is left. A
+//     condemned path is no longer found, so routes that come again get a new one.
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "rib/rib.h"
+
+static void key_fill(struct rib_path *p, const struct netlink_route *m)
+{
+    p->family = m->prefix.family;
+    p->type = m->type;
+    p->scope = m->scope;
+    p->encap = m->encap;
+    p->nhid = m->nhid;
+    p->metrics_hash = m->metrics_hash;
+    p->prefsrc = m->prefsrc;
+    p->n_hops = m->n_hops;
+}
+
+static uint64_t path_hash(const struct rib_path *p)
+{
+    uint64_t h = hash_mix64((uint64_t)p->nhid << 32 | p->metrics_hash) ^
+                 hash_mix64((uint64_t)p->family | (uint64_t)p->type << 8 | (uint64_t)p->scope << 16 |
+                            (uint64_t)p->n_hops << 24 | (uint64_t)p->encap << 40);
+
+    if (p->prefsrc.family)
+        h ^= hash_bytes(p->prefsrc.b, 16, 1);
+    for (unsigned i = 0; i < p->n_hops; i++) {
+        const struct netlink_hop *hop = &p->hop[i];
+
+        h = hash_bytes(hop->gateway.b, hop->gateway.family ? 16 : 0,
+                       h ^ ((uint64_t)hop->ifindex << 32 | (uint64_t)hop->weight << 8 |
+                            (uint64_t)hop->onlink));
+    }
+    return h;
+}
+
+static bool path_equal(const struct rib_path *a, const struct rib_path *b)
+{
+    if (a->hash != b->hash || a->family != b->family || a->type != b->type ||
+        a->scope != b->scope || a->encap != b->encap || a->nhid != b->nhid ||
+        a->metrics_hash != b->metrics_hash || a->n_hops != b->n_hops ||
+        a->prefsrc.family != b->prefsrc.family ||
+        (a->prefsrc.family && !ip_equal(&a->prefsrc, &b->prefsrc)))
+        return false;
+    for (unsigned i = 0; i < a->n_hops; i++)
+        if (hop_compare(&a->hop[i], &b->hop[i]) || a->hop[i].onlink != b->hop[i].onlink)
+            return false;
+    return true;
+}
+
+static void buckets_grow(struct rib_vr *v)
+{
+    uint32_t n = v->n_path_buckets ? v->n_path_buckets * 2 : 64;
+
+    free(v->path_bucket);
+    v->path_bucket = calloc(n, sizeof *v->path_bucket);
+    bug_on(!v->path_bucket);
+    v->n_path_buckets = n;
+    for (uint32_t id = 1; id < v->path.n; id++) {
+        struct rib_path *p = v->path.item[id];
+
+        if (!p || p->condemned)
+            continue;
+        p->hash_next = v->path_bucket[p->hash & (n - 1)];
+        v->path_bucket[p->hash & (n - 1)] = id;
+    }
+}
+
+// What a type without hops becomes in the FIB; 0 = its hops decide, or it has no place there.
+static uint8_t fixed_kind(const struct rib_path *p)
+{
+    switch (p->type) {
+    case RTN_LOCAL:
+    case RTN_ANYCAST: return NEXTHOP_LOCAL;
+    case RTN_BROADCAST: return NEXTHOP_BROADCAST;
+    case RTN_BLACKHOLE: return NEXTHOP_BLACKHOLE;
+    case RTN_PROHIBIT: return NEXTHOP_PROHIBIT;
+    case RTN_UNREACHABLE: return NEXTHOP_UNREACHABLE;
+    // "throw" ends the table's lookup; the next table (default) is empty, so the kernel answers "unreachable" too.
+    case RTN_THROW: return NEXTHOP_UNREACHABLE;
+    default: return p->encap ? NEXTHOP_UNREACHABLE : 0;
+    }
+}
+
+static void path_fill(struct rib_vr *v, struct rib_path *p)
+{
+    p->own.fixed = fixed_kind(p);
+    p->own.family = p->family;
+    if (p->nhid && !p->own.fixed) {
+        p->object = nexthop_object_get(v, p->nhid);
+        *vec_push(&p->object->path) = p->id;
+    } else {
+        // A broadcast address is ours as long as its link is up; the others do not depend on a link.
+        unsigned n = !p->own.fixed || p->type == RTN_BROADCAST ? p->n_hops : 0;
+
+        hop_set_fill(v, &p->own, p->hop, n, n > 1 && !p->own.fixed);
+    }
+}
+
+struct rib_path *rib_path_get(struct rib_vr *v, const struct netlink_route *m)
+{
+    union { // room for the largest key
+        struct rib_path p;
+        char space[sizeof(struct rib_path) + NETLINK_HOPS * sizeof(struct netlink_hop)];
+    } key;
+    struct rib_path *k = &key.p, *p;
+    size_t size = sizeof *p + m->n_hops * sizeof m->hop[0];
+
+    key_fill(k, m);
+    memcpy(k->hop, m->hop, m->n_hops * sizeof m->hop[0]);
+    if (m->n_hops > 1)
+        qsort(k->hop, m->n_hops, sizeof k->hop[0], hop_compare);
+    k->hash = path_hash(k);
+    if (v->n_paths >= v->n_path_buckets)
+        buckets_grow(v);
+    for (uint32_t id = v->path_bucket[k->hash & (v->n_path_buckets - 1)]; id; id = p->hash_next) {
+        p = rib_path_at(v, id);
+        if (path_equal(p, k))
+            return p;
+    }
+    p = calloc(1, size);
+    bug_on(!p);
+    key_fill(p, m);
+    p->hash = k->hash;
+    memcpy(p->hop, k->hop, m->n_hops * sizeof m->hop[0]);
+    if (!v->path.n)
+        *vec_push(&v->path) = NULL; // number 0
+    if (v->path_free.n) {
+        p->id = v->path_free.item[--v->path_free.n];
+    } else {
+        p->id = (uint32_t)v->path.n;
+        (void)*vec_push(&v->path);
+    }
+    v->path.item[p->id] = p;
+    p->hash_next = v->path_bucket[p->hash & (v->n_path_buckets - 1)];
+    v->path_bucket[p->hash & (v->n_path_buckets - 1)] = p->id;
+    v->n_paths++;
+    path_fill(v, p);
+    return p;
+}
+
+void rib_path_put(struct rib_vr *v, struct rib_path *p)
+{
+    if (p->n_routes)
+        return;
+    if (!p->condemned)
+        rib_path_unhash(v, p);
+    if (p->object)
+        nexthop_object_put_path(v, p->object, p->id);
+    hop_set_clear(v, &p->own);
+    for (size_t i = 0; p->queued && i < v->dirty.n; i++)
+        if (v->dirty.item[i] == p->id)
+            v->dirty.item[i] = 0;
+    v->path.item[p->id] = NULL;
+    *vec_push(&v->path_free) = p->id;
+    v->n_paths--;
+    free(p);
+}
+
+struct hop_set *rib_path_hops(struct rib_path *p)
+{
+    return p->object ? &p->object->set : &p->own;
+}
+
+bool rib_path_usable(const struct rib_vr *v, const struct rib_path *p)
+{
+    const struct hop_set *s = p->object ? &p->object->set : &p->own;
+
+    return !p->condemned && p->type != RTN_MULTICAST && s->usable;
+}
+
+uint32_t rib_path_nexthop(const struct rib_path *p)
+{
+    return p->object ? p->object->set.id : p->own.id;
+}
+
+bool rib_path_is_connected(const struct rib_path *p, int ifindex)
+{
+    const struct hop_set *s = p->object ? &p->object->set : &p->own;
+
+    for (unsigned i = 0; p->type == RTN_UNICAST && i < s->n; i++)
+        if (s->hop[i].key.ifindex == ifindex && !s->hop[i].key.gateway.family)
+            return true;
+    return false;
+}
+
+void rib_link_rehop(struct rib_vr *v, int ifindex)
+{
+    nexthop_object_resolve(v, ifindex);
+    for (uint32_t id = 1; id < v->path.n; id++) {
+        struct rib_path *p = rib_path_at(v, id);
+
+        if (p && (!ifindex || hop_set_uses(&p->own, ifindex)) && hop_set_resolve(v, &p->own))
+            rib_path_dirty(v, p);
+    }
+}
+
+void rib_path_fini(struct rib_vr *v)
+{
+    for (uint32_t id = 1; id < v->path.n; id++) {
+        struct rib_path *p = v->path.item[id];
+
+        if (!p)
+            continue;
+        hop_set_clear(v, &p->own);
+        free(p);
+    }
+    vec_free(&v->path);
+    vec_free(&v->path_free);
+    vec_free(&v->dirty);
+    free(v->path_bucket);
+    v->path_bucket = NULL;
+}

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_silent_test.c - what the kernel does without a word, one test per event, against the real kernel
+//
+// Each test sets routes, does one thing, looks at the FIB, and then lets the
+// verifying dump run: it must find nothing to sweep, that is, the silent
+// change had been derived. KIT_LOG=1 shows commands and log.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "rib/rib_kit.h"
+
+static int open_kit(void **state)
+{
+    kit_open();
+    return 0;
+}
+
+static int close_kit(void **state)
+{
+    kit_close();
+    return 0;
+}
+
+static struct rib_stats before;
+
+// Permanent neighbours, so that a gateway is recognised by its MAC.
+static void gateways(void)
+{
+    for (int i = 1; i <= 2; i++) {
+        for (int k = 2; k <= 3; k++) {
+            kit_do("ip neigh replace 10.0.%d.%d lladdr 02:00:00:00:0%d:0%d dev e%d nud permanent", i, k, i, k, i);
+            kit_do("ip neigh replace fd0%d::%d lladdr 02:00:00:00:1%d:0%d dev e%d nud permanent", i, k, i, k, i);
+        }
+    }
+}
+#define A1 "adjacency e1 02:00:00:00:01:02"
+#define A13 "adjacency e1 02:00:00:00:01:03"
+#define A2 "adjacency e2 02:00:00:00:02:02"
+#define A23 "adjacency e2 02:00:00:00:02:03"
+#define B1 "adjacency e1 02:00:00:00:11:02"
+#define B2 "adjacency e2 02:00:00:00:12:02"
+
+static void routes(void)
+{
+    gateways();
+    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2 && ip -6 route add 2001:db8:1::/48 via fd01::2");
+    kit_do("ip route add 9.0.0.0/8 via 10.0.2.2");
+    kit_expect("1.1.1.1", A1);
+    kit_expect("2001:db8:1::1", B1);
+    kit_stats(&before);
+}
+
+static void link_down_takes_its_ipv4_routes(void **state)
+{
+    routes();
+    kit_do("ip link set e1 down");
+    kit_expect("1.1.1.1", "none");
+    kit_expect("10.0.1.9", "none");
+    kit_expect("10.0.1.1", "local"); // the address stays
+    kit_expect("2001:db8:1::1", "none");
+    kit_expect("9.9.9.9", A2);
+    kit_expect_derived(&before);
+    kit_do("ip link set e1 up");
+    kit_expect("10.0.1.9", "glean e1");
+    kit_eventually(kit_reports >= 2);
+}
+
+static void carrier_loss_keeps_plain_routes(void **state)
+{
+    routes();
+    kit_peer("ip link set p1 down");
+    kit_expect("1.1.1.1", "failed e1"); // the kernel keeps it, "linkdown"; nobody can be reached
+    kit_expect_derived(&before);
+    kit_peer("ip link set p1 up");
+    kit_expect("1.1.1.1", A1);
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void carrier_loss_ends_routes_when_linkdown_is_ignored(void **state)
+{
+    kit_do("ip route add 1.1.1.0/24 via 10.0.2.2 metric 9");
+    routes();
+    kit_do("sysctl -qw net.ipv4.conf.e1.ignore_routes_with_linkdown=1");
+    kit_do("sysctl -qw net.ipv6.conf.e1.ignore_routes_with_linkdown=1");
+    kit_peer("ip link set p1 down");
+    kit_expect("1.1.1.1", A2);
+    kit_expect("2001:db8:1::1", "none");
+    kit_peer("ip link set p1 up");
+    kit_expect("1.1.1.1", A1);
+    kit_expect("2001:db8:1::1", B1);
+}
+
+static void objects(void)
+{
+    gateways();
+    kit_do("ip nexthop add id 10 via 10.0.1.2 dev e1; ip nexthop add id 11 via 10.0.2.2 dev e2");
+    kit_do("ip nexthop add id 12 via fd01::2 dev e1; ip nexthop add id 20 group 10/11");
+    kit_do("ip route add 1.1.1.0/24 nhid 10; ip route add 1.2.0.0/16 nhid 20; ip -6 route add 2001:db8:1::/48 nhid 12");
+    kit_expect("1.1.1.1", A1);
+    kit_expect("1.2.0.1", "group e1 e2");
+    kit_expect("2001:db8:1::1", B1);
+    kit_stats(&before);
+}
+
+static void link_down_takes_nexthop_objects_and_shrinks_groups(void **state)
+{
+    objects();
+    kit_do("ip link set e1 down");
+    kit_expect("1.1.1.1", "none");
+    kit_expect("1.2.0.1", "group e2");
+    kit_expect("2001:db8:1::1", "none");
+    kit_expect_derived(&before);
+}
+
+static void carrier_loss_takes_nexthop_objects(void **state)
+{
+    objects();
+    kit_peer("ip link set p1 down");
+    kit_expect("1.1.1.1", "none");
+    kit_expect("1.2.0.1", "group e2");
+    kit_expect_derived(&before);
+}
+
+static void nexthop_del_takes_ipv4_routes(void **state)
+{
+    objects();
+    kit_do("ip nexthop del id 10; ip nexthop del id 12");
+    kit_expect("1.1.1.1", "none");
+    kit_expect("1.2.0.1", "group e2");
+    kit_expect("2001:db8:1::1", "none");
+    kit_expect_derived(&before);
+}
+
+static void nexthop_replace_moves_its_routes(void **state)
+{
+    objects();
+    kit_do("ip nexthop replace id 10 via 10.0.2.3 dev e2");
+    kit_expect("1.1.1.1", A23);
+    kit_expect("1.2.0.1", "group e2");
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void group_replace_touches_no_prefix(void **state)
+{
+    struct rib_stats s;
+
+    objects();
+    for (int i = 0; i < 20; i++)
+        kit_do("ip route add 1.3.%d.0/24 nhid 20", i);
+    kit_expect("1.3.19.1", "group e1 e2");
+    kit_stats(&before);
+    kit_do("ip nexthop replace id 20 group 11");
+    kit_expect("1.3.19.1", "group e2");
+    kit_stats(&s);
+    assert_int_equal(s.updates4, before.updates4);
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void deleted_group_member_leaves_the_group(void **state)
+{
+    objects();
+    kit_do("ip nexthop del id 10");
+    kit_expect("1.2.0.1", "group e2");
+    kit_do("ip nexthop del id 11");
+    kit_expect("1.2.0.1", "none");
+    kit_expect_derived(&before);
+}
+
+static void last_address_takes_the_gateways_routes(void **state)
+{
+    routes();
+    kit_do("ip addr add 10.9.9.9/32 dev e1; ip route add 1.3.0.0/24 via 10.0.2.2 src 10.9.9.9");
+    kit_expect("1.3.0.1", A2);
+    kit_expect("10.9.9.9", "local");
+    kit_do("ip addr del 10.9.9.9/32 dev e1");
+    kit_expect("1.3.0.1", "none");
+    kit_expect("10.9.9.9", "none");
+    kit_expect("1.1.1.1", A1);
+    kit_stats(&before);
+    kit_do("ip addr del 10.0.1.1/24 dev e1");
+    kit_expect("1.1.1.1", "none");
+    kit_expect("10.0.1.9", "none");
+    kit_expect_derived(&before);
+}
+
+static void address_of_one_of_two_subnets_keeps_the_others_routes(void **state)
+{
+    routes();
+    kit_do("ip addr add 10.0.3.1/24 dev e1; ip neigh replace 10.0.3.2 lladdr 02:00:00:00:01:03 dev e1");
+    kit_do("ip route add 1.4.0.0/24 via 10.0.3.2");
+    kit_expect("1.4.0.1", A13);
+    kit_do("ip addr del 10.0.3.1/24 dev e1");
+    kit_expect("10.0.3.1", "none");
+    kit_expect_derived(&before);
+    kit_expect("1.1.1.1", A1);
+}
+
+static void multipath_leg_down_leaves_the_others(void **state)
+{
+    gateways();
+    kit_do("ip route add 1.1.1.0/24 nexthop via 10.0.1.2 nexthop via 10.0.2.2");
+    kit_do("ip -6 route add 2001:db8:1::/48 nexthop via fd01::2 dev e1 nexthop via fd02::2 dev e2");
+    kit_expect("1.1.1.1", "group e1 e2");
+    kit_expect("2001:db8:1::1", "group e1 e2");
+    kit_stats(&before);
+    kit_do("ip link set e1 down");
+    kit_expect("1.1.1.1", "group e2");
+    kit_expect("2001:db8:1::1", "group e2");
+    kit_expect_derived(&before);
+    kit_do("ip link set e2 down");
+    kit_expect("1.1.1.1", "none");
+    kit_expect("2001:db8:1::1", "none");
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void carrier_loss_of_a_leg_leaves_the_group_at_once(void **state)
+{
+    gateways();
+    kit_do("ip route add 1.1.1.0/24 nexthop via 10.0.1.2 nexthop via 10.0.2.2");
+    kit_expect("1.1.1.1", "group e1 e2");
+    kit_peer("ip link set p2 down");
+    kit_expect("1.1.1.1", "group e1");
+    kit_peer("ip link set p2 up");
+    kit_expect("1.1.1.1", "group e1 e2");
+}
+
+static void ipv6_append_replace_and_leg_deletion(void **state)
+{
+    routes();
+    kit_do("ip -6 route append 2001:db8:1::/48 via fd02::2");
+    kit_expect("2001:db8:1::1", "group e1 e2");
+    kit_do("ip -6 route del 2001:db8:1::/48 via fd01::2");
+    kit_expect("2001:db8:1::1", B2);
+    kit_do("ip -6 route replace 2001:db8:1::/48 via fd01::2");
+    kit_expect("2001:db8:1::1", B1);
+    assert_string_equal(kit_routes("2001:db8:1::/48"), "fd01::2@e1 m1024 active; ");
+    kit_do("ip -6 route append 2001:db8:1::/48 via fd02::2; ip -6 route append 2001:db8:1::/48 via fd02::3");
+    kit_expect("2001:db8:1::1", "group e1 e2");
+    kit_do("ip -6 route del 2001:db8:1::/48");
+    kit_do("ip -6 route add 2001:db8:1::/48 via fd02::2 metric 5; ip -6 route append 2001:db8:1::/48 dev e1 metric 9");
+    kit_expect("2001:db8:1::1", B2);
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void ipv4_append_prepend_and_replace_keep_the_order(void **state)
+{
+    routes();
+    kit_do("ip route append 1.1.1.0/24 via 10.0.2.2");
+    kit_do("ip route prepend 1.1.1.0/24 via 10.0.2.3");
+    kit_expect("1.1.1.1", A23);
+    kit_do("ip route replace 1.1.1.0/24 via 10.0.1.3");
+    kit_expect("1.1.1.1", A13);
+    assert_string_equal(kit_routes("1.1.1.0/24"), "10.0.1.3@e1 m0 active; 10.0.1.2@e1 m0; 10.0.2.2@e2 m0; ");
+    kit_do("ip route del 1.1.1.0/24 via 10.0.1.3");
+    kit_expect("1.1.1.1", A1);
+    kit_do("ip route del 1.1.1.0/24");
+    kit_expect("1.1.1.1", A2);
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void lowest_metric_wins(void **state)
+{
+    gateways();
+    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2 metric 10");
+    kit_do("ip route replace 1.1.1.0/24 via 10.0.2.2 metric 20");
+    kit_expect("1.1.1.1", A1);
+    kit_do("ip route replace 1.1.1.0/24 via 10.0.1.3 metric 10");
+    kit_expect("1.1.1.1", A13);
+    assert_string_equal(kit_routes("1.1.1.0/24"), "10.0.1.3@e1 m10 active; 10.0.2.2@e2 m20; ");
+    kit_do("ip route del 1.1.1.0/24 metric 10");
+    kit_expect("1.1.1.1", A2);
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void every_type_of_route_has_its_next_hop(void **state)
+{
+    gateways();
+    kit_do("ip route add 1.1.1.0/24 via inet6 fd01::2 dev e1");
+    kit_do("ip route add blackhole 1.2.0.0/16; ip route add unreachable 1.3.0.0/16");
+    kit_do("ip route add prohibit 1.4.0.0/16; ip route add throw 1.5.0.0/16; ip route add 1.0.0.0/8 via 10.0.2.2");
+    kit_do("ip route add multicast 239.1.0.0/16 dev e1; ip route add 1.6.0.0/16 via 172.16.0.1 dev e2 onlink");
+    kit_do("ip -6 route add blackhole 2001:db8:1::/48; ip -6 route add unreachable 2001:db8:2::/48");
+    kit_do("ip -6 route add prohibit 2001:db8:3::/48; ip route add 1.7.0.0/16 dev lo");
+    kit_expect("1.1.1.1", B1);
+    kit_expect("1.2.0.1", "blackhole");
+    kit_expect("1.3.0.1", "unreachable");
+    kit_expect("1.4.0.1", "prohibit");
+    kit_expect("1.5.0.1", "unreachable"); // the kernel answers so, too: the table after main is empty
+    kit_expect("1.6.0.1", "hold e2");
+    kit_expect("1.7.0.1", "unreachable"); // leaves by none of our interfaces
+    kit_expect("239.1.0.1", "none");
+    kit_expect("2001:db8:1::1", "blackhole");
+    kit_expect("2001:db8:2::1", "unreachable");
+    kit_expect("2001:db8:3::1", "prohibit");
+    kit_expect("10.0.1.1", "local");
+    kit_expect("10.0.1.255", "broadcast e1");
+    kit_expect("fd01::1", "local");
+    kit_expect("127.0.0.1", "local");
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void deleted_link_takes_everything(void **state)
+{
+    routes();
+    kit_do("ip nexthop add id 10 via 10.0.1.2 dev e1; ip route add 1.2.0.0/24 nhid 10");
+    kit_do("ip route add 1.3.0.0/24 nexthop via 10.0.1.2 nexthop via 10.0.2.2");
+    kit_expect("1.3.0.1", "group e1 e2");
+    kit_stats(&before);
+    kit_do("ip link del e1");
+    kit_expect("1.1.1.1", "none");
+    kit_expect("1.2.0.1", "none");
+    kit_expect("10.0.1.1", "none");
+    kit_expect("1.3.0.1", "none");
+    kit_expect("2001:db8:1::1", "none");
+    kit_expect("9.9.9.9", A2);
+    kit_expect_derived(&before);
+    kit_eventually(kit_gone == 1);
+}
+
+static void moved_link_takes_everything(void **state)
+{
+    routes();
+    kit_do("ip link set e1 netns %d", kit_peer_pid());
+    kit_expect("1.1.1.1", "none");
+    kit_expect("10.0.1.1", "none");
+    kit_expect_derived(&before);
+    kit_eventually(kit_gone == 1);
+}
+
+static void flushed_routes_go(void **state)
+{
+    routes();
+    kit_do("ip -4 route flush 1.1.1.0/24; ip -6 route flush 2001:db8:1::/48");
+    kit_expect("1.1.1.1", "none");
+    kit_expect("2001:db8:1::1", "none");
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void neighbour_changes_reach_the_adjacency(void **state)
+{
+    routes();
+    kit_do("ip neigh change 10.0.1.2 lladdr 02:00:00:00:00:09 dev e1 nud permanent");
+    kit_expect("1.1.1.1", "adjacency e1 02:00:00:00:00:09");
+    kit_expect("10.0.1.2", "adjacency e1 02:00:00:00:00:09");
+    kit_do("ip neigh del 10.0.1.3 dev e1");
+    kit_expect("10.0.1.3", "glean e1"); // back to "somewhere on the link"
+    kit_do("ip neigh replace 10.0.2.77 lladdr 02:00:00:00:00:77 dev e1 nud permanent");
+    kit_expect("10.0.2.77", "glean e2"); // not where the kernel would send it
+    kit_do("ip route add 10.0.1.2/32 via 10.0.2.2");
+    kit_expect("10.0.1.2", A2); // a route of the kernel for exactly this host wins
+    kit_do("ip route del 10.0.1.2/32");
+    kit_expect("10.0.1.2", "adjacency e1 02:00:00:00:00:09");
+    kit_do("ip route add 10.0.1.0/30 via 10.0.2.2");
+    kit_expect("10.0.1.2", A2); // and so does a longer one that covers it
+    kit_do("ip route del 10.0.1.0/30");
+    kit_expect("10.0.1.2", "adjacency e1 02:00:00:00:00:09");
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void mtu_mac_and_name_may_change(void **state)
+{
+    routes();
+    kit_do("ip link set e1 mtu 1400; ip link set e1 address 02:11:22:33:44:55");
+    kit_do("ip link set e1 down; ip link set e1 name e9; ip link set e9 up");
+    kit_expect("10.0.1.9", "glean e1");
+    kit_do("ip neigh replace 10.0.1.2 lladdr 02:00:00:00:01:02 dev e9 nud permanent");
+    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2");
+    kit_expect("1.1.1.1", A1);
+    kit_eventually(kit_reports > 2);
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void policy_rules_are_counted_and_ignored(void **state)
+{
+    struct rib_stats s;
+
+    routes();
+    assert_int_equal(before.ignored_rules, 0);
+    kit_do("ip rule add from 10.7.0.0/16 table 100");
+    kit_eventually((kit_stats(&s), s.ignored_rules == 1));
+    assert_int_equal(kit_audit(), 0);
+    kit_stats(&s);
+    assert_int_equal(s.ignored_rules, 1); // the audit's dump tells again, it counts once
+    kit_do("ip rule del from 10.7.0.0/16 table 100");
+    kit_eventually((kit_stats(&s), s.ignored_rules == 0));
+}
+
+static void ipv6_disabled_on_a_link(void **state)
+{
+    routes();
+    kit_do("sysctl -qw net.ipv6.conf.e1.disable_ipv6=1");
+    kit_expect("2001:db8:1::1", "none");
+    kit_expect("fd01::9", "none");
+    kit_expect("1.1.1.1", A1);
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void route_before_its_interface_is_ours(void **state)
+{
+    gateways();
+    kit_do("ip link add e3 type veth peer name p3; ip addr add 10.0.3.1/24 dev e3; ip link set p3 up; ip link set e3 up");
+    kit_do("ip route add 1.3.0.0/16 via 10.0.3.2");
+    kit_expect("1.3.0.1", "unreachable"); // not one of ours: nothing shorter may catch it
+    assert_int_equal(rib_manager_iface_del(kit_iface[2]), 0);
+    kit_expect("10.0.2.9", "unreachable");
+    assert_int_equal(rib_manager_iface_add(kit_iface[2]), 0);
+    kit_expect("10.0.2.9", "glean e2");
+    kit_expect("10.0.2.2", A2);
+}
+
+static void local_table_shadows_longer_routes_of_main(void **state)
+{
+    gateways();
+    kit_do("ip route add 127.1.0.0/16 via 10.0.1.2; ip route add 1.1.1.0/24 via 10.0.1.2");
+    kit_expect("1.1.1.1", A1);
+    assert_string_equal(kit_fib("127.1.0.1"), "local");
+    kit_do("ip route add local 1.1.0.0/16 dev lo table local");
+    kit_expect("1.1.1.1", "local");
+    kit_do("ip route del local 1.1.0.0/16 dev lo table local");
+    kit_expect("1.1.1.1", A1);
+    assert_int_equal(kit_audit(), 0);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, open_kit, close_kit)
+    const struct CMUnitTest tests[] = {
+        T(link_down_takes_its_ipv4_routes),
+        T(carrier_loss_keeps_plain_routes),
+        T(carrier_loss_ends_routes_when_linkdown_is_ignored),
+        T(link_down_takes_nexthop_objects_and_shrinks_groups),
+        T(carrier_loss_takes_nexthop_objects),
+        T(nexthop_del_takes_ipv4_routes),
+        T(nexthop_replace_moves_its_routes),
+        T(group_replace_touches_no_prefix),
+        T(deleted_group_member_leaves_the_group),
+        T(last_address_takes_the_gateways_routes),
+        T(address_of_one_of_two_subnets_keeps_the_others_routes),
+        T(multipath_leg_down_leaves_the_others),
+        T(carrier_loss_of_a_leg_leaves_the_group_at_once),
+        T(ipv6_append_replace_and_leg_deletion),
+        T(ipv4_append_prepend_and_replace_keep_the_order),
+        T(lowest_metric_wins),
+        T(every_type_of_route_has_its_next_hop),
+        T(deleted_link_takes_everything),
+        T(moved_link_takes_everything),
+        T(flushed_routes_go),
+        T(neighbour_changes_reach_the_adjacency),
+        T(mtu_mac_and_name_may_change),
+        T(policy_rules_are_counted_and_ignored),
+        T(ipv6_disabled_on_a_link),
+        T(route_before_its_interface_is_ours),
+        T(local_table_shadows_longer_routes_of_main),
+    };
+    int failed;
+
+    kit_init();
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    kit_fini();
+    return failed;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_source.c - what uRPF has to know of a prefix
+//
+// The FIB's leaf is a next hop that many prefixes share: it says by which interface the best route leaves, and no more.
+// A virtual router whose interfaces check the sources of packets may have to know two more things (table/iface.h):
+//
+//     RIB_SOURCES_DEFAULT  that a prefix is the default route, which does not count as a route to a source
+//     RIB_SOURCES_ALL      the other candidates of a prefix (feasible-path uRPF): routes that the kernel has with a worse metric
+//
+// Prefixes of which there is something to say get an alias (table/nexthop_alias.c) of their next hop; of all others,
+// and of routers that do not ask, nothing changes. Others are named by next-hop id: a gateway that moves or a group that
+// changes its members is seen through the alias, without a look at the prefix.
+//
+// A neighbour's host route has no other candidates of its own, and those of its connected prefix are not given to it.
+#include <linux/rtnetlink.h>
+
+#include "rib/rib.h"
+#include "rib/rib_manager.h"
+
+// Leads it to somebody who can send? (Not: to us, or nowhere.)
+static bool leads_on(uint32_t id)
+{
+    switch (nexthop_word_kind(nexthop_word(nexthop_get(id)))) {
+    case NEXTHOP_ADJACENCY:
+    case NEXTHOP_GROUP:
+    case NEXTHOP_HOLD:
+    case NEXTHOP_GLEAN:
+    case NEXTHOP_FAILED: return true;
+    default: return false;
+    }
+}
+
+static bool is_among(const uint16_t *id, unsigned n, uint32_t wanted)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (id[i] == wanted)
+            return true;
+    return false;
+}
+
+// Next hops of the candidates behind the best one.
+static unsigned others(struct rib_vr *v, struct rib *r, uint32_t best, uint32_t nexthop, uint16_t other[NEXTHOP_ALIAS_MAX])
+{
+    unsigned n = 0;
+
+    for (uint32_t id = rib_route_at(r, best)->next; id && n < NEXTHOP_ALIAS_MAX; id = rib_route_at(r, id)->next) {
+        const struct rib_route *t = rib_route_at(r, id);
+        const struct rib_path *path = t->flags & RIB_ROUTE_HOST ? NULL : rib_path_at(v, t->path);
+        uint32_t leads = path && path->type == RTN_UNICAST && rib_path_usable(v, path) ? rib_path_nexthop(path) : 0;
+
+        if (leads && leads != nexthop && leads_on(leads) && !is_among(other, n, leads))
+            other[n++] = (uint16_t)leads;
+    }
+    return n;
+}
+
+uint32_t rib_source_leaf(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t best, uint32_t nexthop)
+{
+    uint8_t asked = v->sources[r->trie.family == IP6];
+    uint16_t other[NEXTHOP_ALIAS_MAX];
+    struct prefix p;
+
+    if (!leads_on(nexthop))
+        return nexthop;
+    rib_trie_prefix(&r->trie, node, &p);
+    bool is_default = asked & RIB_SOURCES_DEFAULT && p.len == 0;
+    unsigned n = asked & RIB_SOURCES_ALL ? others(v, r, best, nexthop, other) : 0;
+    return is_default || n ? nexthop_alias(nexthop, is_default, other, n) : nexthop;
+}

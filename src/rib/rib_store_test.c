@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_store_test.c - random route events against a naive model of the kernel's lists
+//
+// The model is what fib_table_insert() of the kernel does, on small arrays: it
+// makes the events that the store gets. Some changes are kept from the store,
+// as if events had been lost, and a dump has to bring it back. After each step
+// every prefix of the FIB and random addresses are compared, and rib_check().
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "core/rcu.h"
+#include "core/thread.h"
+#include "rib/neigh.h"
+#include "rib/rib.h"
+#include "rib/rib_manager.h"
+#include "table/counter.h"
+#include "table/fib.h"
+#include "table/iface.h"
+
+#define PREFIXES 40
+#define LIST 12
+#define WAYS 6
+
+struct entry {
+    unsigned way; // which of WAYS
+    uint32_t metric;
+    uint8_t protocol;
+};
+
+static struct {
+    struct prefix p;
+    struct entry e[LIST];
+    unsigned n;
+} model[PREFIXES];
+static struct rib_vr *v;
+static struct vr *vr;
+static unsigned seed;
+
+static unsigned pick(unsigned n)
+{
+    return (unsigned)rand_r(&seed) % n;
+}
+
+// Ways 0-2: gateways on link 11; 3-4: on link 12; 5: both.
+static void route_of(struct netlink_route *m, unsigned i, const struct entry *e)
+{
+    *m = (struct netlink_route){.prefix = model[i].p, .type = RTN_UNICAST, .protocol = e->protocol,
+                                .table = RIB_TABLE_MAIN, .metric = e->metric, .n_hops = 1};
+    m->hop[0] = (struct netlink_hop){.ifindex = e->way < 3 ? 11 : 12, .weight = 1};
+    m->hop[0].gateway = (struct ip_addr){.family = IP4, .ip4 = htobe32(0x0a000001u + e->way)};
+    if (e->way != 5)
+        return;
+    m->n_hops = 2;
+    m->multipath = true;
+    m->hop[1] = (struct netlink_hop){.ifindex = 11, .weight = 2,
+                                     .gateway = {.family = IP4, .ip4 = htobe32(0x0a000001u)}};
+}
+
+static void link_event(int ifindex, bool up)
+{
+    struct netlink_event e = {.kind = NETLINK_EVENT_LINK};
+
+    e.link = (struct netlink_link){.ifindex = ifindex, .mtu = 1500, .up = up, .carrier = up};
+    rib_event_link(v, &e);
+}
+
+static int open_store(void **state)
+{
+    rcu_init();
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    rcu_thread_register();
+    rcu_offline();
+    if (counter_init() || iface_table_init() || nexthop_table_init() || vr_table_init())
+        return -1;
+    vr = vr_new("default");
+    for (int i = 0; i < 2; i++) {
+        struct iface *f = iface_new(i ? "e2" : "e1");
+
+        f->ifindex = 11 + i;
+        f->kind = IFACE_PORT;
+        f->mtu = 1500;
+    }
+    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
+    if (nexthop_manager_init() || neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set}))
+        return -1;
+    v = rib_vr_new(vr->id, -1, RIB_TABLE_MAIN);
+    if (!v)
+        return -1;
+    v->rib[0].deferred = v->rib[1].deferred = false;
+    v->synced = true;
+    v->no_managed = true;
+    link_event(11, true);
+    link_event(12, true);
+    rib_iface_bind(v, 1);
+    rib_iface_bind(v, 2);
+    return 0;
+}
+
+static int close_store(void **state)
+{
+    rib_vr_free(v);
+    nexthop_manager_fini();
+    neigh_manager_fini();
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    vr_free(vr);
+    rcu_barrier();
+    vr_table_fini();
+    nexthop_table_fini();
+    iface_table_fini();
+    counter_fini();
+    rcu_thread_unregister();
+    rcu_fini();
+    return 0;
+}
+
+static void insert(unsigned i, unsigned at, struct entry e)
+{
+    memmove(&model[i].e[at + 1], &model[i].e[at], (model[i].n - at) * sizeof e);
+    model[i].e[at] = e;
+    model[i].n++;
+}
+
+static void erase(unsigned i, unsigned at)
+{
+    memmove(&model[i].e[at], &model[i].e[at + 1], (--model[i].n - at) * sizeof model[i].e[0]);
+}
+
+// One random `ip route` command on the model; the event it makes, or false.
+static bool command(struct netlink_event *ev)
+{
+    unsigned i = pick(PREFIXES), first = 0, end, k;
+    struct entry e = {pick(WAYS), pick(3) * 10, (uint8_t)(pick(8) ? 186 : 4)};
+    int what = (int)pick(5); // 0 replace, 1 append, 2 prepend, 3-4 delete
+
+    *ev = (struct netlink_event){.kind = NETLINK_EVENT_ROUTE};
+    while (first < model[i].n && model[i].e[first].metric < e.metric)
+        first++;
+    for (end = first; end < model[i].n && model[i].e[end].metric == e.metric; end++)
+        ;
+    for (k = first; k < end && (model[i].e[k].way != e.way || model[i].e[k].protocol != e.protocol); k++)
+        ;
+    if (what >= 3) {
+        if (first == end)
+            return false;
+        if (k == end)
+            k = first;
+        ev->del = true;
+        route_of(&ev->route, i, &model[i].e[k]);
+        erase(i, k);
+        return true;
+    }
+    if (k < end || model[i].n == LIST - 1) // the kernel says "exists"
+        return false;
+    route_of(&ev->route, i, &e);
+    if (what == 0 && first < end) {
+        ev->replace = true;
+        model[i].e[first] = e;
+        return true;
+    }
+    ev->create = true;
+    ev->excl = first == end;
+    ev->append = what == 1 && !ev->excl;
+    insert(i, ev->append ? end : first, e);
+    return true;
+}
+
+static uint32_t nexthop_of_entry(unsigned i, unsigned k)
+{
+    struct netlink_route m;
+    struct rib_path *p;
+    uint32_t id;
+
+    if (k >= model[i].n)
+        return 0;
+    route_of(&m, i, &model[i].e[k]);
+    p = rib_path_get(v, &m);
+    assert_true(p->n_routes > 0); // it has a route, or the store has lost one
+    id = rib_path_nexthop(p);
+    rib_path_put(v, p);
+    return id;
+}
+
+static uint32_t nexthop_of_way(unsigned i)
+{
+    return nexthop_of_entry(i, 0);
+}
+
+// The FIB's leaf says of prefix i what reverse-path checks ask, and no more.
+static void compare_sources(unsigned i)
+{
+    uint32_t leaf = fib_get(vr->fib4, &model[i].p), other[LIST];
+    bool is_default = v->sources[0] & RIB_SOURCES_DEFAULT && !model[i].p.len && model[i].n;
+    unsigned n = 0;
+
+    for (unsigned k = 1; k < model[i].n && v->sources[0] & RIB_SOURCES_ALL; k++) {
+        uint32_t id = nexthop_of_entry(i, k);
+        bool new = id != nexthop_of_way(i);
+        for (unsigned j = 0; j < n; j++)
+            new &= other[j] != id;
+        if (new)
+            other[n++] = id;
+    }
+    assert_int_equal(nexthop_real(leaf), nexthop_of_way(i));
+    assert_int_equal(nexthop_real(leaf) != leaf, is_default || n);
+    if (nexthop_real(leaf) == leaf)
+        return;
+    assert_int_equal(nexthop_get(leaf)->alias.is_default, is_default);
+    assert_int_equal(nexthop_get(leaf)->alias.n, n);
+    for (unsigned j = 0; j < n; j++)
+        assert_int_equal(nexthop_get(leaf)->alias.other[j], other[j]);
+}
+
+static void compare(void)
+{
+    char why[200];
+
+    if (rib_check(v, &v->rib[0], why, sizeof why))
+        fail_msg("%s", why);
+    if (nexthop_check(why, sizeof why))
+        fail_msg("%s", why);
+    for (unsigned i = 0; i < PREFIXES; i++) {
+        const struct rib *r = &v->rib[0];
+        uint32_t node = rib_trie_find(&r->trie, &model[i].p);
+        uint32_t id = node ? rib_trie_at(&r->trie, node)->head : 0;
+
+        compare_sources(i);
+        for (unsigned k = 0; k < model[i].n; k++, id = rib_route_at(r, id)->next) {
+            assert_int_not_equal(id, 0);
+            assert_int_equal(rib_route_at(r, id)->metric, model[i].e[k].metric);
+            assert_int_equal(rib_route_at(r, id)->protocol, model[i].e[k].protocol);
+        }
+        assert_int_equal(id, 0);
+    }
+    for (int k = 0; k < 20; k++) {
+        struct ip_addr a = {.family = IP4};
+        unsigned best = PREFIXES;
+
+        memcpy(a.b, model[pick(PREFIXES)].p.b, 4);
+        a.b[3] = (uint8_t)pick(256);
+        for (unsigned i = 0; i < PREFIXES; i++)
+            if (model[i].n && prefix_has(&model[i].p, &a) &&
+                (best == PREFIXES || model[i].p.len > model[best].p.len))
+                best = i;
+        assert_int_equal(nexthop_real(fib_find(vr->fib4, &a)), best == PREFIXES ? 0 : nexthop_of_way(best));
+    }
+}
+
+static void make_prefixes(void)
+{
+    for (unsigned i = 0; i < PREFIXES; i++) {
+        bool again;
+
+        do {
+            model[i].p = (struct prefix){.family = IP4, .len = (uint8_t)(8 + pick(25))};
+            model[i].p.b[0] = 20;
+            model[i].p.b[1] = (uint8_t)(pick(2) << 7);
+            model[i].p.b[2] = (uint8_t)(pick(2) << 4);
+            model[i].p.b[3] = (uint8_t)pick(4);
+            prefix_canon(&model[i].p);
+            again = false;
+            for (unsigned k = 0; k < i; k++)
+                again |= prefix_equal(&model[i].p, &model[k].p);
+        } while (again);
+        model[i].n = 0;
+    }
+    model[0].p = (struct prefix){.family = IP4};
+}
+
+// A dump of the model through the sync machine.
+static void dump(void)
+{
+    struct nlmsghdr done = {.nlmsg_len = NLMSG_LENGTH(0), .nlmsg_type = NLMSG_DONE,
+                            .nlmsg_pid = v->events.portid};
+    struct netlink_route m;
+    unsigned order[PREFIXES], n = PREFIXES;
+
+    v->sync.stage = RIB_STAGE_ROUTE4;
+    v->sync.todo = 0;
+    v->sync.seq = done.nlmsg_seq = ++v->events.seq;
+    v->sync.interrupted = v->sync.broken = false;
+    v->rib[0].gen++;
+    for (unsigned i = 0; i < n; i++)
+        order[i] = i;
+    while (n) {
+        unsigned at = pick(n), i = order[at];
+
+        order[at] = order[--n];
+        for (unsigned k = 0; k < model[i].n; k++) {
+            route_of(&m, i, &model[i].e[k]);
+            rib_row_route(v, &m);
+        }
+    }
+    rib_sync_message(v, &done);
+    rib_sync_step(v, true);
+    assert_false(rib_sync_running(v));
+    v->sync.want = 0;
+}
+
+static void events_and_dumps_lead_to_the_kernels_lists(void **state)
+{
+    struct netlink_event ev;
+    unsigned lost = 0, dumps = 0;
+
+    seed = 3;
+    make_prefixes();
+    for (int i = 0; i < 20000; i++) {
+        if (!command(&ev))
+            continue;
+        if (pick(200) == 0) { // lost, with some more, until the dump
+            lost++;
+            for (unsigned k = pick(30); k; k--)
+                command(&ev);
+            dump();
+            dumps++;
+        } else {
+            rib_event_route(v, &ev);
+        }
+        rib_commit(v);
+        if (pick(100) == 0)
+            rib_fib_sources(v, IP4, (uint8_t)pick(4));
+        if (i % 7 == 0)
+            compare();
+    }
+    compare();
+    assert_true(lost > 20 && dumps == lost);
+    assert_true(v->diverged > lost);
+}
+
+static void repeated_events_change_nothing(void **state)
+{
+    struct netlink_event ev;
+    uint64_t updates;
+
+    seed = 4;
+    for (int i = 0; i < 2000; i++) {
+        if (!command(&ev))
+            continue;
+        rib_event_route(v, &ev);
+        if (ev.append || ev.excl) { // shown by a dump before the event is read
+            updates = v->rib[0].updates;
+            rib_event_route(v, &ev);
+            assert_int_equal(v->rib[0].updates, updates);
+        }
+    }
+    compare();
+}
+
+static void condemned_routes_go_in_pieces_and_may_come_back(void **state)
+{
+    struct netlink_event ev;
+    unsigned i, left = 0;
+
+    compare();
+    link_event(12, false); // ways 3 and 4 die, 5 keeps its leg on 11
+    assert_true(rib_path_work(v, 3));
+    for (i = 0; i < PREFIXES; i++) // one of them is announced again meanwhile
+        if (model[i].n && model[i].e[0].way == 3)
+            break;
+    for (unsigned k = 0; k < PREFIXES; k++)
+        for (unsigned j = 0; j < model[k].n;)
+            if (model[k].e[j].way == 3 || model[k].e[j].way == 4)
+                erase(k, j);
+            else
+                j++;
+    link_event(12, true);
+    if (i < PREFIXES) {
+        ev = (struct netlink_event){.kind = NETLINK_EVENT_ROUTE, .create = true};
+        route_of(&ev.route, i, &(struct entry){3, 0, 186});
+        insert(i, 0, (struct entry){3, 0, 186});
+        rib_event_route(v, &ev);
+    }
+    while (rib_path_work(v, 1))
+        left++;
+    assert_true(left > 5);
+    rib_commit(v);
+    compare();
+}
+
+static void everything_can_be_deleted(void **state)
+{
+    struct netlink_event ev;
+
+    for (unsigned i = 0; i < PREFIXES; i++)
+        while (model[i].n) {
+            ev = (struct netlink_event){.kind = NETLINK_EVENT_ROUTE, .del = true};
+            route_of(&ev.route, i, &model[i].e[model[i].n - 1]);
+            erase(i, model[i].n - 1);
+            rib_event_route(v, &ev);
+        }
+    rib_commit(v);
+    compare();
+    assert_int_equal(v->rib[0].n_routes, 0);
+    assert_int_equal(v->rib[0].trie.root, 0);
+    assert_int_equal(v->n_paths, 0);
+    assert_int_equal(v->unexpected, 0);
+    assert_int_equal(neigh_count(-1), 0);
+    rib_fib_sources(v, IP4, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_and_dumps_lead_to_the_kernels_lists),
+        cmocka_unit_test(repeated_events_change_nothing),
+        cmocka_unit_test(condemned_routes_go_in_pieces_and_may_come_back),
+        cmocka_unit_test(everything_can_be_deleted),
+    };
+    return cmocka_run_group_tests(tests, open_store, close_store);
+}

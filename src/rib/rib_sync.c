@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_sync.c - dumps: the first one, resync after lost events, verification, audit
+//
+// All four are one thing: dump some stages from the kernel, mark what a row
+// confirms, sweep what none confirmed. It is cheap (a million routes in about
+// half a second), so it is the backbone of correctness, and everything clever
+// elsewhere only makes us right sooner.
+//
+// The dump is asked for on the event socket. Its rows and the events stand in
+// one queue in the order in which the kernel made them, except for this: a
+// datagram of rows is filled while we read the one before it, so an event
+// between the two may be newer than rows behind it. Those prefixes (`touched`)
+// are left to the event. That is also why a difference that a dump finds counts
+// as one ("diverged") only if no event explains it until the queue is empty.
+//
+//     want --(delay, drained)--> stage 0..N: request, rows, DONE, sweep --> ending --(drained)--> end
+//
+// NLM_F_DUMP_INTR: the rows are taken, nothing is swept, the stage is dumped
+// again. An IPv6 dump goes by counting, so a change under way makes the kernel
+// skip others, and it does not say so: then a route that was not shown is only
+// suspected, and goes when MISSED_MAX dumps in a row have not shown it. The
+// same holds for neighbours, which are not swept at all then. ENOBUFS: everything is dumped again once the socket is empty (the
+// kernel drops events until then). Verifications wait ten times as long as the
+// last dump took: at most a tenth of the time goes into them.
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "rib/journal.h"
+#include "rib/neigh.h"
+#include "rib/rib.h"
+#include "rib/rib_audit.h"
+#include "rib/rib_multicast.h"
+#include "table/fib.h"
+
+#define SWEEP_BUDGET (1u << 16) // routes looked at per turn
+#define MISSED_MAX 3
+#define TRIES_AT_ONCE 5         // dumps that are repeated without a pause
+#define SILENCE_NS NS_PER_SECOND     // of the kernel in the middle of a dump
+
+static const struct {
+    uint16_t type;
+    int family;
+} request[RIB_STAGE_N] = {
+    [RIB_STAGE_LINK] = {RTM_GETLINK, AF_UNSPEC},
+    [RIB_STAGE_NETCONF4] = {RTM_GETNETCONF, AF_INET},
+    [RIB_STAGE_NETCONF6] = {RTM_GETNETCONF, AF_INET6},
+    [RIB_STAGE_ADDR] = {RTM_GETADDR, AF_UNSPEC},
+    [RIB_STAGE_RULE4] = {RTM_GETRULE, AF_INET},
+    [RIB_STAGE_RULE6] = {RTM_GETRULE, AF_INET6},
+    [RIB_STAGE_NEXTHOP] = {RTM_GETNEXTHOP, AF_UNSPEC},
+    [RIB_STAGE_NEIGH] = {RTM_GETNEIGH, AF_UNSPEC},
+    [RIB_STAGE_MROUTE4] = {RTM_GETROUTE, RTNL_FAMILY_IPMR},
+    [RIB_STAGE_MROUTE6] = {RTM_GETROUTE, RTNL_FAMILY_IP6MR},
+    [RIB_STAGE_GROUP4] = {RTM_GETMULTICAST, AF_INET},
+    [RIB_STAGE_GROUP6] = {RTM_GETMULTICAST, AF_INET6},
+    [RIB_STAGE_ROUTE4] = {RTM_GETROUTE, AF_INET},
+    [RIB_STAGE_ROUTE6] = {RTM_GETROUTE, AF_INET6},
+};
+
+void rib_sync_overrun(struct rib_vr *v)
+{
+    v->overruns++;
+    v->sync.overrun = v->sync.broken = true;
+    log_warning("rib: netlink events lost, reading everything again: vr=%u overruns=%llu", v->id,
+                (unsigned long long)v->overruns);
+}
+
+static void next_stage(struct rib_vr *v)
+{
+    struct rib_sync *s = &v->sync;
+    int err;
+
+    if (!s->todo || s->broken) {
+        s->stage = -1;
+        s->ending = true;
+        return;
+    }
+    s->stage = __builtin_ctz(s->todo);
+    s->todo &= s->todo - 1;
+    s->interrupted = s->stirred = s->suspects = false;
+    if (s->stage == RIB_STAGE_ROUTE4 || s->stage == RIB_STAGE_ROUTE6)
+        v->rib[s->stage == RIB_STAGE_ROUTE6].gen++;
+    if (s->stage == RIB_STAGE_RULE4)
+        v->rules = 0;
+    err = netlink_dump(&v->events, request[s->stage].type, request[s->stage].family);
+    s->seq = v->events.seq;
+    s->heard = true;
+    if (err) {
+        log_error("rib: dump refused, will try again: vr=%u stage=%d error=%d", v->id, s->stage, err);
+        rib_sync_want(v, s->todo | 1u << s->stage, NS_PER_SECOND);
+        s->todo = 0;
+        s->broken = true;
+        next_stage(v);
+    }
+}
+
+static void begin(struct rib_vr *v)
+{
+    struct rib_sync *s = &v->sync;
+
+    s->todo = s->served = s->overrun || !v->synced ? RIB_STAGES_ALL : s->want;
+    s->want = 0;
+    s->overrun = s->broken = false;
+    s->begin_ns = clock_now_ns();
+    s->checked = 0;
+    s->tries++;
+    v->gen++;
+    map_fini(&s->touched);
+    map_fini(&s->diverged);
+    rib_audit_dump_begins(v);
+    next_stage(v);
+}
+
+// Removes up to SWEEP_BUDGET routes' worth of unconfirmed ones; true when there is more to look at.
+static bool sweep_routes(struct rib_vr *v, struct rib *r)
+{
+    uint32_t id = v->sync.sweep, end = id + SWEEP_BUDGET;
+
+    if (end > r->route.top)
+        end = r->route.top;
+    for (; id < end; id++) {
+        struct rib_route *t = rib_route_at(r, id);
+        struct prefix p;
+        uint32_t node;
+
+        // A freed record: its first word is a free link, the rest is as it was; node 0 marks it (rib_route_del).
+        if (!t->node || (t->flags & RIB_ROUTE_HOST))
+            continue;
+        if (t->gen == r->gen) {
+            t->missed = 0;
+            continue;
+        }
+        if (v->sync.stirred && ++t->missed < MISSED_MAX) {
+            v->sync.suspects = true;
+            continue;
+        }
+        node = t->node;
+        rib_trie_prefix(&r->trie, node, &p);
+        rib_sync_diverge(v, &p, "the kernel had it no more");
+        rib_route_del(v, r, id);
+        rib_evaluate(v, r, node);
+        v->swept++;
+    }
+    v->sync.sweep = id;
+    return id < r->route.top;
+}
+
+// When the socket is full at the wrong moment, the kernel loses the end of a dump, or the refusal of its
+// request, and nothing more comes of it. So silence is an answer too: the stage is asked for again. Should the old dump
+// still run in the kernel, the new request is refused (EBUSY) and repeated later; late rows of the old one are ignored by their number.
+void rib_sync_watch(struct rib_vr *v, uint64_t now_ns)
+{
+    struct rib_sync *s = &v->sync;
+
+    if (s->stage < 0 || s->sweep)
+        return;
+    if (s->heard) {
+        s->heard = false;
+        s->heard_ns = now_ns;
+    } else if (now_ns - s->heard_ns >= SILENCE_NS) {
+        log_warning("rib: dump fell silent, asking again: vr=%u stage=%d", v->id, s->stage);
+        s->todo |= 1u << s->stage;
+        next_stage(v);
+    }
+}
+
+// All rows of the stage are here: sweeps. True when it is done and the next stage may begin.
+static bool end_stage(struct rib_vr *v)
+{
+    struct rib_sync *s = &v->sync;
+    struct rib *r = &v->rib[s->stage == RIB_STAGE_ROUTE6];
+
+    journal_because(rib_audit_running(&v->audit) ? JOURNAL_AUDIT : JOURNAL_RESYNC);
+    if (s->interrupted) {
+        rib_sync_want(v, 1u << s->stage, s->tries < TRIES_AT_ONCE ? 0 : NS_PER_SECOND);
+    } else if (!s->broken) {
+        switch (s->stage) {
+        case RIB_STAGE_LINK: {
+            VEC(struct rib_link *) gone = {0};
+            struct rib_link *l;
+
+            map_each(&v->link, l) if (l->known && l->gen != v->gen) *vec_push(&gone) = l;
+            vec_foreach(&gone, g) rib_link_gone(v, *g);
+            vec_free(&gone);
+            break;
+        }
+        case RIB_STAGE_ADDR: rib_link_sweep_addr(v); break;
+        case RIB_STAGE_NEXTHOP: nexthop_object_sweep(v, v->gen); break;
+        case RIB_STAGE_NEIGH:
+            s->suspects = s->stirred;
+            if (!s->stirred)
+                neigh_sweep(v, v->gen);
+            break;
+        case RIB_STAGE_MROUTE4:
+        case RIB_STAGE_MROUTE6:
+            s->suspects = s->stirred;
+            if (!s->stirred)
+                rib_multicast_sweep(v, s->stage == RIB_STAGE_MROUTE6 ? IP6 : IP4);
+            break;
+        case RIB_STAGE_GROUP4:
+        case RIB_STAGE_GROUP6:
+            s->suspects = s->stirred;
+            if (!s->stirred)
+                rib_multicast_sweep_groups(v, s->stage == RIB_STAGE_GROUP6 ? IP6 : IP4);
+            break;
+        case RIB_STAGE_ROUTE4:
+        case RIB_STAGE_ROUTE6:
+            if (!s->sweep)
+                s->sweep = 1;
+            if (r->route.top > 1 && sweep_routes(v, r))
+                return false;
+            s->sweep = 0;
+            break;
+        }
+        if (s->suspects)
+            rib_sync_want(v, 1u << s->stage, s->tries < TRIES_AT_ONCE ? 0 : NS_PER_SECOND);
+    }
+    if (s->stage >= RIB_STAGE_ROUTE4)
+        rib_load(v, r);
+    return true;
+}
+
+static void report(struct rib_vr *v)
+{
+    const struct rib_sync *s = &v->sync;
+
+    if (!v->synced)
+        log_notice("rib: first sync: vr=%u routes4=%llu routes6=%llu fib4=%llu fib6=%llu ms=%llu", v->id,
+                   (unsigned long long)v->rib[0].n_routes, (unsigned long long)v->rib[1].n_routes,
+                   (unsigned long long)v->rib[0].n_fib, (unsigned long long)v->rib[1].n_fib,
+                   (unsigned long long)(s->took_ns / NS_PER_MS));
+    else if (s->served != 1u << RIB_STAGE_NEIGH) // which is small, and may come every second
+        log_info("rib: resync: vr=%u stages=%#x rows=%llu diverged=%u swept=%llu ms=%llu", v->id,
+                 s->served, (unsigned long long)s->checked, s->diverged.n,
+                 (unsigned long long)v->swept, (unsigned long long)(s->took_ns / NS_PER_MS));
+}
+
+static void end(struct rib_vr *v)
+{
+    struct rib_sync *s = &v->sync;
+
+    s->ending = false;
+    s->took_ns = clock_now_ns() - s->begin_ns;
+    if (s->broken || s->want) {
+        if (s->tries >= TRIES_AT_ONCE && s->want_at_ns < clock_now_ns() + NS_PER_SECOND)
+            s->want_at_ns = clock_now_ns() + NS_PER_SECOND;
+    } else {
+        s->tries = 0;
+    }
+    if (s->broken)
+        return; // the askers wait for the next one
+    v->resyncs++;
+    v->diverged += s->diverged.n;
+    report(v);
+    v->synced = true;
+    if (s->served == RIB_STAGES_ALL)
+        rib_audit_kernel_done(v, s->checked, s->diverged.n);
+}
+
+bool rib_sync_is_due(const struct rib_vr *v, uint64_t now_ns)
+{
+    const struct rib_sync *s = &v->sync;
+
+    return s->stage < 0 && (s->ending || s->overrun || (s->want && s->want_at_ns <= now_ns));
+}
+
+void rib_sync_step(struct rib_vr *v, bool drained)
+{
+    struct rib_sync *s = &v->sync;
+
+    if (s->stage >= 0) {
+        if (s->sweep && end_stage(v))
+            next_stage(v);
+        return;
+    }
+    if (s->ending) {
+        if (drained && !v->dirty.n)
+            end(v);
+        return;
+    }
+    if (s->overrun ? drained : s->want && clock_now_ns() >= s->want_at_ns)
+        begin(v);
+}
+
+static enum journal_cause cause_of(const struct rib_vr *v, const struct netlink_event *e, bool is_row)
+{
+    if (is_row)
+        return rib_audit_running(&v->audit) ? JOURNAL_AUDIT : JOURNAL_RESYNC;
+    return e->kind == NETLINK_EVENT_ROUTE ? JOURNAL_KERNEL : e->kind == NETLINK_EVENT_NEIGH ? JOURNAL_NEIGHBOR : JOURNAL_LINK;
+}
+
+static void dispatch(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
+{
+    static struct netlink_event e; // large; of the one manager thread
+    int got = netlink_parse(h, &e);
+
+    if (got < 0) {
+        v->malformed++;
+        log_warning("rib: malformed netlink message: vr=%u type=%u length=%u", v->id, h->nlmsg_type,
+                    h->nlmsg_len);
+    }
+    if (got <= 0)
+        return;
+    journal_because(cause_of(v, &e, is_row));
+    switch (e.kind) {
+    case NETLINK_EVENT_LINK: rib_event_link(v, &e); break;
+    case NETLINK_EVENT_ADDR: rib_event_addr(v, &e); break;
+    case NETLINK_EVENT_NEIGH:
+        v->sync.stirred |= !is_row && v->sync.stage == RIB_STAGE_NEIGH;
+        neigh_event(v, &e.neigh, e.del);
+        break;
+    case NETLINK_EVENT_NEXTHOP: rib_event_nexthop(v, &e); break;
+    case NETLINK_EVENT_RULE: rib_event_rule(v, &e); break;
+    case NETLINK_EVENT_NETCONF: rib_event_netconf(v, &e.netconf); break;
+    case NETLINK_EVENT_MROUTE:
+        v->sync.stirred |= !is_row && (v->sync.stage == RIB_STAGE_MROUTE4 || v->sync.stage == RIB_STAGE_MROUTE6);
+        rib_multicast_event(v, &e, is_row);
+        break;
+    case NETLINK_EVENT_GROUP:
+        v->sync.stirred |= !is_row && (v->sync.stage == RIB_STAGE_GROUP4 || v->sync.stage == RIB_STAGE_GROUP6);
+        rib_multicast_group(v, &e.group, e.del);
+        break;
+    case NETLINK_EVENT_ROUTE:
+        if (is_row && v->sync.stage < RIB_STAGE_ROUTE4) // a kernel without multicast routing shows all its routes instead
+            break;
+        if (is_row)
+            rib_row_route(v, &e.route);
+        else
+            rib_event_route(v, &e);
+        break;
+    }
+}
+
+void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h)
+{
+    struct rib_sync *s = &v->sync;
+    bool ours = s->stage >= 0 && h->nlmsg_pid == v->events.portid && h->nlmsg_seq == s->seq;
+
+    v->messages++;
+    if (!ours && h->nlmsg_pid == v->events.portid)
+        return; // of a dump that was given up
+    if (!ours) {
+        if (s->row)
+            map_fini(&s->touched);
+        s->row = false;
+        dispatch(v, h, false);
+        return;
+    }
+    s->row = s->heard = true;
+    if (h->nlmsg_flags & NLM_F_DUMP_INTR)
+        s->interrupted = true;
+    if (h->nlmsg_type == NLMSG_ERROR || h->nlmsg_type == NLMSG_DONE) {
+        int error = 0;
+
+        if (h->nlmsg_len >= NLMSG_LENGTH(sizeof error))
+            memcpy(&error, NLMSG_DATA(h), sizeof error);
+        // A kernel without next-hop objects or netconf says so; anything else is tried again.
+        if (error && error != -EOPNOTSUPP && error != -EINVAL)
+            s->interrupted = true;
+        if (end_stage(v))
+            next_stage(v);
+        return;
+    }
+    dispatch(v, h, true);
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_vr.c - a virtual router's life in rib_manager: sockets, turns, end
+//
+// A turn reads events for at most TURN_NS, looks at some of the prefixes whose
+// path changed, lets a dump take its next step, and commits: what one turn read
+// is one FIB commit. Then the loop goes round: mailbox, held packets and the
+// other routers get their turn however long the queue is.
+#include <errno.h>
+#include <linux/netlink.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "rib/journal.h"
+#include "rib/neigh.h"
+#include "rib/rib.h"
+#include "rib/rib_audit.h"
+#include "rib/rib_multicast.h"
+
+#define TURN_NS (4 * NS_PER_MS)
+#define DUMP_BATCH 8 // a datagram of a dump has hundreds of rows, one of events a single message
+#define TURN_PREFIXES 4096 // second looks per turn
+
+size_t rib_receive_bytes = NETLINK_RECEIVE_DEFAULT;
+
+struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
+{
+    struct rib_vr *v = calloc(1, sizeof *v);
+    int err;
+
+    if (!v) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    v->id = id;
+    v->table = table ? table : RIB_TABLE_MAIN;
+    v->sync.stage = -1;
+    v->audit.next_ns = clock_now_ns() + rib_audit_interval_ns();
+    err = netlink_open(&v->events, netns_fd, rib_receive_bytes, true);
+    if (err)
+        goto fail;
+    err = netlink_open(&v->requests, netns_fd, 0, false);
+    if (err)
+        goto fail_events;
+    rib_init(&v->rib[0], IP4);
+    rib_init(&v->rib[1], IP6);
+    rib_vr_set(id, v);
+    rib_sync_want(v, RIB_STAGES_ALL, 0);
+    return v;
+fail_events:
+    netlink_close(&v->events);
+fail:
+    free(v);
+    errno = -err;
+    return NULL;
+}
+
+// The prefixes stay in the router's two FIBs, which control frees next, after a grace period: only the next hops let go.
+static void release_nodes(struct rib *r)
+{
+    for (uint32_t id = rib_trie_first(&r->trie); id; id = rib_trie_next(&r->trie, id)) {
+        nexthop_put(rib_trie_at(&r->trie, id)->nexthop);
+        rib_trie_at(&r->trie, id)->nexthop = 0;
+    }
+}
+
+void rib_vr_free(struct rib_vr *v)
+{
+    struct rib_link *l;
+
+    rib_vr_set(v->id, NULL);
+    netlink_close(&v->events);
+    netlink_close(&v->requests);
+    v->rib[0].deferred = v->rib[1].deferred = true; // nothing more goes to the FIB
+    rib_path_fini(v);
+    nexthop_object_fini(v);
+    neigh_vr_gone(v);
+    rib_multicast_fini(v);
+    map_each(&v->link, l) {
+        nexthop_put(l->glean);
+        nexthop_put(l->broadcast);
+    }
+    rib_link_free_unused(v, true);
+    map_fini(&v->link);
+    for (int i = 0; i < 2; i++) {
+        release_nodes(&v->rib[i]);
+        rib_fini(&v->rib[i]);
+    }
+    rib_audit_end(v);
+    map_fini(&v->sync.touched);
+    map_fini(&v->sync.diverged);
+    nexthop_free_unused();
+    free(v);
+}
+
+static void message(void *ctx, const struct nlmsghdr *h)
+{
+    rib_sync_message(ctx, h);
+}
+
+// Is there another batch to read at once? A batch that is not full was all there was. Only a dump waits for a socket that is
+// empty; else the few messages that have come since are left for the next turn: to read them one by one as they are made
+// would have us meet whoever changes routes at each.
+static bool reads_on(const struct rib_vr *v, int got)
+{
+    const struct rib_sync *s = &v->sync;
+
+    return got < 0 || got == NETLINK_BATCH || (got && (s->stage >= 0 || s->want || s->overrun || s->ending));
+}
+
+bool rib_vr_turn(struct rib_vr *v)
+{
+    uint64_t begin = clock_now_ns(), until = begin + TURN_NS;
+    bool auditing;
+    int got;
+
+    do {
+        journal_new_moment();
+        v->events.batch = v->sync.stage >= 0 ? DUMP_BATCH : 0;
+        got = netlink_receive(&v->events, message, v);
+        if (got < 0) {
+            if (got != -ENOBUFS)
+                log_error("rib: netlink socket: vr=%u error=%d", v->id, got);
+            rib_sync_overrun(v);
+        }
+        v->batches += got > 0;
+    } while (reads_on(v, got) && clock_now_ns() < until);
+    journal_because(JOURNAL_LINK);
+    rib_path_work(v, TURN_PREFIXES);
+    rib_sync_step(v, got == 0);
+    auditing = rib_audit_slice(v, false);
+    rib_commit(v);
+    rib_audit_took(v, clock_now_ns() - begin);
+    return reads_on(v, got) || v->dirty.n || v->sync.sweep || v->sync.ending || auditing;
+}
+
+static void answer(void *ctx, const struct nlmsghdr *h)
+{
+    struct rib_vr *v = ctx;
+    struct nlmsgerr e;
+
+    if (h->nlmsg_type != NLMSG_ERROR || h->nlmsg_len < NLMSG_LENGTH(sizeof e))
+        return;
+    memcpy(&e, NLMSG_DATA(h), sizeof e);
+    if (e.error && e.msg.nlmsg_seq != NETLINK_NEIGH_GROUP) // an interface without IPv6 has no groups of it
+        neigh_refused(v, e.error);
+}
+
+void rib_vr_read_answers(struct rib_vr *v)
+{
+    while (netlink_receive(&v->requests, answer, v) > 0)
+        ;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_walk.c - a query of routes, in chunks, back and forth between two loops
+//
+//     control                              rib_manager
+//     rib_walk_open --- post step -------> fills at most 256 rows behind the cursor
+//     rows(...)     <-- post arrived ----- cursor = last prefix it looked at
+//     true? -------- post step ----------> ...
+//
+// The walk belongs to one side at a time: to rib_manager from the post of
+// step() until arrived() runs, to control otherwise. Only `closed` is written
+// meanwhile, and read by arrived() alone. The place in the table is
+// kept as a prefix, not as a node, so changes between two chunks are harmless.
+// All candidates of one prefix come in one chunk.
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/mailbox.h"
+#include "rib/neigh.h"
+#include "rib/rib.h"
+#include "rib/rib_manager.h"
+#include "rib/rib_reply.h"
+
+#define ROWS 256
+#define NODES_PER_STEP 16384 // prefixes looked at per chunk, when a filter lets few through
+
+struct rib_walk {
+    struct rib_query q;
+    bool (*rows)(void *ctx, const struct rib_row *row, unsigned n);
+    void (*done)(void *ctx, int result);
+    void *ctx;
+    bool in_flight, closed, in_rows; // control's
+    bool started, ended;
+    int result;
+    struct prefix cursor;
+    unsigned n;
+    struct rib_row row[ROWS];
+};
+
+static uint8_t type_of(const struct rib_path *p, const struct rib_route *t)
+{
+    switch (p->type) {
+    case RTN_LOCAL:
+    case RTN_ANYCAST: return RIB_LOCAL;
+    case RTN_BROADCAST: return RIB_BROADCAST;
+    case RTN_BLACKHOLE: return RIB_BLACKHOLE;
+    case RTN_PROHIBIT: return RIB_PROHIBIT;
+    case RTN_MULTICAST: return RIB_MULTICAST;
+    case RTN_UNICAST:
+        return t->protocol == RTPROT_KERNEL && p->n_hops && !p->hop[0].gateway.family ? RIB_CONNECTED
+                                                                                      : RIB_UNICAST;
+    default: return RIB_UNREACHABLE;
+    }
+}
+
+static void fill_hop(struct rib_vr *v, struct rib_hop *h, const struct netlink_hop *key,
+                     const struct neigh *n)
+{
+    const struct rib_link *l = rib_link_find(v, key->ifindex);
+
+    memset(h, 0, sizeof *h);
+    h->gateway = key->gateway;
+    h->weight = key->weight;
+    if (l)
+        memcpy(h->iface, l->name, sizeof h->iface);
+    h->alive = hop_is_alive(v, key);
+    h->resolved = key->gateway.family ? n && neigh_is_resolved(n) : l && l->iface;
+}
+
+static void fill_row(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route, bool active,
+                     struct rib_row *row)
+{
+    const struct rib_route *t = rib_route_at(r, route);
+    struct rib_path *p = rib_path_at(v, t->path);
+    const struct hop_set *s = rib_path_hops(p);
+    const struct rib_node *n = rib_trie_at(&r->trie, node);
+
+    memset(row, 0, offsetof(struct rib_row, hop));
+    rib_trie_prefix(&r->trie, node, &row->prefix);
+    row->type = type_of(p, t);
+    row->protocol = t->protocol;
+    row->metric = t->metric;
+    row->active = active;
+    row->nexthop = active ? nexthop_real(n->nexthop) : 0;
+    row->nexthop_kind = row->nexthop
+                            ? nexthop_kind_name(nexthop_word_kind(nexthop_word(nexthop_get(row->nexthop))))
+                            : "";
+    if (s->n || p->nhid) {
+        for (unsigned i = 0; i < s->n && row->n_hops < RIB_ROW_HOPS; i++)
+            fill_hop(v, &row->hop[row->n_hops++], &s->hop[i].key, s->hop[i].neigh);
+    } else {
+        for (unsigned i = 0; i < p->n_hops && row->n_hops < RIB_ROW_HOPS; i++)
+            fill_hop(v, &row->hop[row->n_hops++], &p->hop[i], NULL);
+    }
+}
+
+static bool is_asked(struct rib_vr *v, const struct rib_query *q, const struct rib_route *t)
+{
+    if (t->flags & RIB_ROUTE_HOST)
+        return false;
+    return (q->protocol < 0 || q->protocol == t->protocol) &&
+           (q->type < 0 || q->type == type_of(rib_path_at(v, t->path), t));
+}
+
+// All asked candidates of a node; false when they do not fit into this chunk.
+static bool fill_node(struct rib_walk *w, struct rib_vr *v, struct rib *r, uint32_t node)
+{
+    uint32_t best = 0, id = rib_trie_at(&r->trie, node)->head;
+    unsigned n = 0;
+
+    for (uint32_t i = id; i; i = rib_route_at(r, i)->next)
+        n += is_asked(v, &w->q, rib_route_at(r, i));
+    if (!n)
+        return true;
+    if (w->n && w->n + n > ROWS)
+        return false;
+    if (rib_trie_at(&r->trie, node)->nexthop)
+        best = rib_best(v, r, node);
+    for (; id && w->n < ROWS; id = rib_route_at(r, id)->next)
+        if (is_asked(v, &w->q, rib_route_at(r, id)))
+            fill_row(v, r, node, id, id == best, &w->row[w->n++]);
+    return true;
+}
+
+static uint32_t next_node(struct rib_walk *w, struct rib *r)
+{
+    uint32_t node;
+
+    if (w->started)
+        node = rib_trie_after(&r->trie, &w->cursor);
+    else if (w->q.match == RIB_FROM && !(node = rib_trie_find(&r->trie, &w->q.prefix)))
+        node = rib_trie_after(&r->trie, &w->q.prefix);
+    else if (w->q.match != RIB_FROM)
+        node = w->q.match == RIB_LONGER ? rib_trie_first_in(&r->trie, &w->q.prefix) : rib_trie_first(&r->trie);
+    if (node && w->q.match == RIB_LONGER && !rib_trie_is_in(&r->trie, node, &w->q.prefix))
+        node = 0;
+    return node;
+}
+
+static void fill_range(struct rib_walk *w, struct rib_vr *v, struct rib *r)
+{
+    uint32_t node = next_node(w, r);
+
+    for (unsigned i = 0; node && i < NODES_PER_STEP; i++) {
+        if (!fill_node(w, v, r, node))
+            return;
+        rib_trie_prefix(&r->trie, node, &w->cursor);
+        w->started = true;
+        node = rib_trie_next(&r->trie, node);
+        if (node && w->q.match == RIB_LONGER && !rib_trie_is_in(&r->trie, node, &w->q.prefix))
+            node = 0;
+        if (w->n == ROWS)
+            break;
+    }
+    w->ended = !node;
+}
+
+static void arrived(void *arg);
+
+static void step(void *arg)
+{
+    struct rib_walk *w = arg;
+    struct rib_vr *v = rib_vr_find(w->q.vr);
+    struct rib *r = v ? rib_of(v, w->q.family) : NULL;
+    uint32_t node;
+
+    w->n = 0;
+    if (!v) {
+        w->ended = true;
+        w->result = -ENOENT;
+    } else if (w->q.match == RIB_EXACT || w->q.match == RIB_LONGEST_MATCH) {
+        node = w->q.match == RIB_EXACT ? rib_trie_find(&r->trie, &w->q.prefix) : rib_longest(v, r, &w->q.prefix);
+        if (node)
+            fill_node(w, v, r, node);
+        w->ended = true;
+    } else {
+        fill_range(w, v, r);
+    }
+    rib_reply(arrived, w);
+}
+
+static void finish(struct rib_walk *w)
+{
+    w->done(w->ctx, w->result);
+    free(w);
+}
+
+static void fail(void *arg)
+{
+    struct rib_walk *w = arg;
+
+    w->in_flight = false;
+    if (w->closed)
+        free(w);
+    else
+        finish(w);
+}
+
+static void post_step(struct rib_walk *w)
+{
+    int err = mailbox_post(ROLE_RIB_MANAGER, step, w);
+
+    w->in_flight = true;
+    if (!err)
+        return;
+    w->result = err;
+    if (mailbox_post(ROLE_CONTROL, fail, w)) // later, not within the caller's call
+        fail(w);
+}
+
+static void arrived(void *arg)
+{
+    struct rib_walk *w = arg;
+    bool more = true;
+
+    w->in_flight = false;
+    if (w->n && !w->closed) {
+        w->in_rows = true;
+        more = w->rows(w->ctx, w->row, w->n);
+        w->in_rows = false;
+    }
+    if (w->closed)
+        free(w);
+    else if (w->ended)
+        finish(w);
+    else if (more && !w->in_flight)
+        post_step(w);
+}
+
+struct rib_walk *rib_walk_open(const struct rib_query *q,
+                               bool (*rows)(void *ctx, const struct rib_row *row, unsigned n),
+                               void (*done)(void *ctx, int result), void *ctx)
+{
+    struct rib_walk *w;
+    int err;
+
+    thread_must_be(ROLE_CONTROL);
+    w = calloc(1, sizeof *w);
+    if (!w)
+        return NULL;
+    w->q = *q;
+    w->rows = rows;
+    w->done = done;
+    w->ctx = ctx;
+    prefix_canon(&w->q.prefix);
+    w->q.prefix.family = q->family;
+    w->in_flight = true;
+    err = mailbox_post(ROLE_RIB_MANAGER, step, w);
+    if (!err)
+        return w;
+    free(w);
+    errno = -err;
+    return NULL;
+}
+
+void rib_walk_more(struct rib_walk *w)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (!w->in_flight && !w->closed && !w->in_rows)
+        post_step(w);
+}
+
+void rib_walk_close(struct rib_walk *w)
+{
+    thread_must_be(ROLE_CONTROL);
+    w->closed = true;
+    if (!w->in_flight && !w->in_rows)
+        free(w);
+}
