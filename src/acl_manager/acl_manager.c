@@ -65,7 +65,8 @@ static void retry_replies(void)
 
     while (done < replies.n && mailbox_post(ROLE_CONTROL, replies.item[done].fn, replies.item[done].arg) != -EAGAIN)
         done++;
-    memmove(replies.item, replies.item + done, (replies.n - done) * sizeof *replies.item);
+    if (done)
+        memmove(replies.item, replies.item + done, (replies.n - done) * sizeof *replies.item);
     replies.n -= done;
 }
 

@@ -15,6 +15,7 @@ import api_fuzz                                                                 
 @pytest.fixture
 def daemon(kamueed):
     daemon = Daemon(kamueed, "api-fuzz-e2e")
+    api_fuzz.add_routes(daemon)
     daemon.start(api_fuzz.CONFIGURATION)
     yield daemon
     daemon.end()

@@ -1,141 +1,67 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Requests made at random from the schema, to a living kamueed: none may end in a status of 5xx, none may end kamueed.
+"""Requests made at random from the schema, to a living kamueed: none may end in a status of 5xx, hang, or end kamueed.
 
-    make fuzz-api SECONDS=3600 [SEED=1]        root
+    make fuzz-api SECONDS=3600 [SEED=1]        root; against a build with sanitizers: BUILD=build-asan
 
-Paths, bodies, queries and headers follow yang/kamuee.yang, and are then spoilt now and then: values out of range, other types,
-deep nesting, broken JSON, bytes that are no HTTP at all. Allowed beside 2xx and 4xx: 503 (rib_manager is busy) and 501 (a method
-that does not exist).
+Paths, bodies, set lines, queries and headers follow yang/kamuee.yang (api_request.py), and are then spoilt now and then. Sessions
+are opened, edited, committed and left; commits wait to be confirmed and go back; streams are listened to and left; some clients
+send slowly, some leave in the middle. Allowed beside 2xx and 4xx: 503 (rib_manager is busy) and 501 (a method that does not exist).
+What is open in the end tells of leaks: descriptors, sessions of a listener, and with sanitizers memory.
 """
 import json
-import random
+import os
 import socket
-import string
 import sys
 import time
+from collections import deque
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "tools"), str(ROOT / "cli"), str(ROOT / "tests" / "e2e")]
+sys.path += [str(ROOT / "cli"), str(ROOT / "tests" / "e2e"), str(Path(__file__).resolve().parent)]
 
-import schema                                                                   # noqa: E402
+from api_request import Maker, Request                                          # noqa: E402
 
-MODULE = schema.module()
-CONFIG = ("port", "vport", "vr", "interface", "forwarding", "punt", "icmp", "multicast", "journal", "alarm", "log-level", "fib-engine", "api")
-SKIPPED = {"shutdown", "capture", "trace", "test-tap"}        # they end kamueed, or answer for minutes
-WORDS = ["p0", "p1", "v7", "red", "default", "ipv4", "ipv6", "10.0.0.1", "2001:db8::1", "239.1.1.1", "net_null7", "true", "false", "0", "1",
-         "1500", "68", "-1", "99999999999999999999", "", " ", "%", "ü", "a" * 300, "../../x", "set port p0 mtu 1400", "delete port p1",
-         "set vr red table 7", "[]", "0x10", "1.5", "NaN", "\u0000", "rx", "both", "adjacency", "any", "loose", "02:00:00:00:00:09"]
-QUERIES = ["content=config", "content=nonconfig", "content=x", "depth=1", "depth=2", "depth=0", "fields=name", "fields=a(b;c)", "fields=((",
-           "fields=*", "limit=1", "limit=0", "offset=2", "with-defaults=report-all", "with-defaults=trim", "prefix=10.0.0.0/8",
-           "match=longer", "protocol=bgp", "filter=%5B", "x=y", "%", "&&=", "start-time=0"]
-HEADERS = ["If-Match: *", "If-Match: \"x\"", "If-None-Match: *", "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT", "If-Match: \"",
-           "Accept: text/html", "Accept: */*", "Expect: 100-continue", "Authorization: Basic ???", "Content-Type: text/plain"]
-STANDARD = ["ietf-interfaces:interfaces", "ietf-interfaces:interfaces/interface=p0", "ietf-interfaces:interfaces/interface=p0/statistics",
-            "ietf-routing:routing", "ietf-routing:routing/ribs/rib=default-ipv4", "ietf-routing:routing/ribs/rib=default-ipv4/routes",
-            "ietf-yang-library:yang-library", "ietf-restconf-monitoring:restconf-state"]
+SLICE_S = 5             # patience is counted in slices, so that a machine that stood still is no hang
+SLICES = 12
+GARBAGE_S = 0.05
+DESCRIPTORS_MORE = 40   # than at the beginning: ports and listeners that requests have made
+ROUTES = 300
+CONFIGURATION = ("set port p0 devargs net_null0\nset port p1 devargs net_null1 enabled false\nset vport v7 port p0 vlan 7\n"
+                 "set vr red table 77\nset interface v7 vr red\nset journal size 1\n"
+                 "set address-set bad prefix 192.0.2.0/24\nset acl web rule 10 permit tcp from any to any port 443\n"
+                 "set acl web rule 20 deny ip from set bad log\nset interface p0 acl in web\n")
 
 
-class Maker:
-    """Requests at random."""
+class Hang(Exception):
+    pass
 
-    def __init__(self, seed: int):
-        self.random = random.Random(seed)
 
-    def chance(self, percent: int) -> bool:
-        return self.random.randrange(100) < percent
-
-    def value(self, leaf) -> object:
-        kind = leaf.one("type")
-        if self.chance(10):
-            return self.random.choice([None, [], {}, [[None]], 1, -1, 1.5, True, 2**64, "x", {"a": {"b": []}}, [None]])
-        words = [e.argument for e in kind.all("enum")]
-        if words and self.chance(80):
-            return self.random.choice(words)
-        if limits := kind.one("range"):
-            low = limits.argument.split("..")[0]
-            return int(low) + self.random.choice([0, 0, 1, 5, 100, -1]) if low.isdigit() else 7
-        if kind.argument == "boolean":
-            return self.chance(50)
-        if "int" in kind.argument:
-            return self.random.choice([0, 1, 7, 100, 1500, 254, 65535, -1, 2**32])
-        if self.chance(5):
-            return "".join(self.random.choice(string.printable) for _ in range(self.random.randrange(60)))
-        return self.random.choice(WORDS)
-
-    def body(self, node, depth: int = 0) -> object:
-        if node.keyword == "leaf":
-            return self.value(node)
-        if node.keyword == "leaf-list":
-            return [self.value(node) for _ in range(self.random.randrange(3))]
-        inner = {child.argument: self.body(child, depth + 1) for child in node.all("container", "list", "leaf", "leaf-list")
-                 if child.keyword == "leaf" and self.is_key(node, child) or self.chance(35)}
-        return [inner] if node.keyword == "list" and not self.chance(5) else inner
-
-    @staticmethod
-    def is_key(node, child) -> bool:
-        key = node.one("key")
-        return key is not None and child.argument in key.argument.split()
-
-    def segment(self, node) -> str:
-        key = node.one("key")
-        if node.keyword == "leaf-list" or (key and self.chance(90)):
-            n = len(key.argument.split()) if key and not self.chance(3) else 1
-            return node.argument + "=" + ",".join(self.encoded(self.random.choice(WORDS)) for _ in range(n))
-        return node.argument
-
-    def encoded(self, text: str) -> str:
-        return "".join(c if c.isalnum() else f"%{b:02X}" for c in text for b in c.encode()[:1])
-
-    def path(self):
-        """(path below /restconf/data/, the schema node it ends at, or None)."""
-        if self.chance(8):
-            return self.random.choice(STANDARD), None
-        name = "state" if self.chance(35) else self.random.choice(CONFIG)
-        node = next(s for s in MODULE.all(*schema.NODES) if s.argument == name)
-        path = "kamuee:" + self.segment(node)
-        while children := node.all("container", "list", "leaf", "leaf-list"):
-            if self.chance(30):
-                break
-            node = self.random.choice(children)
-            path += "/" + self.segment(node)
-        if self.chance(4):
-            path += self.random.choice(["/", "//", "=", "/x", "%00", "/" * 40, "%", "?"])
-        return path, node
-
-    def request(self) -> bytes:
-        if self.chance(4):
-            return bytes(self.random.randrange(256) for _ in range(self.random.randrange(1, 200)))
-        method, body = self.random.choice(["GET"] * 4 + ["PUT", "PATCH", "POST", "DELETE", "HEAD", "OPTIONS"]), b""
-        if self.chance(25):
-            rpc = self.random.choice([r for r in MODULE.all("rpc") if r.argument not in SKIPPED])
-            target, method = f"/restconf/operations/kamuee:{rpc.argument}", "POST"
-            given = self.body(rpc.one("input")) if rpc.one("input") else {}
-            body = json.dumps({"kamuee:input": given}).encode()
+def exchange(connection: socket.socket, request: Request, slow: bool) -> bytes:
+    """The beginning of the answer; nothing when the other end closes without one."""
+    try:
+        if slow:
+            for at in range(0, len(request.data), 1 + len(request.data) // 5):
+                connection.sendall(request.data[at:at + 1 + len(request.data) // 5])
+                time.sleep(0.001)
         else:
-            path, node = self.path()
-            target = f"/restconf/data/{path}"
-            if method in ("PUT", "PATCH", "POST") and node:
-                body = json.dumps({f"kamuee:{node.argument}": self.body(node)}).encode()
-        if self.chance(30):
-            target += "?" + "&".join(self.random.choice(QUERIES) for _ in range(self.random.randrange(1, 4)))
-        if body and self.chance(8):
-            at = self.random.randrange(len(body))
-            body = body[:at] + self.random.choice([b"", b"\x00", b"}", b"{", b'"', b"\xff\xfe", b"[" * 3000]) + body[at + self.random.randrange(5):]
-        headers = [self.random.choice(HEADERS)] if self.chance(12) else []
-        lines = [f"{method} {target} HTTP/1.1", "Host: k", "Connection: close", f"Content-Length: {len(body)}", *headers]
-        return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+            connection.sendall(request.data)
+        for _ in range(SLICES if request.whole and not request.left else 1):
+            try:
+                return connection.recv(65536)
+            except TimeoutError:
+                continue
+    except ConnectionError:
+        return b""
+    if request.whole and not request.left:
+        raise Hang(f"no answer in {SLICES * SLICE_S} s: {request.data!r}")
+    return b""
 
 
-def send(path: str, request: bytes, timeout_s: float) -> bytes:
+def send(path: str, request: Request, slow: bool = False) -> bytes:
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(timeout_s)
+        connection.settimeout(SLICE_S if request.whole and not request.left else GARBAGE_S)
         connection.connect(path)
-        try:
-            connection.sendall(request)
-            return connection.recv(65536)
-        except (TimeoutError, ConnectionError):
-            return b""
+        return exchange(connection, request, slow)
 
 
 def status_of(answer: bytes) -> int:
@@ -144,22 +70,58 @@ def status_of(answer: bytes) -> int:
     return int(word[1]) if answer.startswith(b"HTTP/1.") and len(word) > 1 and word[1].isdigit() else 0
 
 
-def run(daemon, seconds: float, seed: int) -> dict[int, int]:
+def learn(maker: Maker, request: Request, answer: bytes) -> None:
+    """Sessions that were opened; not more than there is room for."""
+    if request.operation == "session-open" and status_of(answer) == 200:
+        maker.session.append(json.loads(answer.partition(b"\r\n\r\n")[2])["kamuee:output"]["session"])
+        del maker.session[:-8]
+
+
+def descriptors(daemon) -> int:
+    return len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
+
+
+def sanitizers_said(daemon) -> str:
+    """What AddressSanitizer and UBSan wrote, each place once."""
+    lines = daemon.log.read_text(errors="replace").splitlines()
+    return "\n".join(line for line in lines if "runtime error:" in line or "ERROR: AddressSanitizer" in line)
+
+
+def judge(daemon, request: Request, status: int) -> None:
+    assert status < 500 or status in (501, 503), f"status {status}: {request.data!r}"
+    assert daemon.process.poll() is None, f"kamueed has ended: {request.data!r}\n{daemon.log.read_text(errors='replace')[-3000:]}"
+
+
+def run(daemon, seconds: float, seed: int, tell=None) -> dict[int, int]:
     """How many requests ended in which status. Raises when one should not have."""
-    maker, end, seen = Maker(seed), time.monotonic() + seconds, {}
-    while time.monotonic() < end:
-        request = maker.request()
-        whole = b" HTTP/1.1\r\n" in request
-        status = status_of(send(str(daemon.socket), request, 60 if whole else 0.05))
-        seen[status] = seen.get(status, 0) + 1
-        assert status < 500 or status in (501, 503), f"status {status}: {request!r}"
-        assert daemon.process.poll() is None, f"kamueed has ended (seed {seed}): {request!r}"
+    maker, end, seen, slowest = Maker(seed), time.monotonic() + seconds, {}, (0.0, b"")
+    before, last, told = descriptors(daemon), deque(maxlen=30), time.monotonic()
+    try:
+        while time.monotonic() < end:
+            request = maker.request()
+            last.append(request.data)
+            began = time.monotonic()
+            answer = send(str(daemon.socket), request, maker.chance(1))
+            slowest = max(slowest, (time.monotonic() - began, request.data[:200]))
+            status = status_of(answer)
+            seen[status] = seen.get(status, 0) + 1
+            judge(daemon, request, status)
+            learn(maker, request, answer)
+            if tell and time.monotonic() - told > 60:
+                tell(f"{sum(seen.values())} requests, {descriptors(daemon)} descriptors, slowest {slowest[0]:.2f} s {slowest[1]!r}")
+                told, slowest = time.monotonic(), (0.0, b"")
+    except (AssertionError, Hang):
+        print(f"seed {seed}; the last requests:", *last, sep="\n")
+        raise
+    assert not sanitizers_said(daemon), sanitizers_said(daemon)
     assert daemon.client.state("system")["pid"] > 0
+    assert descriptors(daemon) <= before + DESCRIPTORS_MORE, f"descriptors: {before} became {descriptors(daemon)}"
     return dict(sorted(seen.items()))
 
 
-CONFIGURATION = ("set port p0 devargs net_null0\nset port p1 devargs net_null1 enabled false\nset vport v7 port p0 vlan 7\n"
-                 "set vr red table 77\nset interface v7 vr red\n")
+def add_routes(daemon) -> None:
+    for i in range(ROUTES):
+        daemon.run(f"ip route add blackhole 10.9.{i // 250}.{i % 250}/32 proto static")
 
 
 def main() -> None:
@@ -167,10 +129,15 @@ def main() -> None:
     binary, seconds, seed = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
     daemon = Daemon(binary, "api-fuzz")
     try:
+        add_routes(daemon)
         daemon.start(CONFIGURATION)
-        print(f"fuzz-api: seed {seed}, {seconds:g} s: requests by status: {run(daemon, seconds, seed)}")
+        print(f"fuzz-api: seed {seed}, {seconds:g} s: requests by status: "
+              f"{run(daemon, seconds, seed, lambda text: print(text, flush=True))}")
+    except BaseException:
+        print(daemon.log.read_text(errors="replace")[-6000:])
+        raise
     finally:
-        daemon.end()
+        daemon.end()        # not 0 when memory was lost
 
 
 if __name__ == "__main__":
