@@ -368,11 +368,6 @@ static void delete_target(struct http *h, const struct path *p)
         config_not_there(h, p);
         return;
     }
-    if (lysc_is_key(old->schema)) {
-        restconf_error(h, 400, "invalid-value",
-                       "'%s' is the key of its entry; delete the entry instead", old->schema->name);
-        return;
-    }
     struct lyd_node *candidate = config_dup(config_running());
     remove_target(&candidate, p);
     finish(h, candidate, 204, NULL);
@@ -384,6 +379,12 @@ static bool is_whole_list(const struct path *p)
            !path_last(p)->n_keys;
 }
 
+// What an entry is known by stays as long as it (RFC 8040, 4.5 to 4.7).
+static bool is_key(const struct path *p)
+{
+    return p->n && lysc_is_key(path_last(p)->schema);
+}
+
 void config_edit(struct http *h, const struct path *p, const char *method)
 {
     bool put = !strcmp(method, "PUT"), patch = !strcmp(method, "PATCH");
@@ -391,6 +392,9 @@ void config_edit(struct http *h, const struct path *p, const char *method)
     if (is_whole_list(p))
         restconf_error(h, 400, "invalid-value", "'%s' is a list: say which entry, as in %s=KEY",
                        path_last(p)->schema->name, path_last(p)->schema->name);
+    else if (is_key(p))
+        restconf_error(h, 400, "invalid-value", "'%s' is the key of its entry; delete the entry, and make another, instead",
+                       path_last(p)->schema->name);
     else if ((put || patch) && !p->n)
         edit_datastore(h, put);
     else if (put || patch)

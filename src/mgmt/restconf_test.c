@@ -130,6 +130,8 @@ static void wrong_edits_change_nothing_and_say_why(void **state)
     assert_int_equal(ask("DELETE", "/restconf/data/kamuee:port=p0", NULL), 400);
     assert_said("vport v40: 'port' still refers to port 'p0': delete that first");
     assert_int_equal(ask("DELETE", "/restconf/data/kamuee:port=p0/name", NULL), 400);
+    assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p0/name", "{\"kamuee:name\":\"p1\"}"), 400);
+    assert_int_equal(ask("PATCH", "/restconf/data/kamuee:port=p0/name", "{\"kamuee:name\":\"p1\"}"), 400);
     assert_int_equal(ask("DELETE", "/restconf/data", NULL), 405);
     assert_int_equal(ask("PUT", "/restconf/data/kamuee:state/port=p0", "{}"), 405);
     assert_has(a.head.s, "Allow: GET, HEAD, OPTIONS\r\n");
