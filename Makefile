@@ -12,7 +12,7 @@ BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburc
 	libyang2-dev libyang2-tools libjansson-dev libsystemd-dev libssl-dev libcmocka-dev libnuma-dev libpcap-dev zlib1g-dev
 RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
 LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang libbpf-dev procps
-TEST_PACKAGES = mandoc zsh python3-pip python3-pytest python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client chromium snmp snmpd nfdump gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+TEST_PACKAGES = mandoc zsh python3-pip python3-pytest python3-pytest-xdist python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client chromium snmp snmpd nfdump gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 BENCH_PACKAGES = dpdk-dev
 DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctags qemu-user
 # A command or header of each group; all there = nothing to install, and no network needed.
@@ -48,7 +48,7 @@ deps: ## install what building, testing and the demo need (Debian 12 packages)
 	@missing=; for c in $(HAVE); do command -v $$c >/dev/null || missing="$$missing $$c"; done; \
 	for p in libdpdk liburcu-qsbr libmnl libevent libevent_openssl openssl libyang jansson libsystemd cmocka zlib; do \
 		pkg-config --exists $$p 2>/dev/null || missing="$$missing $$p"; done; \
-	$(PYTHON) -c 'import prompt_toolkit, rich, yaml, pytest, scapy, pyroute2, matplotlib, prometheus_client' 2>/dev/null || missing="$$missing python3-modules"; \
+	$(PYTHON) -c 'import prompt_toolkit, rich, yaml, pytest, xdist, scapy, pyroute2, matplotlib, prometheus_client' 2>/dev/null || missing="$$missing python3-modules"; \
 	if [ -z "$$missing" ]; then echo "deps: everything is installed"; exit 0; fi; \
 	echo "deps: installing packages (missing:$$missing)"; \
 	export DEBIAN_FRONTEND=noninteractive; \
@@ -69,15 +69,8 @@ check: build ## lint, unit and path tests: no root, no huge pages, under a minut
 conformance: build ## docs/conformance.md: run the tests that say which RFC they show (root)
 	$(SUDO) tools/conformance --build $(BUILD)
 
-# A test that fails is run once more, alone, so that one stall of a shared machine does not refuse the work of a day. Which these were is
-# said at the end: a test that needs it is a defect to be mended. RETRY=no runs everything once; more than 5 failures are never repeated.
-E2E = $(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(if $(CI),CI=$(CI),) $(if $(KEEP),KEEP=$(KEEP),) $(PYTHON) -m pytest -q
-FAILED = .pytest_cache/v/cache/lastfailed
-e2e: build ## end-to-end tests with real FRR, BIRD and kernel in namespaces (root)
-	@$(SUDO) rm -f $(FAILED)
-	@$(E2E) tests/e2e $(ARGS) || { [ '$(RETRY)' != no ] && failed=$$(grep -c '::' $(FAILED)) && [ $$failed -gt 0 ] && [ $$failed -le 5 ] && \
-		echo "e2e: $$failed failed; once more, alone:" && $(SUDO) cp $(FAILED) $(FAILED).first && $(E2E) --last-failed tests/e2e $(ARGS) && \
-		echo "e2e: passed the second time only, to be mended:" && cat $(FAILED).first; }
+e2e: build ## end-to-end tests with real FRR, BIRD and kernel in namespaces (root; tests/e2e/run)
+	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(foreach v,CI KEEP LANES RETRY,$(if $($(v)),$(v)=$($(v)),)) tests/e2e/run $(ARGS)
 
 ptf: build ## PTF tests of a router, ours or those of PTF_DIR (root; tests/ptf/README.md)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(if $(PTF_DIR),PTF_DIR=$(abspath $(PTF_DIR))) PTF_ARGS='$(PTF_ARGS)' \

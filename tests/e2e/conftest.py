@@ -43,6 +43,7 @@ def why_not() -> str | None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "rfc(number, section, level): what the test shows; a row of docs/conformance.md")
+    config.addinivalue_line("markers", "alone: asserts times that another test beside it could spoil (tests/e2e/run)")
     config.addinivalue_line("markers", "differs(why): Linux does something else here, and why we do not follow")
     if why_not() or support.KEEP:
         return

@@ -13,6 +13,8 @@ from kamuee.lab import flows, measure
 
 from support import assert_reaches, eventually
 
+pytestmark = pytest.mark.alone
+
 FOUR_WAYS = """
 nodes:
   h1:

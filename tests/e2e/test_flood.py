@@ -23,6 +23,8 @@ from kamuee.lab import measure
 
 from support import PATIENCE_S, Pinging, assert_reaches, eventually, ping
 
+pytestmark = pytest.mark.alone
+
 FLOOD = Path(__file__).with_name("flood.py")
 FLOOD_PPS = int(os.environ.get("FLOOD_PPS", "15000"))
 DURATION = os.environ.get("DURATION")
