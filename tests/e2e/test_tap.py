@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sockets through TAPs: the self-test says what works, and finds what does not."""
+import re
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +13,8 @@ from kamuee.lab import measure
 from support import assert_reaches
 from wire import Wire
 
+ECHO = str(Path(__file__).with_name("echo.py"))
+N_BYTES = 4 << 20
 MADE_UP, MADE_UP_MAC = "192.0.0.8", b"\x02kamue"
 LINE = """
 nodes:
@@ -75,3 +81,26 @@ def test_the_remedy_that_is_named_helps(lab):
         assert not any(sockets_of(lab, interface="p0").values())
     finally:
         lab["r"].namespace.sysctl({"net.ipv4.conf.all.rp_filter": "0", "net.ipv4.conf.p0.rp_filter": "0"})
+
+
+def broken_segments(node) -> int:
+    """TCP segments with a wrong checksum or header that a kernel has seen so far."""
+    said = node.run("nstat -asz TcpInCsumErrors TcpInErrs")
+    return sum(int(number) for number in re.findall(r"^TcpIn\w+ +(\d+)", said, re.M))
+
+
+@pytest.mark.parametrize("address", ["10.1.0.1", "fd00:1::1"])
+@pytest.mark.parametrize("switched", ["on", "off"])
+def test_tcp_of_the_router_itself_whatever_offloads_are_asked_of_its_tap(lab, address, switched):
+    """GSO and GRO are the kernel's own; checksums and TSO it may not leave to a TAP, whoever switches them on."""
+    router, host = lab["r"], lab["h1"]
+    for offload in ("sg", "tx", "tso", "gso", "gro"):
+        router.run(f"ethtool -K p0 {offload} {switched}", check=False)
+    features = router.run("ethtool -k p0")
+    assert "tcp-segmentation-offload: off" in features and "tx-checksum-ip-generic: off" in features, features
+    before = broken_segments(router) + broken_segments(host)
+    server = router.popen([sys.executable, ECHO, "serve", "7300"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert server.stdout.readline().strip() == b"ready"
+    assert int(host.run([sys.executable, ECHO, "send", address, "7300", str(N_BYTES)], timeout_s=120)) == N_BYTES
+    assert server.wait(10) == 0
+    assert broken_segments(router) + broken_segments(host) == before
