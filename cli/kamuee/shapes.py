@@ -64,6 +64,7 @@ SHAPES = {
     "address-set": "[{name, file, members-ipv4, members-ipv6, bytes, age}]",
     "address-set-contains": "[{address, member}]",
     "mirror": "[{port, direction, to-tap, to-port, sent, bytes, missed}]",
+    "mirror-session": "[{name, to-tap, to-port, sent, bytes, missed}]",
     "snmp": "{status, master, error, trees, sessions, get, get-next, get-bulk, set-refused, variables, errors, notifications, "
             "notifications-lost}",
     "sflow": "{status, sample-rate, agent-address, interface [], samples, samples-missed, counter-samples, "
@@ -101,7 +102,7 @@ SHAPES = {
 # Shapes that are a list or container of the schema as it is.
 FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route", "neighbor": "neighbor", "nexthop": "nexthop",
               "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr", "capture": "capture",
-              "mirror": "mirror", "acl": "acl", "address-set": "address-set",
+              "mirror": "mirror", "mirror-session": "mirror-session", "acl": "acl", "address-set": "address-set",
               "snmp": "snmp", "sflow": "sflow", "ipfix": "ipfix", "journal": "journal", "audit-report": "audit",
               "alarm": "alarm", "latency": "latency", "alarm-history": "alarm-history",
               "revision": "configuration/revision", "configuration-session": "configuration/session",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show mirror: port mirrors and what they have copied."""
+"""show mirror, show mirror-session: mirrors and what they have copied."""
 from __future__ import annotations
 
 from kamuee import render
@@ -8,6 +8,8 @@ from kamuee.grammar import Match
 from kamuee.render import Column, count, right
 
 MIRRORS = (Column("Port"), Column("Frames"), Column("To"), right("Sent"), right("Bytes"), right("Missed"))
+
+SESSIONS = (Column("Session"), *MIRRORS[2:])
 
 
 def show(context: Context, match: Match) -> None:
@@ -20,6 +22,20 @@ def show(context: Context, match: Match) -> None:
         context.lines(render.table(MIRRORS, map(row, mirrors), context.width, context.wide))
 
 
-def row(entry: dict) -> list[str | None]:
+def sessions(context: Context, match: Match) -> None:
+    found = context.client.entries("mirror-session")
+    if context.options.json:
+        context.json(found)
+    elif not found:
+        context.line("no mirror session")
+    else:
+        context.lines(render.table(SESSIONS, ([entry["name"], *done(entry)] for entry in found), context.width, context.wide))
+
+
+def done(entry: dict) -> list[str | None]:
     to = f"tap {entry['to-tap']}" if "to-tap" in entry else f"port {entry.get('to-port')}"
-    return [entry["port"], entry["direction"], to, *(count(entry.get(name)) for name in ("sent", "bytes", "missed"))]
+    return [to, *(count(entry.get(name)) for name in ("sent", "bytes", "missed"))]
+
+
+def row(entry: dict) -> list[str | None]:
+    return [entry["port"], entry["direction"], *done(entry)]

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "table/acl_meter.h"
+#include "table/acl_target.h"
 #include "table/grace.h"
 
 #define SPARE(slots) ((slots) / 4 + 64) // rules that may be added in place
@@ -35,21 +36,89 @@ size_t acl_build_bytes(const struct acl_build *b)
     return acl_engine_bytes(b->content->engine) + array_bytes(b->content->slots) + (b->before ? acl_build_bytes(b->before) : 0);
 }
 
+#define BURST_MS 100 // of the rate, when none is given
+#define BURST_MIN_KIB 16u
+
+// --- what few rules have -------------------------------------------------------------------------
+
+static uint16_t new_meter(const struct acl_more *m)
+{
+    uint64_t usual = (uint64_t)m->police_kbps * BURST_MS / 8, least = BURST_MIN_KIB << 10;
+
+    return acl_meter_new(m->police_kbps, m->police_burst_kib ? (uint64_t)m->police_burst_kib << 10 : usual > least ? usual : least);
+}
+
+static void put_targets(const struct acl_action *a)
+{
+    if (a->meter)
+        acl_meter_free(a->meter);
+    if (a->mirror)
+        acl_mirror_put(a->mirror);
+    if (a->redirect)
+        acl_redirect_put(a->redirect);
+}
+
+// The action, with meter, mirror session and redirect of its own. NULL, or a sentence, and nothing is taken.
+static const char *make_action(struct acl_action *a, uint32_t number, uint8_t verb, const struct acl_more *m)
+{
+    const char *why = NULL;
+
+    *a = (struct acl_action){.verb = verb, .number = number};
+    if (!m)
+        return NULL;
+    a->extra = m->extra;
+    a->log_every = m->log_every;
+    if (m->extra & ACL_POLICE && !(a->meter = new_meter(m)))
+        why = "there are too many rules with 'police'; all lists together have at most 4095, also while one is replaced";
+    else if (m->extra & ACL_MIRROR && !(a->mirror = acl_mirror_get(m->mirror)))
+        why = "rules name too many mirror sessions; at most 63";
+    else if (m->extra & ACL_REDIRECT && !(a->redirect = acl_redirect_get(&m->redirect)))
+        why = "rules redirect to too many addresses; at most 1023";
+    if (why)
+        put_targets(a);
+    return why;
+}
+
+// The rule of the slot is gone, and no forwarder has it any more.
+static void forget_more(struct acl_build *b, uint32_t slot)
+{
+    uint32_t at = b->more_of[slot];
+
+    if (!at)
+        return;
+    put_targets(&b->content->action[slot]);
+    memset(&b->more.item[at - 1], 0, sizeof b->more.item[at - 1]);
+    *vec_push(&b->more_free) = at - 1;
+    b->more_of[slot] = 0;
+}
+
+// 1 + index; 0 = nothing more.
+static uint32_t keep_more(struct acl_build *b, const struct acl_more *m)
+{
+    if (!m)
+        return 0;
+    if (!b->more_free.n)
+        (void)vec_push(&b->more), *vec_push(&b->more_free) = (uint32_t)b->more.n - 1;
+    uint32_t at = b->more_free.item[--b->more_free.n];
+    b->more.item[at] = *m;
+    return at + 1;
+}
+
 void acl_build_free(struct acl_build *b)
 {
     if (!b)
         return;
     acl_build_free(b->before);
+    for (uint32_t slot = 0; b->more_of && slot < b->content->slots; slot++)
+        forget_more(b, slot);
     if (b->content) {
         struct acl_engine *e = b->content->engine;
         acl_content_free(b->content);
         acl_engine_free(e);
     }
-    vec_foreach (&b->meter, id)
-        acl_meter_free(*id);
-    vec_free(&b->meter);
     free(b->more_of);
     vec_free(&b->more);
+    vec_free(&b->more_free);
     vec_free(&b->number);
     vec_free(&b->gone);
     vec_free(&b->free);
@@ -79,53 +148,25 @@ static uint32_t slot_of(const struct acl_build *b, uint32_t number)
     return acl_slot_of(acl_engine_list(b->content->engine), number);
 }
 
-#define BURST_MS 100 // of the rate, when none is given
-#define BURST_MIN_KIB 16u
-
-struct acl_action acl_build_action(uint32_t number, uint8_t verb, const struct acl_more *more)
+static const char *set_actions(struct acl_build *b, const struct acl_lines *l)
 {
-    struct acl_action a = {.verb = verb, .number = number};
+    struct acl_action a = {.verb = b->otherwise};
 
-    if (more) {
-        a.extra = more->extra;
-        a.log_every = more->log_every;
-    }
-    return a;
-}
-
-static uint16_t new_meter(struct acl_build *b, const struct acl_more *m)
-{
-    uint64_t usual = (uint64_t)m->police_kbps * BURST_MS / 8, least = BURST_MIN_KIB << 10;
-    uint64_t burst = m->police_burst_kib ? (uint64_t)m->police_burst_kib << 10 : usual > least ? usual : least;
-    uint16_t id = acl_meter_new(m->police_kbps, burst);
-
-    if (id)
-        *vec_push(&b->meter) = id;
-    return id;
-}
-
-// 0, or -ENOBUFS: no meter is left.
-static int set_actions(struct acl_build *b, const struct acl_lines *l)
-{
-    struct acl_action otherwise = {.verb = b->otherwise};
-
-    acl_content_set(b->content, ACL_MISS, &otherwise);
+    acl_content_set(b->content, ACL_MISS, &a);
     for (size_t i = 0; i < l->rule.n; i++) {
         const struct acl_how *how = &l->how.item[i];
         uint32_t number = l->rule.item[i].number, slot = slot_of(b, number);
         const struct acl_more *more = how->more ? &l->more.item[how->more - 1] : NULL;
-        struct acl_action a = acl_build_action(number, how->verb, more);
+        const char *why = make_action(&a, number, how->verb, more);
 
         bug_on(slot >= b->content->slots);
-        if (a.extra & ACL_POLICE && !(a.meter = new_meter(b, more)))
-            return -ENOBUFS;
+        if (why)
+            return why;
         acl_content_set(b->content, slot, &a);
-        b->more_of[slot] = how->more;
+        b->more_of[slot] = keep_more(b, more);
         *vec_push(&b->number) = number;
     }
-    vec_foreach (&l->more, m)
-        *vec_push(&b->more) = *m;
-    return 0;
+    return NULL;
 }
 
 struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const *set, uint8_t otherwise, size_t max_bytes, char *why, size_t why_size)
@@ -138,15 +179,14 @@ struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const
     memcpy(b->set_name, l->set, sizeof b->set_name);
     memcpy(b->set, set, l->n_sets * sizeof *set);
     int r = make_content(b, l, max_bytes);
-    if (!r)
-        r = set_actions(b, l);
-    if (!r)
+    const char *too_many = r ? NULL : set_actions(b, l);
+    if (!r && !too_many)
         return b;
-    if (r == -ENOBUFS)
-        snprintf(why, why_size, "all lists together have at most %u rules with 'police', also while one is replaced", ACL_METER_MAX - 1);
+    if (too_many)
+        snprintf(why, why_size, "%s", too_many);
     else
         snprintf(why, why_size, "no memory for %zu rules, which take about %zu MiB: %s", l->rule.n, acl_build_need(l->rule.item, l->rule.n) >> 20,
-             strerror(-r));
+                 strerror(-r));
     acl_build_free(b);
     return NULL;
 }
@@ -171,11 +211,10 @@ bool acl_build_room(const struct acl_build *b)
     return b->free.n || next_slot(b) < b->content->slots;
 }
 
-static void ready_slot(struct acl_build *b, uint32_t slot, const struct acl_action *action, uint32_t more)
+static void ready_slot(struct acl_build *b, uint32_t slot, const struct acl_action *action)
 {
     acl_content_set(b->content, slot, action);
     acl_hits_clear(b->content, slot);
-    b->more_of[slot] = more;
 }
 
 // Index of the first rule that has not a lower number.
@@ -210,23 +249,26 @@ static void take_slot(struct acl_build *b, uint32_t slot)
         }
 }
 
-int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, const struct acl_action *action, const struct acl_more *more)
+int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, uint8_t verb, const struct acl_more *more)
 {
-    uint32_t next = next_slot(b), m = 0;
+    uint32_t next = next_slot(b), slot;
+    struct acl_action action;
 
-    if (more) {
-        *vec_push(&b->more) = *more;
-        m = (uint32_t)b->more.n;
-    }
-    vec_foreach (&b->free, slot)
-        ready_slot(b, *slot, action, m);
+    if (make_action(&action, r->number, verb, more))
+        return -ENOSPC;
+    vec_foreach (&b->free, free)
+        ready_slot(b, *free, &action);
     if (next < b->content->slots)
-        ready_slot(b, next, action, m);
+        ready_slot(b, next, &action);
     int e = acl_engine_add(b->content->engine, r);
-    if (e)
+    if (e) {
+        put_targets(&action);
         return e;
-    bug_on(slot_of(b, r->number) >= b->content->slots);
-    take_slot(b, slot_of(b, r->number));
+    }
+    slot = slot_of(b, r->number);
+    bug_on(slot >= b->content->slots);
+    take_slot(b, slot);
+    b->more_of[slot] = keep_more(b, more);
     size_t at = place_of(b, r->number);
     (void)vec_push(&b->number);
     memmove(&b->number.item[at + 1], &b->number.item[at], (b->number.n - 1 - at) * sizeof *b->number.item);
@@ -244,6 +286,8 @@ int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number)
         return e;
     size_t at = place_of(b, number);
     memmove(&b->number.item[at], &b->number.item[at + 1], (--b->number.n - at) * sizeof *b->number.item);
+    if (b->more_of[slot]) // it names nothing any more; what it leads to is let go of after the grace period
+        memset(&b->more.item[b->more_of[slot] - 1], 0, sizeof *b->more.item);
     changed(b, id, slot);
     return 0;
 }
@@ -295,8 +339,10 @@ bool acl_build_tidy(struct acl_build *b)
             continue;
         }
         acl_engine_reclaim(b->content->engine, g->epoch);
-        if (g->slot != ACL_MISS)
-            *vec_push(&b->free) = g->slot;
+        if (g->slot == ACL_MISS)
+            continue;
+        forget_more(b, g->slot);
+        *vec_push(&b->free) = g->slot;
     }
     b->gone.n = kept;
     return kept;

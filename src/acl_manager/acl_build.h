@@ -24,7 +24,7 @@ struct acl_build {
     uint8_t otherwise;           // enum acl_verb
     uint32_t *more_of;           // [content->slots] 1 + index; 0 = nothing more
     VEC(struct acl_more) more;
-    VEC(uint16_t) meter; // of rules that police, ours
+    VEC(uint32_t) more_free; // indexes of `more` that no rule has
     struct acl_set *set[ACL_SETS_MAX];
     char set_name[ACL_SETS_MAX][ACL_NAME_MAX];
     unsigned n_sets;
@@ -42,11 +42,9 @@ struct acl_build *acl_build_new(const struct acl_lines *l, struct acl_set *const
 void acl_build_free(struct acl_build *b); // no forwarder has it; with what it replaced; NULL is fine
 size_t acl_build_bytes(const struct acl_build *b);
 
-struct acl_action acl_build_action(uint32_t number, uint8_t verb, const struct acl_more *more); // without a meter; more: NULL = nothing more
-
-// In place, of the list `id`; rules that police are not added or deleted so. _room: is there a slot for one more rule?
+// In place, of the list `id`. _room: is there a slot for one more rule? -ENOSPC: no meter, mirror session or redirect is left.
 bool acl_build_room(const struct acl_build *b);
-int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, const struct acl_action *action, const struct acl_more *more);
+int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, uint8_t verb, const struct acl_more *more);
 int acl_build_del(struct acl_build *b, uint16_t id, uint32_t number);
 // What grace periods have set free, and counters of what was before; true: there is more to do.
 bool acl_build_tidy(struct acl_build *b);

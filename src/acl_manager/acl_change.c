@@ -113,7 +113,7 @@ static int one_rule(struct acl_list_change *x, bool forward)
 
     l->changed_ns = clock_now_ns();
     if (x->adds == forward) {
-        r = acl_build_add(b, x->id, &x->rule, &x->action, x->has_more ? &x->more : NULL);
+        r = acl_build_add(b, x->id, &x->rule, x->verb, x->has_more ? &x->more : NULL);
         if (!r && !forward) // what it had counted
             acl_hits_add(b->content, acl_slot_of(acl_engine_list(b->content->engine), x->rule.number), x->hits);
         return r;

@@ -60,7 +60,7 @@ struct acl_list_change {
     struct acl_build *fresh, *old; // NEW, REPLACE
     bool adds;                     // IN_PLACE: one rule, which comes or goes
     struct acl_rule rule;
-    struct acl_action action;
+    uint8_t verb;
     bool has_more;
     struct acl_more more;
     struct acl_hits hits; // that it had

@@ -84,17 +84,20 @@ static bool read_protocol(struct parse *p)
     return !w->name || !w->families || narrow(p, w->families, s);
 }
 
+static bool is_name(const char *s)
+{
+    return *s && strlen(s) < ACL_NAME_MAX && !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")];
+}
+
 static bool read_set(struct parse *p, struct acl_side *side)
 {
     const char *s = take(p, "the name of an address set");
-    bool is_name = s && *s && !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")];
-    int i = is_name ? acl_lines_set(p->l, s) : -1;
+    int i = s && is_name(s) ? acl_lines_set(p->l, s) : -1;
 
-    if (s && !is_name)
-        return wrong(p, "'%.40s' is no name of an address set: letters, digits, '_', '.' or '-'", s);
+    if (s && !is_name(s))
+        return wrong(p, "'%.40s' is no name of an address set: up to %u letters, digits, '_', '.' or '-'", s, ACL_NAME_MAX - 1);
     if (s && i < 0)
-        return wrong(p, "set '%.40s' is one too many: a list names at most %u sets, with names of up to %u letters", s, ACL_SETS_MAX,
-                     ACL_NAME_MAX - 1);
+        return wrong(p, "set '%.40s' is one too many: a list names at most %u sets", s, ACL_SETS_MAX);
     side->set = (uint16_t)i;
     return s;
 }
@@ -294,6 +297,39 @@ static bool read_police(struct parse *p)
     return true;
 }
 
+static bool read_mirror(struct parse *p)
+{
+    const char *s = take(p, "the name of a mirror session");
+
+    if (!s)
+        return false;
+    if (!is_name(s))
+        return wrong(p, "'%.40s' is no name of a mirror session: up to %u letters, digits, '_', '.' or '-'", s, ACL_NAME_MAX - 1);
+    snprintf(p->more.mirror, sizeof p->more.mirror, "%s", s);
+    p->more.extra |= ACL_MIRROR;
+    return p->has_more = true;
+}
+
+static bool is_link_local_or_group(const struct ip_addr *a)
+{
+    return a->family == IP4 ? a->b[0] >= 224 : a->b[0] == 0xff || (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80);
+}
+
+static bool read_redirect(struct parse *p)
+{
+    const char *s = next_is(p, "to") ? p->word[p->i++] : NULL;
+
+    if (!s)
+        return wrong(p, "expected 'to' and an address behind 'redirect'");
+    if (!(s = take(p, "the address of a next hop")))
+        return false;
+    if (ip_parse(s, &p->more.redirect) || is_link_local_or_group(&p->more.redirect))
+        return wrong(p, "'%.40s' is no next hop, expected the address of a host that routes lead to: 192.0.2.1, 2001:db8::1", s);
+    p->more.extra |= ACL_REDIRECT;
+    p->has_more = true;
+    return narrow(p, p->more.redirect.family == IP4 ? ACL_IP4 : ACL_IP6, s);
+}
+
 static bool read_description(struct parse *p)
 {
     const char *s = take(p, "words, in quotes");
@@ -323,6 +359,8 @@ static const struct part {
              {"unfragmented", read_unfragmented},
              {"log", read_log},
              {"police", read_police},
+             {"mirror", read_mirror},
+             {"redirect", read_redirect},
              {"description", read_description}};
 #define N_PARTS (sizeof parts / sizeof *parts)
 
@@ -339,7 +377,7 @@ static bool read_part(struct parse *p, uint32_t *seen)
         return parts[i].read(p);
     }
     return wrong(p, "unknown word '%.40s', expected from, to, established, tcp-flags, icmp-type, dscp, fragments, first-fragment, "
-                    "any-fragment, unfragmented, log, police or description", s);
+                    "any-fragment, unfragmented, log, police, mirror, redirect or description", s);
 }
 
 static bool read_head(struct parse *p)
@@ -379,6 +417,8 @@ static bool judge(struct parse *p)
         return wrong(p, "'fragments' are those without ports, flags or types: they cannot be matched as well");
     if (p->verb != ACL_PERMIT && p->more.extra & ACL_POLICE)
         return wrong(p, "'police' is for packets that are permitted, not for '%s'", acl_verb_name[p->verb]);
+    if (p->verb != ACL_PERMIT && p->more.extra & ACL_REDIRECT)
+        return wrong(p, "'redirect' is for packets that are permitted, not for '%s'", acl_verb_name[p->verb]);
     return !acl_rule_check(r, p->why, p->why_size);
 }
 

@@ -26,6 +26,8 @@ struct acl_more { // what few rules have
     uint8_t extra; // enum acl_extra
     uint16_t log_every;
     uint32_t police_kbps, police_burst_kib; // burst 0 = of the rate
+    struct ip_addr redirect;    // family 0 = none
+    char mirror[ACL_NAME_MAX];  // name of a session, "" = none
     char description[ACL_DESCRIPTION_MAX];
 };
 

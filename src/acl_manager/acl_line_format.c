@@ -229,6 +229,8 @@ static void put_quoted(const char *s, struct text *t)
 
 static void put_more(const struct acl_more *m, struct text *t)
 {
+    char address[IP_TEXT_MAX];
+
     if (m->extra & ACL_LOG)
         text_printf(t, " log");
     if (m->extra & ACL_LOG && m->log_every != 1)
@@ -237,6 +239,10 @@ static void put_more(const struct acl_more *m, struct text *t)
         text_printf(t, " police %u", m->police_kbps);
     if (m->extra & ACL_POLICE && m->police_burst_kib)
         text_printf(t, " burst %u", m->police_burst_kib);
+    if (m->extra & ACL_MIRROR)
+        text_printf(t, " mirror %s", m->mirror);
+    if (m->extra & ACL_REDIRECT)
+        text_printf(t, " redirect to %s", ip_format(&m->redirect, address));
     if (!m->description[0])
         return;
     text_printf(t, " description ");

@@ -263,18 +263,6 @@ static struct difference differ(const struct acl_lines *l, const struct acl_buil
     return d;
 }
 
-// Whether the one rule that differs has a meter, which belongs to the list as it was built.
-static bool polices(const struct acl_lines *l, const struct difference *d, const struct acl_build *b)
-{
-    const struct acl_more *more;
-
-    if (d->comes)
-        more = l->how.item[d->added].more ? &l->more.item[l->how.item[d->added].more - 1] : NULL;
-    else
-        more = acl_build_more(b, acl_slot_of(acl_engine_list(b->content->engine), d->gone));
-    return more && more->extra & ACL_POLICE;
-}
-
 static void in_place(struct acl_list_change *x, const struct acl_lines *l, const struct difference *d, const struct acl_build *b)
 {
     const struct acl_more *more;
@@ -285,12 +273,12 @@ static void in_place(struct acl_list_change *x, const struct acl_lines *l, const
         const struct acl_how *how = &l->how.item[d->added];
         more = how->more ? &l->more.item[how->more - 1] : NULL;
         x->rule = l->rule.item[d->added];
-        x->action = acl_build_action(x->rule.number, how->verb, more);
+        x->verb = how->verb;
     } else {
         uint32_t slot = acl_slot_of(acl_engine_list(b->content->engine), d->gone);
         more = acl_build_more(b, slot);
         x->rule = *acl_rule_of(acl_engine_list(b->content->engine), slot);
-        x->action = b->content->action[slot];
+        x->verb = b->content->action[slot].verb;
     }
     x->has_more = more;
     if (more)
@@ -328,7 +316,7 @@ static void prepare_rules(struct prepare *p, const struct acl_wanted_list *w, co
         struct difference d = differ(l, held->build);
         if (!d.n)
             return;
-        if (d.n == 1 && !polices(l, &d, held->build) && (!d.comes || acl_build_room(held->build)))
+        if (d.n == 1 && (!d.comes || acl_build_room(held->build)))
             in_place(&x, l, &d, held->build);
     }
     if (x.kind == ACL_IN_PLACE || build_list(p, w, l, set, &x))
@@ -344,15 +332,29 @@ static bool names_new_set(const struct prepare *p, const struct acl_held_list *h
     return another;
 }
 
+// Whether all mirror sessions that rules name are there.
+static bool find_mirrors(struct prepare *p, const char *name, const struct acl_more *more, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!(more[i].extra & ACL_MIRROR) || acl_wanted_has_mirror(p->w, more[i].mirror))
+            continue;
+        say(p, "acl %s: there is no mirror-session '%s'; 'set mirror-session %s to …' makes it", name, more[i].mirror, more[i].mirror);
+        return false;
+    }
+    return true;
+}
+
 static void prepare_list(struct prepare *p, const struct acl_wanted_list *w)
 {
     const struct acl_wanted_list *was = acl_wanted_list_find(acl_held.wanted, w->name);
     const struct acl_held_list *held = acl_held_list_find(w->name);
     struct acl_lines l = {0};
 
-    if (held && was && !strcmp(text_str(&was->text), text_str(&w->text)) && !asked(p->again->list, w->name) && !names_new_set(p, held))
+    if (held && was && !strcmp(text_str(&was->text), text_str(&w->text)) && !asked(p->again->list, w->name) && !names_new_set(p, held)) {
+        find_mirrors(p, w->name, held->build->more.item, held->build->more.n);
         return;
-    if (wanted_rules(p, w, held, &l))
+    }
+    if (wanted_rules(p, w, held, &l) && find_mirrors(p, w->name, l.more.item, l.more.n))
         prepare_rules(p, w, held, &l);
     acl_lines_free(&l);
 }

@@ -34,6 +34,7 @@ void acl_wanted_put(struct acl_wanted *w)
         acl_lines_free(&l->rules);
         text_free(&l->text);
     }
+    vec_free(&w->mirror);
     vec_free(&w->set);
     vec_free(&w->list);
     free(w);
@@ -55,11 +56,22 @@ const struct acl_wanted_list *acl_wanted_list_find(const struct acl_wanted *w, c
     return NULL;
 }
 
+bool acl_wanted_has_mirror(const struct acl_wanted *w, const char *name)
+{
+    vec_foreach (&w->mirror, m)
+        if (!strcmp(m->name, name))
+            return true;
+    return false;
+}
+
 bool acl_wanted_equal(const struct acl_wanted *a, const struct acl_wanted *b)
 {
-    if (a->set.n != b->set.n || a->list.n != b->list.n || a->memory_bytes != b->memory_bytes || a->build_ns != b->build_ns)
+    if (a->mirror.n != b->mirror.n || a->set.n != b->set.n || a->list.n != b->list.n || a->memory_bytes != b->memory_bytes || a->build_ns != b->build_ns)
         return false;
-    for (size_t i = 0; i < a->set.n; i++) // both are sorted by name
+    for (size_t i = 0; i < a->mirror.n; i++) // both are sorted by name
+        if (strcmp(a->mirror.item[i].name, b->mirror.item[i].name))
+            return false;
+    for (size_t i = 0; i < a->set.n; i++)
         if (strcmp(a->set.item[i].name, b->set.item[i].name) || strcmp(text_str(&a->set.item[i].text), text_str(&b->set.item[i].text)))
             return false;
     for (size_t i = 0; i < a->list.n; i++)

@@ -29,8 +29,13 @@ struct acl_wanted_list {
     unsigned line;
 };
 
+struct acl_wanted_mirror { // a session that rules may name
+    char name[ACL_NAME_MAX];
+};
+
 struct acl_wanted {
     unsigned refs;
+    VEC(struct acl_wanted_mirror) mirror; // sorted by name, as the others
     VEC(struct acl_wanted_set) set;
     VEC(struct acl_wanted_list) list;
     uint64_t memory_bytes, build_ns; // the limits
@@ -41,6 +46,7 @@ struct acl_wanted *acl_wanted_get(const struct acl_wanted *w);
 void acl_wanted_put(struct acl_wanted *w); // NULL is fine
 const struct acl_wanted_set *acl_wanted_set_find(const struct acl_wanted *w, const char *name);
 const struct acl_wanted_list *acl_wanted_list_find(const struct acl_wanted *w, const char *name);
+bool acl_wanted_has_mirror(const struct acl_wanted *w, const char *name);
 bool acl_wanted_equal(const struct acl_wanted *a, const struct acl_wanted *b);
 
 #endif

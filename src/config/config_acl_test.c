@@ -43,13 +43,20 @@ static void one_rule_is_one_line_in_canonical_order(void **state)
                               "set acl edge rule 20 deny icmp6 icmp-type echo-request description \"no pings\" log every 100\n"
                               "set acl edge rule 30 reject tcp established dscp ef tcp-flags syn,!ack\n"
                               "set acl edge rule 40 permit 89 fragments police 1000 burst 64\n"
+                              "set mirror-session ids to tap ids0\n"
+                              "set acl edge rule 50 permit tcp redirect to 192.0.2.9 mirror ids\n"
+                              "set acl edge rule 60 permit udp\n"
+                              "set acl edge rule 60 redirect to 2001:db8::9\n"
                               "set acl edge default permit\n"),
                         "set address-set customers prefix 10.0.0.0/8\n"
                         "set acl edge default permit\n"
                         "set acl edge rule 20 deny icmp6 icmp-type echo-request log every 100 description \"no pings\"\n"
                         "set acl edge rule 30 reject tcp established tcp-flags syn,!ack dscp ef\n"
                         "set acl edge rule 40 permit 89 fragments police 1000 burst 64\n"
-                        "set acl edge rule 100 permit tcp from set customers to any port 443\n");
+                        "set acl edge rule 50 permit tcp mirror ids redirect to 192.0.2.9\n"
+                        "set acl edge rule 60 permit udp redirect to 2001:db8::9\n"
+                        "set acl edge rule 100 permit tcp from set customers to any port 443\n"
+                        "set mirror-session ids to tap ids0\n");
 }
 
 static void line_with_an_action_says_the_whole_rule_and_one_without_changes_it(void **state)
@@ -105,6 +112,14 @@ static void wrong_rules_are_refused_with_what_was_expected(void **state)
         {"set acl e rule 1 permit icmp icmp-type neighbor-solicitation", "is no type of icmp"},
         {"set acl e rule 1 deny tcp police 100", "'police' is for packets that are permitted"},
         {"set acl e rule 1 permit tcp from set none", "refers to address-set 'none', which does not exist"},
+        {"set acl e rule 1 permit tcp mirror none", "refers to mirror-session 'none', which does not exist"},
+        {"set acl e rule 1 deny tcp redirect to 192.0.2.9", "'redirect' is for packets that are permitted"},
+        {"set acl e rule 1 permit tcp redirect to fe80::1", "'fe80::1' is no next hop"},
+        {"set acl e rule 1 permit tcp from 10.0.0.0/8 redirect to 2001:db8::9", "'2001:db8::9' is of another family"},
+        {"set acl e rule 1 permit tcp redirect to nowhere", "the address of a next hop"},
+        {"set mirror-session ids to port p0", "refers to port 'p0', which does not exist"},
+        {"set port p0 devargs x\nset mirror-session ids to port p0 tap t", "mirror-session ids: a mirror goes either 'to port' or 'to tap'"},
+        {"set port p0 devargs x\nset mirror-session ids to tap p0", "mirror-session ids: mirror to tap 'p0': the name belongs to an interface"},
         {"set acl e rule 0 permit tcp", "'number' is '0', expected 1..4294967294"},
         {"set interface p0 acl in e", "refers to acl 'e', which does not exist"},
         {"set acl e file relative", "'file' is 'relative', expected the path of a file"},
@@ -189,6 +204,8 @@ static void completion_knows_where_a_word_of_a_rule_may_stand(void **state)
     assert_true(offers("set acl e rule 10 permit tcp from any to any port htt", "https"));
     assert_true(offers("set acl e rule 10 permit tcp from any to any port https l", "log"));
     assert_true(offers("set acl e rule 10 permit tcp log ", "every"));
+    assert_true(offers("set acl e rule 10 permit tcp from any ", "redirect"));
+    assert_true(offers("set acl e rule 10 permit tcp redirect ", "to"));
     assert_false(offers("set acl e rule 10 permit tcp nonsense ", "log"));
 }
 

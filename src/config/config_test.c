@@ -17,7 +17,7 @@
 
 // What a line may begin with, in the order of the schema.
 #define TOP_WORDS \
-    "memory, huge-pages, log-level, fib-engine, port, vport, vr, interface, address-set, acl, acl-limit, thread, forwarding, punt, " \
+    "memory, huge-pages, log-level, fib-engine, port, vport, vr, interface, address-set, acl, mirror-session, acl-limit, thread, forwarding, punt, " \
     "multicast, icmp, journal, " \
     "fib-audit, alarm, counters, metrics, web, netlink, snmp, sflow, ipfix, api"
 

@@ -10,16 +10,18 @@
 // Neighbour discovery is to IPv6 what ARP is to IPv4, which no list sees: solicitations and advertisements of neighbours that
 // come from the link (hop limit 255) pass an input list whatever it says, and are not counted.
 //
-// Policy routing: the rule's next hop takes the packet while it is resolved and in the packet's virtual router; else the
-// FIB's does, as if the rule said permit alone. What is for ourselves stays ours.
+// Policy routing: a packet goes the way that the FIB of its virtual router has to the rule's address, while that ends at a
+// resolved neighbour or a group; else the way to its own, as if the rule said permit alone. What is for ourselves stays ours.
 #include "base/hash.h"
 #include "forwarder/acl.h"
 #include "forwarder/icmp.h"
+#include "forwarder/lookup.h"
 #include "forwarder/packet.h"
 #include "forwarder/tcp_reset.h"
 #include "forwarder/watch.h"
 #include "table/acl_log.h"
 #include "table/acl_meter.h"
+#include "table/acl_target.h"
 #include "forwarder/forbidden.h"
 
 enum { ICMP4_UNREACHABLE = 3, ICMP4_CODE_PROHIBITED = 13, ICMP6_UNREACHABLE = 1, ICMP6_CODE_PROHIBITED = 1 };
@@ -81,8 +83,10 @@ static void log_packet(struct forwarder *f, const struct burst *b, unsigned i, c
 
 static void mirror_packet(struct forwarder *f, const struct burst *b, unsigned i, const struct acl_action *a)
 {
-    if (!f->dry && packet_l2_len(b->pkt[i], b->ip[i])) // of what was held the frame is gone
-        watch_one(f, a->mirror, b->pkt[i], b->iface[i]);
+    unsigned watch = acl_mirror_watch(a->mirror);
+
+    if (!f->dry && watch < WATCH_MAX && packet_l2_len(b->pkt[i], b->ip[i])) // of what was held the frame is gone
+        watch_one(f, watch, b->pkt[i], b->iface[i]);
 }
 
 static void reject(struct forwarder *f, struct burst *b, unsigned i, const struct acl_verdict *v)
@@ -99,15 +103,25 @@ static void reject(struct forwarder *f, struct burst *b, unsigned i, const struc
         icmp6_error(f, b, i, ICMP6_UNREACHABLE, ICMP6_CODE_PROHIBITED, 0);
 }
 
-static void redirect(struct forwarder *f, const struct burst *b, unsigned i, uint32_t id)
+// Next hop of kind ADJACENCY or GROUP; 0: there is no way there now, or none for packets of this family.
+static uint32_t way_to(const struct forwarder *f, uint16_t redirect, uint16_t vr, uint8_t family)
 {
-    uint64_t word = nexthop_word(nexthop_get(id));
+    const struct ip_addr *to = acl_redirect_to(redirect);
+    const struct fib *fib = to->family == family ? fwd_fib(f, vr, family) : NULL;
+    uint32_t nh = fib ? nexthop_real(fib_find(fib, to)) : 0;
+    enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nexthop_get(nh)));
 
-    if (b->kind != BURST_TRANSIT || nexthop_word_kind(word) != NEXTHOP_ADJACENCY ||
-        iface_get(nexthop_word_iface(word))->vr != burst_vr(b, i))
+    return kind == NEXTHOP_ADJACENCY || kind == NEXTHOP_GROUP ? nh : 0;
+}
+
+static void redirect(struct forwarder *f, const struct burst *b, unsigned i, uint16_t to)
+{
+    uint32_t way = b->kind == BURST_TRANSIT ? way_to(f, to, burst_vr(b, i), b->family) : 0;
+
+    if (!way)
         return;
     f->way[f->n_ways].at = (uint8_t)i;
-    f->way[f->n_ways++].nexthop = id;
+    f->way[f->n_ways++].nexthop = way;
 }
 
 enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i, const struct acl_verdict *v)
@@ -130,14 +144,15 @@ enum drop_reason acl_act(struct forwarder *f, struct burst *b, unsigned i, const
     if (a->extra & ACL_POLICE && !acl_meter_passes(a->meter, b->len[i], f->now, f->dry))
         return DROP_ACL_POLICED;
     if (a->extra & ACL_REDIRECT && !v->out)
-        redirect(f, b, i, a->nexthop);
+        redirect(f, b, i, a->redirect);
     return DROP_NONE;
 }
 
 void acl_note(struct forwarder *f, const struct burst *b, const struct acl_verdict *v)
 {
     const struct acl_action *a = &v->c->action[v->place];
+    uint32_t way = a->extra & ACL_REDIRECT && !v->out ? way_to(f, a->redirect, iface_get(v->iface)->vr, b->family) : 0;
 
     f->record.acl = (struct passage_acl){.list = v->list, .iface = v->iface, .out = v->out, .rules = v->c->engine != NULL, .rule = a->number,
-                                         .verb = a->verb, .extra = a->extra, .nexthop = a->nexthop, .key = wide_key(b, v)};
+                                         .verb = a->verb, .extra = a->extra, .nexthop = way, .key = wide_key(b, v)};
 }

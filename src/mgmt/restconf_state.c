@@ -40,6 +40,7 @@ static const struct {
     {"capture", show_capture},
     {"nexthop", show_nexthop},
     {"mirror", show_mirror},
+    {"mirror-session", show_mirror_session},
     {"acl", show_acl}, {"address-set", show_address_set}, {"journal", show_journal},
     {"audit", show_audit},
     {"snmp", show_snmp},

@@ -124,7 +124,7 @@ struct model {
     VEC(struct model_port) port;
     VEC(struct model_vport) vport;
     VEC(struct model_interface) interface;
-    VEC(struct model_mirror) mirror; // of each port in the order of the ports
+    VEC(struct model_mirror) mirror; // of each port in the order of the ports, then sessions
     VEC(struct model_multicast) multicast; // in the order of the configuration
     VEC(struct model_listen) listen;
     VEC(struct thread_assignment) thread; // sorted by core, port, queue

@@ -97,6 +97,10 @@ void model_read_acls(struct model *m, const struct lyd_node *tree, struct errors
     m->acl = acl_wanted_new();
     m->acl->memory_bytes = mib ? mib << 20 : machine_memory() / 4;
     m->acl->build_ns = leaf_number(limit, "build-time", 60) * NS_PER_SECOND;
+    config_children(tree, yang_child(NULL, "mirror-session", true), &v);
+    for (size_t i = 0; i < v.n; i++)
+        leaf_copy(vec_push(&m->acl->mirror)->name, ACL_NAME_MAX, lyd_child(v.item[i]), "name", "");
+    vec_free(&v);
     config_children(tree, yang_child(NULL, "address-set", true), &v);
     for (size_t i = 0; i < v.n; i++)
         read_set(m->acl, v.item[i]);

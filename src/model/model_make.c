@@ -45,6 +45,7 @@ struct model *model_make(const struct lyd_node *tree, struct errors *e)
     read_list(m, tree, NULL, "vr", model_read_vr);
     read_list(m, tree, NULL, "port", model_read_port);
     read_list(m, tree, NULL, "port", model_read_mirrors);
+    read_list(m, tree, NULL, "mirror-session", model_read_mirror_session);
     read_list(m, tree, NULL, "vport", model_read_vport);
     read_list(m, tree, NULL, "interface", model_read_interface);
     read_list(m, tree, NULL, "thread", model_read_thread);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_mirror.c - port mirrors of a configuration, and their rules
+// model_mirror.c - mirrors of a configuration, and their rules
 #include "model/model_mirror.h"
 
 #include <stdio.h>
@@ -18,19 +18,33 @@ static unsigned points_of(const char *direction)
     return !strcmp(direction, "both") ? rx | tx : !strcmp(direction, "rx") ? rx : tx;
 }
 
-static void read_mirror(struct model *m, const char *port, const struct lyd_node *entry)
+static struct model_mirror *read_mirror(struct model *m, const struct lyd_node *entry)
 {
     struct model_mirror *r = vec_push(&m->mirror);
     const struct lyd_node *to = leaf_inside(lyd_child(entry), entry->schema, "to");
 
     memset(r, 0, sizeof *r);
-    snprintf(r->mirror.port, sizeof r->mirror.port, "%s", port);
-    r->mirror.points = points_of(config_value(lyd_child(entry), "direction"));
     leaf_copy(r->mirror.to_port, sizeof r->mirror.to_port, to, "port", "");
     leaf_copy(r->mirror.to_tap, sizeof r->mirror.to_tap, to, "tap", "");
     r->line = config_line_of(entry);
     for (const struct lyd_node *leaf = to; leaf && !r->line; leaf = leaf->next)
         r->line = config_line_of(leaf);
+    return r;
+}
+
+static void read_mirror_of_port(struct model *m, const char *port, const struct lyd_node *entry)
+{
+    struct mirror *r = &read_mirror(m, entry)->mirror;
+
+    snprintf(r->port, sizeof r->port, "%s", port);
+    r->points = points_of(config_value(lyd_child(entry), "direction"));
+}
+
+void model_read_mirror_session(struct model *m, const struct lyd_node *entry)
+{
+    struct mirror *r = &read_mirror(m, entry)->mirror;
+
+    leaf_copy(r->session, sizeof r->session, lyd_child(entry), "name", "");
 }
 
 void model_read_mirrors(struct model *m, const struct lyd_node *port)
@@ -39,26 +53,26 @@ void model_read_mirrors(struct model *m, const struct lyd_node *port)
 
     config_children(lyd_child(port), yang_child(port->schema, "mirror", true), &v);
     for (size_t i = 0; i < v.n; i++)
-        read_mirror(m, config_value(lyd_child(port), "name"), v.item[i]);
+        read_mirror_of_port(m, config_value(lyd_child(port), "name"), v.item[i]);
     free(v.item);
 }
 
 static void check_one(const struct model *m, const struct model_mirror *r, struct errors *e)
 {
     const struct mirror *i = &r->mirror;
-    const char *tap = i->to_tap;
+    const char *tap = i->to_tap, *kind = i->session[0] ? "mirror-session" : "port", *name = i->session[0] ? i->session : i->port;
 
     if (!i->to_port[0] == !tap[0])
-        errors_add(e, r->line, "port %s: a mirror goes either 'to port' or 'to tap'", i->port);
+        errors_add(e, r->line, "%s %s: a mirror goes either 'to port' or 'to tap'", kind, name);
     if (tap[0] && (model_find_port(m, tap) || model_find_vport(m, tap)))
-        errors_add(e, r->line, "port %s: mirror to tap '%s': the name belongs to an interface, expected another name", i->port, tap);
+        errors_add(e, r->line, "%s %s: mirror to tap '%s': the name belongs to an interface, expected another name", kind, name, tap);
     if (i->to_port[0] && !strcmp(i->to_port, i->port))
         errors_add(e, r->line, "port %s: a mirror to the port itself would go round for ever, expected another port", i->port);
     vec_foreach (&m->mirror, other) {
         if (other != r && i->to_port[0] && strcmp(i->to_port, i->port) && !strcmp(other->mirror.port, i->to_port))
-            errors_add(e, r->line, "port %s: mirror to port '%s', which is mirrored itself: that would go round for ever", i->port,
+            errors_add(e, r->line, "%s %s: mirror to port '%s', which is mirrored itself: that would go round for ever", kind, name,
                        i->to_port);
-        if (other != r && !strcmp(other->mirror.port, i->port) && other->mirror.points & i->points && other < r)
+        if (other < r && !strcmp(other->mirror.port, i->port) && other->mirror.points & i->points)
             errors_add(e, other->line > r->line ? other->line : r->line,
                        "port %s: mirror 'both' and mirror 'rx' or 'tx' take the same frames twice, expected one of them",
                        i->port);

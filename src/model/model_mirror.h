@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// model_mirror.h - port mirrors of a configuration; control role
+// model_mirror.h - mirrors of a configuration, of ports and for rules of access lists; control role
 #ifndef MODEL_MODEL_MIRROR_H
 #define MODEL_MODEL_MIRROR_H
 
@@ -9,6 +9,7 @@
 #include "model/model.h"
 
 void model_read_mirrors(struct model *m, const struct lyd_node *port); // all of an entry of port
+void model_read_mirror_session(struct model *m, const struct lyd_node *entry);
 void model_check_mirrors(const struct model *m, struct errors *e);
 
 #endif

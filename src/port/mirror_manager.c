@@ -16,6 +16,7 @@
 #include "port/tap.h"
 #include "port/tap_manager.h"
 #include "port/watch_manager.h"
+#include "table/acl_target.h"
 
 #define TAP_MTU 9600
 #define TAP_SLOTS 1024u
@@ -118,6 +119,28 @@ static int add_port(struct kept *k, struct watch_spec *s, char *err, size_t err_
     return 0;
 }
 
+static void log_it(const struct mirror *m, const char *what)
+{
+    const char *to = m->to_tap[0] ? m->to_tap : m->to_port;
+
+    if (m->session[0])
+        log_info("mirror: %s: session=%s to=%s", what, m->session, to);
+    else
+        log_info("mirror: %s: port=%s to=%s", what, m->port, to);
+}
+
+static void end(struct kept *k)
+{
+    if (k->mirror.session[0])
+        acl_mirror_lead(k->mirror.session, WATCH_MAX);
+    if (k->mirror.to_tap[0])
+        tap_manager_mirror(k->watch, -1);
+    watch_manager_del(k->watch); // forwarders are out of it
+    if (k->mirror.to_tap[0])
+        monitor_put(k->mirror.to_tap);
+    k->used = false;
+}
+
 int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
 {
     struct watch_spec s = {.points = m->points};
@@ -136,13 +159,18 @@ int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
     if (r)
         return r;
     kept[i].used = true;
-    log_info("mirror: begun: port=%s to=%s", m->port, m->to_tap[0] ? m->to_tap : m->to_port);
+    if (m->session[0] && acl_mirror_lead(m->session, kept[i].watch)) {
+        snprintf(err, err_size, "rules of access lists name %d mirror sessions, which is the most there can be", ACL_MIRROR_MAX - 1);
+        end(&kept[i]);
+        return -ENOSPC;
+    }
+    log_it(m, "begun");
     return 0;
 }
 
 static bool same(const struct mirror *a, const struct mirror *b)
 {
-    return a->points == b->points && !strcmp(a->port, b->port) && !strcmp(a->to_port, b->to_port) &&
+    return a->points == b->points && !strcmp(a->port, b->port) && !strcmp(a->session, b->session) && !strcmp(a->to_port, b->to_port) &&
            !strcmp(a->to_tap, b->to_tap);
 }
 
@@ -153,13 +181,8 @@ void mirror_manager_del(const struct mirror *m)
         struct kept *k = &kept[i];
         if (!k->used || !same(&k->mirror, m))
             continue;
-        k->used = false;
-        if (k->mirror.to_tap[0])
-            tap_manager_mirror(k->watch, -1);
-        watch_manager_del(k->watch);
-        if (k->mirror.to_tap[0])
-            monitor_put(k->mirror.to_tap);
-        log_info("mirror: ended: port=%s to=%s", m->port, m->to_tap[0] ? m->to_tap : m->to_port);
+        end(k);
+        log_it(m, "ended");
         return;
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mirror_manager.h - port mirrors: what a port receives or sends, once more out of another port or into a TAP
+// mirror_manager.h - mirrors: what a port receives or sends, or what rules of access lists match, once more out of another
+// port or into a TAP
 //
 // A mirror is a watch (watch_manager.h). A TAP of mirrors is made with the first that leads to it, lives in kamueed's own namespace
 // and goes with the last, or with kamueed. Control role.
@@ -13,6 +14,7 @@
 struct mirror {
     char port[16];
     unsigned points;  // bits WATCH_RX, WATCH_TX of enum watch_point
+    char session[32]; // or its name, for rules (table/acl_target.h); then no port and no points
     char to_port[16]; // "" = to a TAP
     char to_tap[16];
 };

@@ -268,6 +268,10 @@ void rib_event_route(struct rib_vr *v, const struct netlink_event *e);
 void rib_row_route(struct rib_vr *v, const struct netlink_route *m); // a row of a dump
 bool rib_wants(struct rib_vr *v, const struct netlink_route *m);     // ours to keep
 
+// --- rib_redirect.c: addresses that access lists redirect to are kept resolved ---
+void rib_redirect_tick(uint64_t now_ns); // a few times a second
+void rib_redirect_vr_gone(const struct rib_vr *v);
+
 // --- rib_link.c: links, addresses, next-hop objects; the kernel's silent deletes ---
 void rib_event_link(struct rib_vr *v, const struct netlink_event *e);
 void rib_event_addr(struct rib_vr *v, const struct netlink_event *e);

@@ -143,6 +143,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     if (neigh_time) {
         neigh_pending_tick(now);
         neigh_tick(now);
+        rib_redirect_tick(now);
         neigh_ns = now;
     }
     for (unsigned i = 0; i < VR_MAX; i++)

@@ -71,6 +71,7 @@ void rib_vr_free(struct rib_vr *v)
     netlink_close(&v->events);
     netlink_close(&v->requests);
     v->rib[0].deferred = v->rib[1].deferred = true; // nothing more goes to the FIB
+    rib_redirect_vr_gone(v);
     rib_path_fini(v);
     nexthop_object_fini(v);
     neigh_vr_gone(v);

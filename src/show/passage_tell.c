@@ -171,7 +171,7 @@ static void write_acl(struct jwrite *j, const struct passage_step *s)
         if (a->extra & 1u << i)
             jwrite_string(j, NULL, extra[i]);
     jwrite_end(j, ']');
-    if (a->extra & ACL_REDIRECT)
+    if (a->nexthop)
         jwrite_int(j, "nexthop", a->nexthop);
     if (a->rules)
         write_acl_key(j, s);

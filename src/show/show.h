@@ -42,6 +42,7 @@ int show_vr(struct show *s);
 int show_neighbor(struct show *s);
 int show_nexthop(struct show *s);
 int show_mirror(struct show *s);
+int show_mirror_session(struct show *s);
 int show_journal(struct show *s);
 int show_acl(struct show *s);
 int show_address_set(struct show *s);

@@ -37,10 +37,10 @@ enum acl_extra { ACL_LOG = 1, ACL_MIRROR = 2, ACL_POLICE = 4, ACL_REDIRECT = 8 }
 struct acl_action {
     uint8_t verb;      // enum acl_verb
     uint8_t extra;     // enum acl_extra; 0 on nearly all rules
-    uint16_t mirror;   // index of the watch that takes copies (watch.h); freed only after a grace period without it
+    uint16_t mirror;   // id of the session that takes copies (acl_target.h)
     uint16_t meter;    // acl_meter.h: what exceeds it is dropped
     uint16_t log_every; // one packet of about so many is logged
-    uint32_t nexthop;  // id; where it goes instead while that is resolved, and in the packet's virtual router
+    uint16_t redirect; // id of the address it goes by instead, while there is a way to it (acl_target.h)
     uint32_t number;   // of the rule, 0 = what no rule matches
 };
 

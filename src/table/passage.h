@@ -48,7 +48,7 @@ struct passage_acl { // what an access list said
     bool spared;    // neighbour discovery passes all the same
     uint8_t verb, extra; // enum acl_verb, enum acl_extra
     uint32_t rule;  // number; 0 = no rule matches
-    uint32_t nexthop; // of a redirect
+    uint32_t nexthop; // of a redirect; 0 = there is no way there now
     struct acl_key6 key; // what was asked; IPv4: the first four bytes of the addresses
 };
 

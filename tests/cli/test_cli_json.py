@@ -31,6 +31,7 @@ EXAMPLES = {
     "address-set": ("show address-set", "show address-set bad"),
     "address-set-contains": ("show address-set bad contains 192.0.2.1",),
     "mirror": ("show mirror",),
+    "mirror-session": ("show mirror-session",),
     "snmp": ("show snmp",),
     "sflow": ("show sflow",),
     "ipfix": ("show ipfix",),

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "table/acl_target.h"
+
 struct acl_rule *list_rule(struct list *l, uint32_t number, uint8_t families, enum acl_verb verb)
 {
     assert_true(l->n < RULES_MAX);
@@ -28,6 +30,17 @@ void side(struct acl_side *s, const char *prefix)
     assert_int_equal(ip_parse(text, &a), 0);
     memcpy(s->addr, a.b, a.family == IP4 ? 4 : 16);
     s->len = (uint8_t)(slash ? atoi(slash + 1) : a.family == IP4 ? 32 : 128);
+}
+
+uint16_t redirect_to(const char *address)
+{
+    struct ip_addr to;
+
+    assert_int_equal(ip_parse(address, &to), 0);
+    rig_role(ROLE_ACL_MANAGER);
+    uint16_t id = acl_redirect_get(&to);
+    assert_int_not_equal(id, 0);
+    return id;
 }
 
 void ports(uint16_t range[2], uint16_t from, uint16_t to)

@@ -27,6 +27,7 @@ struct list {
 struct acl_rule *list_rule(struct list *l, uint32_t number, uint8_t families, enum acl_verb verb);
 struct acl_action *list_action(struct list *l); // of the rule added last
 void side(struct acl_side *s, const char *prefix);
+uint16_t redirect_to(const char *address); // id, with one holder more
 void ports(uint16_t range[2], uint16_t from, uint16_t to);
 
 uint16_t list_publish(const struct list *l, const char *name);      // a new list

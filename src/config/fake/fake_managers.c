@@ -539,18 +539,18 @@ int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
 {
     char what[64];
 
-    snprintf(what, sizeof what, "%s %s", m->port, m->to_port[0] ? m->to_port : m->to_tap);
+    snprintf(what, sizeof what, "%s %s", m->session[0] ? m->session : m->port, m->to_port[0] ? m->to_port : m->to_tap);
     return fake_called(err, err_size, "mirror", what);
 }
 
 void mirror_manager_del(const struct mirror *m)
 {
-    text_printf(&fake_calls, "unmirror %s %s\n", m->port, m->to_port[0] ? m->to_port : m->to_tap);
+    text_printf(&fake_calls, "unmirror %s %s\n", m->session[0] ? m->session : m->port, m->to_port[0] ? m->to_port : m->to_tap);
 }
 
 bool mirror_manager_at(unsigned i, struct mirror *m, struct watch_count *n)
 {
-    *m = (struct mirror){.port = "p0", .points = 3, .to_tap = "mon0"};
+    *m = i ? (struct mirror){.session = "ids", .to_port = "p1"} : (struct mirror){.port = "p0", .points = 3, .to_tap = "mon0"};
     *n = (struct watch_count){.taken = 7, .bytes = 700, .missed = 1};
-    return i == 0;
+    return i < 2;
 }

@@ -5,6 +5,7 @@
 #include "base/checksum.h"
 #include "core/rcu.h"
 #include "table/acl_meter.h"
+#include "table/acl_target.h"
 #include "table/watch.h"
 
 static uint16_t in, out;
@@ -228,27 +229,53 @@ static void a_mirror_gets_what_the_rule_matches(void **state)
     assert_true(watch >= 0);
     struct list l = denies(ACL_DENY);
     l.action[0].extra = l.action[1].extra = ACL_MIRROR;
-    l.action[0].mirror = l.action[1].mirror = (uint16_t)watch;
+    rig_role(ROLE_ACL_MANAGER);
+    l.action[0].mirror = acl_mirror_get("ids");
+    l.action[1].mirror = acl_mirror_get("other");
+    rig_role(ROLE_CONTROL);
+    assert_int_equal(acl_mirror_lead("ids", (unsigned)watch), 0);
     l.action[1].verb = ACL_PERMIT;
     list_bind(in, list_publish(&l, "edge"), 0);
     send_both();
     assert_int_equal(rig_discard(1), 3);
-    assert_int_equal(rig_discard(2), 2); // what is denied, too
+    assert_int_equal(rig_discard(2), 1); // what is denied; the other session does not exist
+    rig_role(ROLE_CONTROL);
+    assert_int_equal(acl_mirror_lead("other", (unsigned)watch), 0);
+    assert_int_equal(acl_mirror_lead("ids", WATCH_MAX), 0);
+    send_both();
+    assert_int_equal(rig_discard(1), 3);
+    assert_int_equal(rig_discard(2), 1); // what is permitted
     list_bind(in, 0, 0);
     rcu_synchronize();
+    rig_role(ROLE_CONTROL);
+    acl_mirror_lead("other", WATCH_MAX);
     watch_free((unsigned)watch);
+    rig_role(ROLE_ACL_MANAGER);
+    acl_mirror_put(l.action[0].mirror);
+    acl_mirror_put(l.action[1].mirror);
 }
 
-static void a_redirected_packet_goes_to_the_next_hop_of_its_rule_while_that_is_resolved(void **state)
+static void redirect_put(uint16_t id)
+{
+    rig_role(ROLE_ACL_MANAGER);
+    acl_redirect_put(id);
+}
+
+static void a_redirected_packet_goes_the_way_to_the_address_of_its_rule_while_there_is_one(void **state)
 {
     two_interfaces();
     uint16_t third = rig_iface(2, 0, VR_DEFAULT);
     uint32_t way = rig_adjacency(third, 3);
     struct list l = denies(ACL_PERMIT);
     l.action[0].extra = l.action[1].extra = ACL_REDIRECT;
-    l.action[0].nexthop = l.action[1].nexthop = way;
+    l.action[0].redirect = redirect_to("30.0.0.9");
+    l.action[1].redirect = redirect_to("2001:db8:c::9");
     rig_route(VR_DEFAULT, "20.0.0.99/32", rig_nexthop(NEXTHOP_LOCAL, out));
     list_bind(in, list_publish(&l, "edge"), 0);
+    send_both(); // no route to it yet
+    assert_int_equal(rig_discard(1), 4);
+    rig_route(VR_DEFAULT, "30.0.0.9/32", way);
+    rig_route(VR_DEFAULT, "2001:db8:c::/64", way);
     send_both();
     send("10.1.0.1", "20.0.0.99"); // for us
     send("10.1.0.1", "99.0.0.1"); // no route needed
@@ -260,7 +287,29 @@ static void a_redirected_packet_goes_to_the_next_hop_of_its_rule_while_that_is_r
     nexthop_set_kind(way, NEXTHOP_HOLD);
     send_both();
     assert_int_equal(rig_discard(1), 4); // as the FIB says
+    rig_route(VR_DEFAULT, "30.0.0.9/32", rig_group((uint32_t[]){rig_adjacency(third, 4), rig_adjacency(third, 5)}, 2));
+    rig_route(VR_DEFAULT, "2001:db8:c::/64", rig_nexthop(NEXTHOP_BLACKHOLE, 0));
+    send_both();
+    assert_int_equal(rig_discard(1), 3);
+    assert_int_equal(rig_discard(2), 1); // by some member
     assert_int_equal(rig_drops_all(), 0);
+    list_bind(in, 0, 0);
+    redirect_put(l.action[0].redirect);
+    redirect_put(l.action[1].redirect);
+}
+
+static void a_redirect_of_the_other_family_changes_nothing(void **state)
+{
+    two_interfaces();
+    struct list l = denies(ACL_PERMIT);
+    l.action[0].extra = l.action[1].extra = ACL_REDIRECT;
+    l.action[0].redirect = l.action[1].redirect = redirect_to("2001:db8::9");
+    list_bind(in, list_publish(&l, "edge"), 0);
+    send_both();
+    assert_int_equal(rig_discard(1), 4);
+    assert_int_equal(rig_drops_all(), 0);
+    list_bind(in, 0, 0);
+    redirect_put(l.action[0].redirect);
 }
 
 static void redirected_packets_move_up_when_others_end(void **state)
@@ -270,7 +319,8 @@ static void redirected_packets_move_up_when_others_end(void **state)
     struct list l = denies(ACL_DENY);
     side(&list_rule(&l, 30, ACL_IP4, ACL_PERMIT)->src, "10.3.0.0/16");
     list_action(&l)->extra = ACL_REDIRECT;
-    list_action(&l)->nexthop = rig_adjacency(third, 3);
+    list_action(&l)->redirect = redirect_to("30.0.0.9");
+    rig_route(VR_DEFAULT, "30.0.0.0/24", rig_adjacency(third, 3));
     list_bind(in, list_publish(&l, "edge"), 0);
     for (unsigned i = 0; i < 10; i++) {
         send("10.1.0.1", "20.0.0.1");
@@ -333,7 +383,8 @@ int main(void)
         path_test(rejected_tcp_is_reset),
         path_test(what_a_meter_does_not_let_pass_is_policed),
         path_test(a_mirror_gets_what_the_rule_matches),
-        path_test(a_redirected_packet_goes_to_the_next_hop_of_its_rule_while_that_is_resolved),
+        path_test(a_redirected_packet_goes_the_way_to_the_address_of_its_rule_while_there_is_one),
+        path_test(a_redirect_of_the_other_family_changes_nothing),
         path_test(redirected_packets_move_up_when_others_end),
         path_test(what_is_logged_is_told_with_rule_and_addresses),
     };

@@ -103,11 +103,13 @@ void random_lists(void)
     rig_role(ROLE_ACL_MANAGER);
     list_action(&l)->meter = acl_meter_new(1, 1); // nothing passes: an answer that time does not change
     random_rule(&l, 40, "10.4.0.0/16", ACL_PERMIT, ACL_REDIRECT);
-    list_action(&l)->nexthop = rig_adjacency(iface[4], 7);
+    list_action(&l)->redirect = redirect_to("30.0.0.9");
     random_rule(&l, 50, "2001:db8:1::/48", ACL_DENY, ACL_LOG);
     random_rule(&l, 60, "2001:db8:2::/48", ACL_REJECT, 0);
     random_rule(&l, 70, "2001:db8:4::/48", ACL_PERMIT, ACL_REDIRECT);
-    list_action(&l)->nexthop = rig_adjacency(iface[4], 7);
+    list_action(&l)->redirect = redirect_to("2001:db8:30::9");
+    rig_route(VR_DEFAULT, "30.0.0.9/32", rig_adjacency(iface[4], 7));
+    rig_route(VR_DEFAULT, "2001:db8:30::9/128", rig_adjacency(iface[4], 7));
     list_rule(&l, 80, ACL_BOTH, ACL_DENY)->part = ACL_LATER;
     uint16_t one = list_publish(&l, "one");
     l.rule[0].src.addr[1] = 5; // 10.5/16

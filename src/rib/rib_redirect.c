@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_redirect.c - where rules of access lists redirect to is kept resolved, as gateways are
+//
+// In every virtual router that has the address on a link. Forwarders ask the FIB for the way (forwarder/acl_act.c); what has to be
+// seen to is that the neighbour is asked for before the first packet and not forgotten after the last. Once a second all of it is
+// found anew, since routes, links and lists change.
+#include <linux/rtnetlink.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "rib/neigh.h"
+#include "rib/rib.h"
+#include "table/acl_target.h"
+
+#define LOOK_NS NS_PER_SECOND
+
+static VEC(struct neigh *) kept;
+static uint64_t looked_ns;
+
+// The link on which the kernel finds the address without a gateway, 0 = none.
+static int link_of(struct rib_vr *v, const struct ip_addr *a)
+{
+    struct prefix host = {.family = a->family, .len = (uint8_t)ip_bits(a->family)};
+    struct rib *r = rib_of(v, a->family);
+
+    memcpy(host.b, a->b, sizeof host.b);
+    uint32_t node = r->deferred ? 0 : rib_longest(v, r, &host);
+    if (!node)
+        return 0;
+    const struct rib_path *p = rib_path_at(v, rib_route_at(r, rib_best(v, r, node))->path);
+    return p->type == RTN_UNICAST && p->n_hops == 1 && !p->hop[0].gateway.family ? p->hop[0].ifindex : 0;
+}
+
+static void keep(struct rib_vr *v, const struct ip_addr *to, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        int ifindex = link_of(v, &to[i]);
+        struct neigh *h = ifindex ? neigh_get(v, ifindex, &to[i]) : NULL;
+
+        if (h)
+            *vec_push(&kept) = h;
+    }
+}
+
+void rib_redirect_tick(uint64_t now_ns)
+{
+    static struct ip_addr to[ACL_REDIRECT_MAX];
+
+    if (now_ns - looked_ns < LOOK_NS)
+        return;
+    looked_ns = now_ns;
+    unsigned n = acl_redirect_all(to);
+    size_t before = kept.n;
+    for (unsigned id = 0; n && id < VR_MAX; id++)
+        if (rib_vr_find((uint16_t)id))
+            keep(rib_vr_find((uint16_t)id), to, n);
+    for (size_t i = 0; i < before; i++)
+        neigh_put(kept.item[i]);
+    kept.n -= before;
+    if (before && kept.n)
+        memmove(kept.item, kept.item + before, kept.n * sizeof *kept.item);
+}
+
+void rib_redirect_vr_gone(const struct rib_vr *v)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < kept.n; i++)
+        if (kept.item[i]->vr == v)
+            neigh_put(kept.item[i]);
+        else
+            kept.item[n++] = kept.item[i];
+    kept.n = n;
+    if (!n)
+        vec_free(&kept);
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_target.h - where rules of access lists lead besides: mirror sessions, and next hops of redirects
+//
+// A session is known by its name. Lists that name it may come before it and stay after it: its id leads nowhere meanwhile. A
+// redirect is an address; the way to it is asked of the FIB of the packet's virtual router, packet by packet, so that it
+// is always what rib_manager knows of routes and neighbours (rib/rib_redirect.c keeps the neighbour resolved).
+//
+// Ids start at 1 and are counted by their holders, the contents of lists. A lock keeps writers apart; forwarders read single
+// words, and addresses that do not change while anybody holds them.
+#ifndef TABLE_ACL_TARGET_H
+#define TABLE_ACL_TARGET_H
+
+#include <stdint.h>
+
+#include "base/ip.h"
+#include "table/acl.h"
+#include "table/watch.h"
+
+#define ACL_MIRROR_MAX 64
+#define ACL_REDIRECT_MAX 1024
+
+// --- acl_manager: one more holder, one less. 0 = all ids are taken. _put: no forwarder has it any more ---
+uint16_t acl_mirror_get(const char *session);
+void acl_mirror_put(uint16_t id);
+uint16_t acl_redirect_get(const struct ip_addr *to);
+void acl_redirect_put(uint16_t id);
+
+// --- control: the watch that takes copies for the session; WATCH_MAX: there is none. 0 or -ENOSPC ---
+int acl_mirror_lead(const char *session, unsigned watch);
+
+// --- any thread: addresses of all redirects; how many, at most ACL_REDIRECT_MAX ---
+unsigned acl_redirect_all(struct ip_addr *to);
+
+// --- forwarder, inside a burst ---
+unsigned acl_mirror_watch(uint16_t id); // WATCH_MAX: there is none
+const struct ip_addr *acl_redirect_to(uint16_t id);
+
+#endif
