@@ -26,8 +26,6 @@
 #define GROUPS_MAX 256         // of one user that are looked at
 #define LOOKUP_NS (5 * NS_PER_SECOND)
 
-const char *const access_name[ACCESS_N] = {"none", "read-only", "operator", "admin"};
-
 static const struct access_config usual = {
     .group = {[ACCESS_READ] = {"kamuee-read"}, [ACCESS_OPERATE] = {"kamuee-oper"}, [ACCESS_ADMIN] = {"kamuee"}}};
 static struct access_config config;
@@ -37,14 +35,6 @@ static struct {
     bool exists[ACCESS_N];
     uint64_t at_ns; // 0 = look again
 } found;
-
-int access_of_name(const char *name)
-{
-    for (int i = 0; i < ACCESS_N; i++)
-        if (!strcmp(access_name[i], name))
-            return i;
-    return -1;
-}
 
 static const struct access_config *now(void)
 {

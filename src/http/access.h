@@ -9,18 +9,10 @@
 #include <openssl/ossl_typ.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-// Each may do what those before it may.
-enum access {
-    ACCESS_NONE,
-    ACCESS_READ,    // "read-only": read everything
-    ACCESS_OPERATE, // "operator": run what does not change the configuration
-    ACCESS_ADMIN    // "admin": everything
-};
-#define ACCESS_N 4
-extern const char *const access_name[ACCESS_N]; // "none", "read-only", …
-int access_of_name(const char *name);           // or -1
+#include "http/role.h"
 
 struct access_group { // one for each access but none
     char name[33];

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "http/access.h"
+#include "http/role.h"
 
 struct list {
     struct token item[TOKENS_MAX];

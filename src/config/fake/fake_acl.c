@@ -7,7 +7,8 @@
 
 #include "acl_manager/acl_ask.h"
 #include "acl_manager/acl_manager.h"
-#include "config/fake/fake_managers.h"
+#include "config/fake/fake_acl.h"
+#include "config/fake/fake_call.h"
 #include "port/iface_manager.h"
 
 static struct acl_wanted *held, *before, *ready;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fake_export.c - exporters that only note what they were told, for unit tests of mgmt
-#include "config/fake/fake_managers.h"
+#include "config/fake/fake_call.h"
 #include "export/export.h"
 
 static struct snmp_config snmp;

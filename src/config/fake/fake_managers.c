@@ -19,13 +19,10 @@
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 
-struct text fake_calls;
-int fake_fail_at;
 uint32_t fake_journal_mib, fake_audit_interval_s;
 bool fake_journal_fails;
 uint64_t fake_link_changes;
 int fake_celsius;
-void (*fake_step)(void);
 
 static struct port_config ports[64];
 static unsigned n_ports;
@@ -63,17 +60,6 @@ void fake_reset(void)
     fake_fail_at = 0;
     fake_journal_fails = false;
     fake_acl_reset();
-}
-
-int fake_called(char *err, size_t n, const char *what, const char *name)
-{
-    text_printf(&fake_calls, "%s %s\n", what, name);
-    if (fake_step)
-        fake_step();
-    if (!fake_fail_at || --fake_fail_at)
-        return 0;
-    snprintf(err, n, "the device %s refuses to %s", name, what);
-    return -EIO;
 }
 
 static int full(char *err, size_t n)
