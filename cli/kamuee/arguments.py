@@ -124,6 +124,7 @@ ARGUMENTS = {
     "NEWACL": Argument("a name of 1 to 31 letters, digits, '_', '.', '-'", is_object_name),
     "SET": Argument("an address set", is_object_name, "address-set"),
     "MEMBER": Argument("a prefix or an address", lambda word: is_prefix(word) or is_address(word)),
+    "WORD": Argument("the first words of commands", bool),
     "SESSION": Argument("a session of 'show configuration sessions'", str.isdecimal),
     "MINUTES": Argument("1 to 10080 minutes", number(1, 10080)),
     "TEXT": Argument("a few words", is_word),

@@ -11,7 +11,7 @@ from io import TextIOWrapper
 from kamuee import __version__, commands, configure, options
 from kamuee.client import Client, socket_path
 from kamuee.context import Context, terminal_width
-from kamuee.errors import EXIT_INTERRUPTED, EXIT_OK, KamueeError, Leave, UsageError, complain
+from kamuee.errors import EXIT_INTERRUPTED, EXIT_OK, KamueeError, Leave, UsageError, complain, reason
 from kamuee.session import Session
 
 
@@ -86,7 +86,7 @@ def file(session: Session, path: str) -> int:
         with open(path, encoding="utf-8") as lines:
             return session.script(lines, path)
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from None
+        raise UsageError(f"cannot read {path}: {reason(error)}") from None
 
 
 def flush() -> None:

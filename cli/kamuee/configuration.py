@@ -9,7 +9,7 @@ from pathlib import Path
 from kamuee import render
 from kamuee.configure import change, lines_of
 from kamuee.context import Context
-from kamuee.errors import UsageError
+from kamuee.errors import UsageError, reason
 from kamuee.grammar import Match
 from kamuee.moment import told
 from kamuee.render import Column, duration, right
@@ -123,7 +123,7 @@ def read(name: str) -> str:
     try:
         return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {name}: {error}") from None
+        raise UsageError(f"cannot read {name}: {reason(error)}") from None
 
 
 def write(context: Context, name: str, text: str) -> None:
@@ -136,5 +136,5 @@ def write(context: Context, name: str, text: str) -> None:
         new.write_text(text, encoding="utf-8")
         new.replace(name)
     except OSError as error:
-        raise UsageError(f"cannot write {name}: {error}") from None
+        raise UsageError(f"cannot write {name}: {reason(error)}") from None
     context.line(f"written to {name}")

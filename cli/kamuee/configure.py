@@ -7,11 +7,12 @@ this session, which the daemon holds too; outside it takes effect at once.
 """
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
-from kamuee.context import Context
-from kamuee.errors import DaemonError, NotFound, UsageError
+from kamuee.context import Context, Waiting
+from kamuee.errors import KamueeError, NotFound, UsageError
 from kamuee.grammar import Match
 from kamuee.render import duration
 
@@ -49,8 +50,8 @@ def change(context: Context, /, **edit: Any) -> None:
     commit_now(context, wanted.check, wanted.confirmed, wanted.comment, **edit)
 
 
-def commit_now(context: Context, check: bool, minutes: int | None, comment: str | None, /, **given: Any) -> None:
-    """Commit, and print what changed and what that did."""
+def commit_now(context: Context, check: bool, minutes: int | None, comment: str | None, /, done: str = "", **given: Any) -> None:
+    """Commit, print what changed and what that did, and that it is `done`."""
     operation = call if context.editing.session is not None else lambda context, name, **all: context.client.call(name, **all)
     answer = operation(context, "configure", check=True if check else None,
                        confirm_within=60 * minutes if minutes and not check else None, comment=comment or None, **given)
@@ -65,7 +66,27 @@ def commit_now(context: Context, check: bool, minutes: int | None, comment: str 
     context.lines(changes)
     context.lines(f"note: {text}" for text in notes)
     if minutes and changes and not check:
-        context.line(f"goes back in {minutes} min, unless it is confirmed by 'confirm'")
+        context.line(f"{done}{'; ' * bool(done)}goes back in {minutes} min, unless it is confirmed by 'confirm'")
+        if context.interactive and (waiting := context.client.state("configuration").get("unconfirmed")):
+            context.editing.waits = Waiting(waiting["id"], time.monotonic() + waiting["seconds"])
+    elif done and changes:
+        context.line(done)
+
+
+def went_back(context: Context) -> str:
+    """Once, when our commit is not confirmed in time: a sentence to tell; '' otherwise."""
+    waits = context.editing.waits
+    if waits is None:
+        return ""
+    try:
+        state = context.client.state("configuration")
+    except KamueeError:
+        return ""
+    if state.get("unconfirmed", {}).get("id") == waits.revision:
+        return ""
+    context.editing.waits = None
+    ours = next((seen for seen in state.get("revision", []) if seen["id"] == waits.revision), {})
+    return "" if ours.get("confirmed", True) else "your commit was not confirmed in time: it went back, and what ran before runs again"
 
 
 def call(context: Context, operation: str, /, **given: Any) -> dict:
@@ -81,7 +102,7 @@ def call(context: Context, operation: str, /, **given: Any) -> dict:
 # --- configure … exit -------------------------------------------------------------------------
 
 def begin(context: Context, match: Match) -> None:
-    """configure [SESSION]"""
+    """configure [terminal|SESSION]"""
     if wanted := match.args.get("SESSION"):
         context.client.call("edit", session=int(wanted))
         context.editing.session, context.editing.changed = int(wanted), True
@@ -103,7 +124,7 @@ def commit(context: Context, match: Match) -> None:
     minutes = int(match.args["MINUTES"]) if "MINUTES" in match.args else context.options.confirmed
     comment = " ".join(match.rest) if "comment" in match.args else context.options.comment
     check = "check" in match.args or context.options.check
-    commit_now(context, check, minutes, comment, confirm=True)
+    commit_now(context, check, minutes, comment, confirm=True, done="" if check else "committed")
     if not check:
         context.editing.changed = False
 
@@ -116,6 +137,7 @@ def check(context: Context, match: Match) -> None:
 def confirm(context: Context, match: Match) -> None:
     """confirm"""
     context.client.call("confirm")
+    context.editing.waits = None
     context.line("confirmed")
 
 
@@ -164,7 +186,7 @@ def leave(context: Context, keep: bool) -> str:
         if changes and keep:
             return f"session {session} keeps what is not committed: 'configure {session}' goes on with it"
         context.client.call("session-close", session=session)
-    except DaemonError:
+    except KamueeError:
         return ""
     return f"{len(changes)} line(s) were not committed and are gone: a script that says 'configure' has to say 'commit'" if changes else ""
 

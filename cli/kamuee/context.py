@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from kamuee.client import Client
 from kamuee.output import Sink, Writer
@@ -30,12 +30,25 @@ class Options:
     comment: str | None = None
 
 
+class Waiting(NamedTuple):
+    """A commit that goes back unless it is confirmed."""
+
+    revision: int
+    until: float  # of time.monotonic()
+
+    @property
+    def seconds(self) -> int:
+        """Left until it goes back; below 0: it has."""
+        return int(self.until - time.monotonic())
+
+
 @dataclass
 class Editing:
     """What `configure` began: shared by all lines of a talk or a script."""
 
     session: int | None = None  # of the daemon; None: not editing
     changed: bool = False
+    waits: Waiting | None = None  # our commit that waits to be confirmed
 
 
 @dataclass

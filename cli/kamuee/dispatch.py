@@ -2,33 +2,41 @@
 """Commands that other programs do, and help."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kamuee import options, render
 from kamuee.commands import COMMANDS
 from kamuee.context import Context
-from kamuee.errors import Leave
-from kamuee.grammar import Match
+from kamuee.errors import EXIT_OK, Leave, UsageError
+from kamuee.grammar import Command, Match
+
+
+def ended(program: Callable[..., int], *given: object) -> int:
+    """The exit code of a program that may leave by SystemExit, as argparse does: a talk or a script goes on after it."""
+    try:
+        return program(*given)
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else EXIT_OK
 
 
 def lab(context: Context, match: Match) -> int:
     from kamuee.lab.command import main
-    return main(match.rest)
+    return ended(main, match.rest)
 
 
 def demo(context: Context, match: Match) -> int:
     from kamuee.lab.demo import main
-    return main(match.rest)
+    return ended(main, match.rest)
 
 
 def doctor(context: Context, match: Match) -> int:
     from kamuee.doctor.command import main
-    return main(match.rest, context.client)
+    return ended(main, match.rest, context.client)
 
 
 def bench(context: Context, match: Match) -> int:
     from kamuee.bench import main
-    return main(match.rest)
+    return ended(main, match.rest)
 
 
 def completion(context: Context, match: Match) -> None:
@@ -37,7 +45,16 @@ def completion(context: Context, match: Match) -> None:
 
 
 def help_(context: Context, match: Match) -> None:
-    context.lines(command_list(context.width))
+    found = [command for command in COMMANDS if begins(command.pattern, match.rest)]
+    if not found:
+        raise UsageError(f"no command begins with '{' '.join(match.rest)}'; 'help' lists all")
+    context.lines(command_list(context.width, found))
+
+
+def begins(pattern: str, words: Sequence[str]) -> bool:
+    """Whether the words, which may be abbreviated, are the first of the pattern."""
+    names = pattern.split()
+    return len(words) <= len(names) and all(name.strip("[()]").startswith(word) for name, word in zip(names, words, strict=False))
 
 
 def leave(context: Context, match: Match) -> None:
@@ -54,14 +71,14 @@ def usage() -> Iterator[str]:
         names = ", ".join(name for name in (option.short, option.long) if name)
         yield f"  {f'{names} {option.value}'.rstrip():27}  {option.help}"
     yield ""
-    yield from command_list(80)
+    yield from command_list(80, COMMANDS)
     yield ""
     yield "Exit code: 0 done, 1 refused by kamueed, 2 wrong usage, 3 kamueed not reached."
     yield "See kamuee(1), kamueed(8), kamuee.conf(5)."
 
 
-def command_list(width: int) -> Iterator[str]:
-    """Every command, its meaning on the next line; words may be abbreviated."""
-    for command in COMMANDS:
+def command_list(width: int, listed: Iterable[Command]) -> Iterator[str]:
+    """The commands, each with its meaning on the next line; words may be abbreviated."""
+    for command in listed:
         yield from render.wrapped(command.pattern, width, 2, 6)
         yield f"      {command.help}"

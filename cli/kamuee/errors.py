@@ -5,6 +5,7 @@ Every message says what happened and, where it is not obvious, what to do.
 """
 from __future__ import annotations
 
+import os
 import sys
 
 EXIT_OK = 0
@@ -49,9 +50,19 @@ class Leave(Exception):
     """`exit` was typed."""
 
 
+def reason(error: Exception) -> str:
+    """Why a file could not be read or written, without its name and the number of the error."""
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
+
 def complain(error: KamueeError) -> None:
-    first, *rest = str(error).split("\n")
+    """To a terminal no line is broken within a word; elsewhere a line is a line, for grep."""
+    import textwrap
     sys.stdout.flush()
-    print(f"error: {first}", file=sys.stderr)
-    for line in rest:
-        print(f"       {line}", file=sys.stderr)
+    room = None
+    if sys.stderr.isatty():
+        room = max(os.get_terminal_size(sys.stderr.fileno()).columns - len("error: "), 20)
+    for n, line in enumerate(str(error).split("\n")):
+        for part in textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) if room else [line]:
+            print(("       " if n else "error: ") + part, file=sys.stderr)
+            n = 1

@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from kamuee import foreign
 from kamuee.errors import UsageError
 
 TOKEN = re.compile(r"\s*([\[\]()|]|[^\s\[\]()|]+)")
@@ -74,9 +75,15 @@ class Grammar:
         """The command that the words are; UsageError says where and what was expected."""
         places, args, rest = self.start, {}, []
         for n, word in enumerate(words):
-            edges = self.step(places, word)
+            if n == 0 and word in foreign.ALWAYS:
+                raise self.unknown(words, n, places)
+            try:
+                edges = self.step(places, word)
+            except UsageError as error:
+                said = foreign.hint(words, n, ())
+                raise UsageError("\n".join([str(error), *[said] * bool(said)])) from None
             if not edges:
-                raise self.unknown(words[:n], word, places)
+                raise self.unknown(words, n, places)
             for edge in edges:
                 args[edge.word] = word if edge.is_argument else edge.word
             if edges[0].is_rest:
@@ -85,8 +92,9 @@ class Grammar:
         for place in places:
             if place.command:
                 return Match(place.command, args, rest)
-        raise UsageError(f"the command is not complete: {' '.join(words) or '(nothing)'}\n"
-                         f"expected: {self.expected(places)}")
+        said = foreign.HINTS.get(" ".join(words))
+        raise UsageError("\n".join([f"the command is not complete: {' '.join(words) or '(nothing)'}", *[said] * bool(said),
+                                    f"expected: {self.expected(places)}"]))
 
     def step(self, places: Iterable[Place], word: str) -> list[Edge]:
         """The edges that the word takes; none when it takes none. Ambiguity is a UsageError."""
@@ -117,10 +125,11 @@ class Grammar:
         words = sorted({edge.word for place in places for edge in place.edges})
         return " ".join(words) if words else "the end of the line"
 
-    def unknown(self, before: Sequence[str], word: str, places: Sequence[Place]) -> UsageError:
-        where = " ".join(before)
-        return UsageError(f"{where}: " * bool(where) + f"'{word}' is not expected here\n"
-                          f"expected: {self.expected(places)}")
+    def unknown(self, words: Sequence[str], wrong: int, places: Sequence[Place]) -> UsageError:
+        where = " ".join(words[:wrong])
+        said = foreign.hint(words, wrong, {edge.word for place in places for edge in place.edges})
+        return UsageError("\n".join([f"{where}: " * bool(where) + f"'{words[wrong]}' is not expected here", *[said] * bool(said),
+                                     f"expected: {self.expected(places)}"]))
 
 
 def compile_pattern(command: Command) -> Place:

@@ -6,6 +6,7 @@ prompt_toolkit edits the line; everything it offers comes from suggest.py.
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 from collections.abc import Iterable, Iterator
@@ -20,7 +21,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.shortcuts import CompleteStyle
 
 from kamuee import __version__, configure
-from kamuee.context import Editing, terminal_width
+from kamuee.context import Context, Editing, terminal_width
 from kamuee.errors import EXIT_OK, KamueeError, Leave, complain
 from kamuee.output import Writer
 from kamuee.pager import Pager
@@ -54,7 +55,7 @@ def keys(session: Session) -> KeyBindings:
         if is_literal(before):
             event.current_buffer.insert_text("?")
         else:
-            run_in_terminal(lambda: print("\n".join(explanation(session, before))))
+            run_in_terminal(lambda: paged(explanation(session, before)))
 
     return bound
 
@@ -64,6 +65,18 @@ def is_literal(before: str) -> bool:
     words = before.split()
     stage = words[-words[::-1].index("|"):] if "|" in words else []
     return before.count('"') % 2 == 1 or bool(stage and any(name.startswith(stage[0]) for name in LITERAL))
+
+
+def paged(told: list[str]) -> None:
+    """What does not fit the screen goes to the pager."""
+    sink = Pager(os.get_terminal_size(sys.stdout.fileno()).lines)
+    try:
+        for line in told:
+            sink.line(line)
+    except BrokenPipeError:
+        pass
+    finally:
+        sink.close()
 
 
 def explanation(session: Session, before: str) -> list[str]:
@@ -80,23 +93,36 @@ def talk(session: Session) -> int:
         history=history(), completer=Words(session), key_bindings=keys(session), complete_while_typing=False,
         complete_style=CompleteStyle.READLINE_LIKE, enable_history_search=True)
     print(f"Kamuee {__version__}. '?' explains, TAB completes, 'exit' leaves.")
-    for line in lines(prompt, session.context.editing):
-        try:
+    for number in (signal.SIGHUP, signal.SIGTERM):  # the terminal is closed: the session must not stay behind
+        signal.signal(number, lambda given, _: sys.exit(128 + given))
+    try:
+        for line in lines(prompt, session.context):
             execute(session, line)
-        except Leave:
-            break
-    if told := configure.leave(session.context, keep=True):
-        print(told)
+    except Leave:
+        pass
+    finally:
+        if told := configure.leave(session.context, keep=True):
+            print(told)
     return EXIT_OK
 
 
-def lines(prompt: PromptSession[str], editing: Editing) -> Iterable[str]:
-    """What is typed. The prompt says whether it goes into a candidate, and whether that has changes."""
+def prompt_of(editing: Editing) -> str:
+    """Whether a line goes into a candidate, whether that has changes, and how long a commit still waits to be confirmed."""
     host = socket.gethostname()
+    left = editing.waits.seconds if editing.waits else -1
+    waits = "" if editing.waits is None else f"goes back in {left // 60}:{left % 60:02}" if left >= 0 else "went back"
+    if editing.session is None:
+        return f"{host}[{waits}]> " if waits else f"{host}> "
+    return f"{host}[edit{'*' * editing.changed}{', ' * bool(waits)}{waits}]# "
+
+
+def lines(prompt: PromptSession[str], context: Context) -> Iterable[str]:
+    """What is typed."""
     while True:
-        message = f"{host}> " if editing.session is None else f"{host}[edit{'*' if editing.changed else ''}]# "
+        if told := configure.went_back(context):
+            print(told)
         try:
-            yield prompt.prompt(message)
+            yield prompt.prompt(lambda: prompt_of(context.editing), refresh_interval=1.0 if context.editing.waits else 0)
         except KeyboardInterrupt:
             continue
         except EOFError:
@@ -110,8 +136,7 @@ def execute(session: Session, line: str) -> None:
         if not words:
             return
         screen = os.get_terminal_size(sys.stdout.fileno()) if sys.stdout.isatty() else None
-        paged = screen is not None and "no-more" not in words
-        sink = Pager(screen.lines) if paged else Writer()
+        sink = Pager(screen.lines) if screen is not None and "no-more" not in words else Writer()
         context = replace(session.context, sink=sink, width=terminal_width())
         try:
             Session(session.grammar, context).run(words)

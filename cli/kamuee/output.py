@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol, TextIO
 
+from kamuee import foreign
 from kamuee.errors import UsageError
 
 FILTERS = {
@@ -96,7 +97,8 @@ def expanded(stage: list[str]) -> list[str]:
     names = [name for name in FILTERS if stage and name.startswith(stage[0])]
     if len(names) != 1:
         what = f"'{stage[0]}' is not a filter" if stage else "nothing behind '|'"
-        raise UsageError(f"{what}\nexpected: {' '.join(FILTERS)}")
+        known = foreign.FILTERS.get(stage[0]) if stage else None
+        raise UsageError(f"{what}\n" + f"did you mean '{known}'?\n" * bool(known) + f"expected: {' '.join(FILTERS)}")
     name = names[0]
     if (len(stage) != 1) != (name in ("include", "exclude", "begin")):
         want = "a regular expression" if len(stage) == 1 else "the end of the line or '|'"

@@ -42,6 +42,7 @@ class Session:
             return []
         if self.is_change(words):
             return words
+        line = piped(line)
         lexer = shlex.shlex(line, posix=True, punctuation_chars=False)
         lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""  # an expression keeps its \\
         try:
@@ -57,6 +58,10 @@ class Session:
 
     def run(self, words: Sequence[str]) -> int:
         """One line of words, which may hold options and filters. The exit code."""
+        if words[-1:] == ["?"]:
+            from kamuee.suggest import explained, suggest  # which needs this module
+            self.context.lines(explained(suggest(self, " ".join([*words[:-1], ""])), self.context.width))
+            return EXIT_OK
         command, stages = split_pipe(words)
         parsed = options.parse(command, program=False)
         return self.do(parsed.words, merged(self.context.options, parsed.line), stages)
@@ -118,6 +123,19 @@ class Session:
             lines.append(configure.line(self.grammar.match(parsed.words)))
         configure.send(replace(self.context, options=wanted), lines)
         return EXIT_OK
+
+
+def piped(line: str) -> str:
+    """The line with blanks around the first '|' that is not quoted; further ones may belong to an expression."""
+    quote = ""
+    for n, letter in enumerate(line):
+        if letter == quote:
+            quote = ""
+        elif not quote and letter in "\"'":
+            quote = letter
+        elif not quote and letter == "|":
+            return f"{line[:n]} | {line[n + 1:]}"
+    return line
 
 
 def placed(error: KamueeError, name: str, numbers: Sequence[int]) -> KamueeError:

@@ -16,7 +16,7 @@ from kamuee.commands import meaning
 from kamuee.errors import UsageError
 from kamuee.grammar import Place
 from kamuee.output import FILTERS
-from kamuee.session import Session
+from kamuee.session import Session, piped
 
 
 class Suggestion(NamedTuple):
@@ -44,8 +44,8 @@ def suggest(session: Session, line: str, program: bool = False) -> Suggestion:
 
 def cut(line: str) -> tuple[list[str], str]:
     """Whole words, and the beginning of one at the end."""
-    words = line.split()
-    if not words or line[-1].isspace():
+    words = piped(line).split()
+    if not words or line[-1].isspace() or line.endswith("|"):
         return words, ""
     return words[:-1], words[-1]
 

@@ -161,6 +161,7 @@ static void start_anew(const char *config)
 }
 
 static struct errors said;
+static bool file_noted; // by the last commit
 
 // Commits the lines on top of what runs.
 static int commit_lines(const char *lines, const struct commit *how)
@@ -172,6 +173,9 @@ static int commit_lines(const char *lines, const struct commit *how)
     int r = config_edited(config_running(), &(struct config_edit){.text = lines}, &tree, &said);
     assert_int_equal(r, 0);
     r = config_commit(tree, how, &result, &said);
+    file_noted = false;
+    for (unsigned i = 0; i < result.notes.n; i++)
+        file_noted |= strstr(result.notes.item[i].sentence, "was changed since it was read") != NULL;
     config_result_free(&result);
     return r;
 }
@@ -455,6 +459,24 @@ static void the_last_fifty_are_kept_and_replay_to_the_state_they_had(void **stat
     text_free(&t);
 }
 
+// `save` writes what runs already: nobody has to be told of it. An edit of the file is told at the next commit.
+static void a_file_that_says_what_runs_is_not_noted(void **state)
+{
+    struct text t = {0};
+
+    start_anew(A);
+    assert_int_equal(commit_lines("set port p0 mtu 3000", &at_once), 0);
+    config_print(config_running(), &t);
+    text_printf(&t, "# saved\n");
+    write_file(text_str(&t));
+    text_free(&t);
+    assert_int_equal(commit_lines("set vport v1 vlan 2", &at_once), 0);
+    assert_false(file_noted);
+    write_file(A);
+    assert_int_equal(commit_lines("set vport v1 vlan 3", &at_once), 0);
+    assert_true(file_noted);
+}
+
 static int set_up(void **state)
 {
     char err[256];
@@ -487,6 +509,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_committed_is_there_after_a_restart_until_the_file_is_changed),
+        cmocka_unit_test(a_file_that_says_what_runs_is_not_noted),
         cmocka_unit_test(an_unconfirmed_commit_is_not_what_a_restart_begins_with),
         cmocka_unit_test(what_nobody_confirms_goes_back),
         cmocka_unit_test(a_commit_of_the_same_person_confirms),

@@ -69,6 +69,8 @@ int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **can
     *candidate = NULL;
     if (r && !revision_read(r, &t, err, sizeof err)) {
         text_printf(source, "%s", revision_path(r, path, sizeof path));
+        if (!may_be_missing && !config_file_digest())
+            log_notice("config: there is no such file, what was committed is used: file=%s revision=%" PRIu64, config_file(), r->id);
         config_read_text(candidate, t.s, e);
         text_free(&t);
         return e->n ? -EINVAL : 0;
@@ -80,15 +82,14 @@ int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **can
     return config_read_file(may_be_missing, candidate, e);
 }
 
-// Whether the tree is what the newest revision that counts says already.
-static bool is_known(const struct text *config)
+// Whether the revision (NULL: none) says this and nothing else.
+static bool revision_says(const struct revision *r, const struct text *config)
 {
-    const struct revision *r = revision_confirmed();
     struct text t = {0};
     char err[600];
     bool same = false;
 
-    if (r && r->file_digest == config_file_digest() && !revision_read(r, &t, err, sizeof err)) {
+    if (r && !revision_read(r, &t, err, sizeof err)) {
         const char *first = strstr(t.s, "\n# comment"), *config_at = first ? strchr(first + 1, '\n') : NULL;
 
         same = config_at && !strncmp(config_at + 1, text_str(config), config->n) && !strncmp(config_at + 1 + config->n, "# end ", 6);
@@ -113,7 +114,7 @@ int config_start(struct lyd_node *candidate, struct errors *e)
     }
     config_print(candidate, &t);
     snprintf(new.by, sizeof new.by, "%s", config_file());
-    if (!is_known(&t)) {
+    if (!last || last->file_digest != new.file_digest || !revision_says(last, &t)) {
         r = revision_prepare(&new, &t, err, sizeof err);
         if (r || revision_keep(&new, err, sizeof err))
             log_error("config: %s", err);
@@ -139,12 +140,30 @@ static int look_at_waiting(const struct commit *how, struct errors *e)
     return -EBUSY;
 }
 
+// Whether the file says what this revision says, as it does after `save`.
+static bool file_says(const struct revision *r)
+{
+    struct lyd_node *tree = NULL;
+    struct errors e = {0};
+    struct text t = {0};
+    bool same = false;
+
+    if (!config_read_file(true, &tree, &e)) {
+        config_print(tree, &t);
+        same = revision_says(r, &t);
+    }
+    text_free(&t);
+    errors_free(&e);
+    lyd_free_all(tree);
+    return same;
+}
+
 static void note_file_changed(struct errors *notes)
 {
     const struct revision *last = revision_confirmed();
     uint64_t digest = config_file_digest();
 
-    if (last && digest && digest != last->file_digest)
+    if (last && digest && digest != last->file_digest && !file_says(last))
         errors_add(notes, 0, "%s was changed since it was read last; this commit is newer and is what kamueed will start with ('compare "
                              "file' shows the difference)", config_file());
 }

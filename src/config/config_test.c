@@ -289,8 +289,8 @@ static void reference_left_behind_by_a_delete_is_named(void **state)
     model_free(config_model_of(&copy, &e));
     errors_text(&e, NULL, &t);
     assert_string_equal(text_str(&t),
-                        "vport v: 'port' still refers to port 'p0': delete that first\n"
-                        "interface p0: 'set interface p0' still speaks of it: delete that first");
+                        "vport v: 'port' refers to port 'p0', which is not configured (none is configured): configure it, or delete this too\n"
+                        "interface p0: no port or vport has this name: configure one, or delete 'interface p0' too");
     text_free(&t);
     errors_free(&e);
     lyd_free_all(copy);

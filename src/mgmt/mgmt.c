@@ -149,6 +149,8 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     text_free(&path);
     if (r)
         return r;
+    if (!config_model()->port.n)
+        log_notice("mgmt: no port is configured, nothing is forwarded: kamuee set port p0 devargs DEVICE");
     alarm_watch_start(loop);
     acl_tell_start();
     return 0;

@@ -128,7 +128,7 @@ static void wrong_edits_change_nothing_and_say_why(void **state)
     assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p0", "[]"), 400);
     assert_int_equal(ask("PUT", "/restconf/data/kamuee:port", "{\"kamuee:port\":[]}"), 400);
     assert_int_equal(ask("DELETE", "/restconf/data/kamuee:port=p0", NULL), 400);
-    assert_said("vport v40: 'port' still refers to port 'p0': delete that first");
+    assert_said("vport v40: 'port' refers to port 'p0', which is not configured (");
     assert_int_equal(ask("DELETE", "/restconf/data/kamuee:port=p0/name", NULL), 400);
     assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p0/name", "{\"kamuee:name\":\"p1\"}"), 400);
     assert_int_equal(ask("PATCH", "/restconf/data/kamuee:port=p0/name", "{\"kamuee:name\":\"p1\"}"), 400);

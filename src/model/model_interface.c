@@ -146,7 +146,7 @@ static void check_interfaces(const struct model *m, struct errors *e)
                        i->name);
         else
             errors_add(e, 0,
-                       "interface %s: 'set interface %s' still speaks of it: delete that first",
+                       "interface %s: no port or vport has this name: configure one, or delete 'interface %s' too",
                        i->name, i->name);
     }
 }

@@ -108,8 +108,8 @@ static void check_reference(const struct lyd_node *tree, const struct lyd_node *
     list_names(tree, list, &names);
     const char *own = lysc_is_key(leaf->schema) ? "" : leaf->schema->name;
     if (!line_above(leaf))
-        errors_add(e, 0, "%s:%s%s%s still refers to %s '%s': delete that first", text_str(&where),
-                   *own ? " '" : "", own, *own ? "'" : " it", list->name, name);
+        errors_add(e, 0, "%s:%s%s%s refers to %s '%s', which is not configured (%s): configure it, or delete this too",
+                   text_str(&where), *own ? " '" : "", own, *own ? "'" : " it", list->name, name, text_str(&names));
     else
         errors_add(
             e, line_above(leaf),

@@ -94,6 +94,11 @@ static void append_string(const struct lysc_type_str *type, struct text *t)
     }
 }
 
+static const char *article(const char *noun)
+{
+    return strchr("aeiou", *noun) ? "an" : "a";
+}
+
 static void append_type(const struct lysc_type *type, struct text *t)
 {
     const struct lysc_node *list = yang_reference(type);
@@ -104,10 +109,10 @@ static void append_type(const struct lysc_type *type, struct text *t)
     case LY_TYPE_UNION:
         append_words(type, t);
         if (list)
-            text_printf(t, " or the name of a %s", list->name);
+            text_printf(t, " or the name of %s %s", article(list->name), list->name);
         break;
     case LY_TYPE_LEAFREF:
-        text_printf(t, "the name of a %s", list ? list->name : "list entry");
+        text_printf(t, "the name of %s %s", list ? article(list->name) : "a", list ? list->name : "list entry");
         break;
     case LY_TYPE_STRING:
         append_string((const struct lysc_type_str *)type, t);

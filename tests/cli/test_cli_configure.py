@@ -78,7 +78,7 @@ def test_what_is_edited_takes_effect_together(talk, router):
     assert talk("compare") == ["set port p0 rx-queues 2", "delete vport v1"]
     assert talk("check") == ["valid; it would change:", "set port p0 rx-queues 2", "delete vport v1", "note: restarts port p0: rx-queues"]
     assert talk("commit confirmed 5 comment the new uplink") == [
-        "set port p0 rx-queues 2", "delete vport v1", "note: restarts port p0: rx-queues", "goes back in 5 min, unless it is confirmed by 'confirm'"]
+        "set port p0 rx-queues 2", "delete vport v1", "note: restarts port p0: rx-queues", "committed; goes back in 5 min, unless it is confirmed by 'confirm'"]
     assert talk("commit", "exit") == ["no change", "note: restarts port p0: rx-queues"]
     assert asked(router) == [
         ("session-open", {}), ("edit", {"session": 7, "line": ["set port p0 rx-queues 2"]}), ("edit", {"session": 7, "line": ["delete vport v1"]}),

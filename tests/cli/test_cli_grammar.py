@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Patterns: matching, abbreviation, ambiguity, what is expected where."""
+import re
+
 import pytest
 
-from kamuee import commands
+from kamuee import commands, foreign
+from kamuee.client import Client
+from kamuee.context import Context
 from kamuee.errors import UsageError
 from kamuee.grammar import Command, Grammar
+from kamuee.output import FILTERS
+from kamuee.session import Session
 
 GRAMMAR = commands.grammar()
 
@@ -77,7 +83,7 @@ def test_shutdown_must_be_typed_in_full():
 def test_unknown_word_says_where_and_what_was_expected():
     with pytest.raises(UsageError) as caught:
         match("show ipv4 routes")
-    assert str(caught.value) == "show ipv4: 'routes' is not expected here\nexpected: mroute route"
+    assert str(caught.value) == "show ipv4: 'routes' is not expected here\ndid you mean 'route'?\nexpected: mroute route"
 
 
 def test_incomplete_command_says_what_is_missing():
@@ -105,3 +111,29 @@ def test_word_that_is_neither_prefix_nor_address_is_refused(word):
 
 def test_port_whose_name_begins_a_keyword_is_not_lost():
     assert match("show port stat0")[1]["PORT"] == "stat0"
+
+
+@pytest.mark.parametrize("line, said", [
+    ("show ip route", "try: show ipv4 route"), ("sh ip route", "try: show ipv4 route"), ("show interfaces", "did you mean 'interface'?"),
+    ("show arp", "try: show neighbor"), ("show route", "try: show ipv4 route, show ipv6 route"), ("no port p0", "try: delete …"),
+    ("commit", "'configure' first"), ("do show port", "every command works while editing"), ("clear counters", "counters only grow"),
+    ("show port | grep p0", "did you mean 'include'?"), ("moniter", "did you mean 'monitor'?"), ("show access-lists", "try: show acl"),
+])
+def test_habits_from_other_routers_are_told_what_to_type(line, said):
+    session = Session(commands.grammar(), Context(Client("/nowhere")))
+    with pytest.raises(UsageError, match=re.escape(said)):
+        session.run(session.split(line))
+
+
+def test_what_an_error_advises_exists():
+    """Each 'try: …' of the hints is a command, or the beginning of one."""
+    for text in foreign.HINTS.values():
+        for advice in text.removeprefix("try: ").split(", ") if text.startswith("try: ") else []:
+            words = [word for word in advice.split() if not word.isupper() and word != "…"]
+            if words[0] != "journalctl":
+                assert commands.grammar().walk(words), advice
+    assert set(foreign.FILTERS.values()) <= set(FILTERS)
+
+
+def test_conf_t_begins_to_edit():
+    assert commands.grammar().match(["conf", "t"]).command.run == "configure:begin"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The interactive command line: what '?', TAB and the shells offer, and a talk in a terminal of its own."""
 import shutil
+import signal
 import subprocess
 import time
 
@@ -209,8 +210,57 @@ def test_editing_has_a_prompt_completion_and_question_mark_of_its_own(terminal, 
     talk.until(r"\[edit\*\]#")
     assert asked[-1] == {"session": 7, "line": "set port p0 m"}
     talk.type("commit confirmed 5\r")
-    talk.until(r"goes back in 5 min, unless it is confirmed(?s:.*)\[edit\]#")
+    talk.until(r"committed; goes back in 5 min, unless it is confirmed(?s:.*)\[edit, goes back in [34]:\d\d\]#")
+    daemon.state["configuration"] = {"revision": [{"id": 119, "back": 0, "confirmed": True}, {"id": 118, "back": 1, "confirmed": False}]}
+    talk.type("\r")
+    talk.until(r"not confirmed in time: it went back(?s:.*)\[edit\]#")
     talk.type("exit\r")
     talk.until(PROMPT)
     talk.type("exit\r")
     assert talk.wait() == 0
+
+
+def test_wrong_usage_of_a_program_within_ends_neither_the_talk_nor_the_editing(terminal, daemon):
+    daemon.operations.update({"session-open": lambda given: {"session": 7, "other": []}, "session-close": lambda given: None,
+                              "compare": lambda given: {"change": []}})
+    talk = terminal()
+    talk.until(PROMPT)
+    talk.type("configure terminal\r")
+    talk.until(r"\[edit\]#")
+    for line in ("lab frob", "demo frob", "doctor frob"):
+        talk.type(line + "\r")
+        talk.until(r"error: (?s:.*)\[edit\]#")
+    talk.type("exit\r")
+    talk.until(PROMPT)
+
+
+def test_a_closed_terminal_closes_the_session(terminal, daemon):
+    closed = []
+    daemon.operations.update({"session-open": lambda given: {"session": 7, "other": []}, "compare": lambda given: {"change": []},
+                              "session-close": lambda given: closed.append(given)})
+    talk = terminal()
+    talk.until(PROMPT)
+    talk.type("configure\r")
+    talk.until(r"\[edit\]#")
+    talk.process.send_signal(signal.SIGHUP)
+    assert talk.wait() == 128 + signal.SIGHUP
+    assert closed == [{"session": 7}]
+
+
+def test_question_mark_with_more_words_than_the_screen_has_lines_goes_to_the_pager(terminal, tmp_path):
+    reader = tmp_path / "reader"
+    reader.write_text("#!/bin/sh\necho paged $(wc -l) lines\n")
+    reader.chmod(0o755)
+    talk = terminal(PAGER=str(reader))
+    talk.until(PROMPT)
+    talk.type("?")
+    talk.until(r"paged \d\d lines(?s:.*)\w>")
+
+
+def test_an_error_is_not_broken_within_a_word(terminal):
+    talk = terminal()
+    talk.until(PROMPT)
+    talk.type("frobnicate\r")
+    said = talk.until(r"write\n(?s:.*)\w>")
+    assert all(len(line) <= 80 for line in said.split("\n"))
+    assert "       expected: acl address-set audit bench capture clear compare completion\n       configure " in said

@@ -175,6 +175,19 @@ def test_errors_of_a_change_name_the_lines_of_the_file(kamuee, daemon, tmp_path)
                           "       port p1: 'devargs' is required\n")
 
 
+@pytest.mark.parametrize("argv, expected", [
+    (["show", "port", "?"], "  statistics  counters\n  p0\n  p1\n  <port>      a port\n  <enter>     run the command as it is\n"),
+    (["-c", "show port|count"], "3\n"), (["help", "port", "sta"], "  port start PORT\n      start a port\n"),
+])
+def test_question_mark_bar_and_help_as_a_hand_types_them(kamuee, argv, expected):
+    result = kamuee(*argv)
+    assert (result.code, result.out) == (0, expected), result.err
+
+
+def test_file_that_is_not_there_is_named_once(kamuee):
+    assert kamuee("-f", "/nonexistent").err == "error: cannot read /nonexistent: No such file or directory\n"
+
+
 @pytest.mark.parametrize("text, number", [("show vr\nshow 'x\n", 2), ("show vr\nset\n", 2), ("\n\nshow vr -x\n", 3)])
 def test_wrong_line_is_named_by_its_number(kamuee, tmp_path, text, number):
     script = tmp_path / "script"
