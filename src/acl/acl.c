@@ -12,9 +12,11 @@
 
 #include "acl/core.h"
 #include "acl/list.h"
+#include "acl/rule.h"
 #include "base/hash.h"
 
 #define LEAST_SLOTS 64u
+#define FEW_RULES 1024u // made anew in a moment
 
 static uint8_t family_of(unsigned f)
 {
@@ -371,6 +373,9 @@ static int family_add(struct acl *a, unsigned f, uint32_t slot)
 
     if (!(a->rule[slot].families & family_of(f)))
         return 0;
+    if (c && c->rules < FEW_RULES && rule_is_by_sets(&a->rule[slot]) && !rebuild(a, f)) // so that it stands apart
+        return 0;
+    c = a->core[f];
     if (!c || c->deleted > c->room || core_add(c, &a->rule[slot], slot, &a->tuple[f][slot], &old))
         return rebuild(a, f);
     retire_block(a, f, old);

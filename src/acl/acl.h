@@ -132,6 +132,18 @@ int acl_check(const struct acl *a, char *why, size_t n); // all invariants; 0, o
 void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *slot, unsigned n);
 void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *slot, unsigned n);
 
+// The same of packets whose addresses lie side by side and whose other fields are read when a rule asks for them: those that no rule's
+// addresses come near, or that rules by address sets decide, are never read. n <= 64.
+struct acl_late {
+    const void *src, *dst; // uint32_t [n] or uint8_t [n][16], network order
+    // l4[i] of packet i, for each bit of `which`; called once at most
+    void (*read)(void *ctx, uint64_t which, struct acl_key_l4 *l4);
+    void *ctx;
+};
+void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p, uint32_t *slot, unsigned n);
+// Do address sets alone decide all packets of this family? Then nothing else is looked at, and a cache in front costs more than the list.
+bool acl_is_by_sets(const struct acl *a, enum acl_family family);
+
 // Chosen by the CPU at first use; off: plain C, for tests and comparisons. Before readers start.
 void acl_use_simd(bool on);
 const char *acl_kernel_name(void); // "avx512", "scalar"

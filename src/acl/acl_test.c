@@ -196,6 +196,48 @@ static void a_list_of_all_lengths_stays_within_its_tuples(void **state)
     acl_free(a);
 }
 
+static struct acl_rule set_rule(uint32_t number)
+{
+    struct acl_rule r;
+
+    acl_rule_init(&r, number, kit_random(3) ? ACL_BOTH : kit_random(2) ? ACL_IP4 : ACL_IP6);
+    if (kit_random(4))
+        r.src.set = (uint16_t)kit_random(KIT_SETS);
+    if (!kit_random(3))
+        r.dst.set = (uint16_t)kit_random(KIT_SETS);
+    return r;
+}
+
+// Of 1 to 40 rules by sets, alone or among others: more of them than stand apart.
+static void rules_by_sets_alone_decide_without_the_rest_of_a_packet(void **state)
+{
+    for (unsigned round = 0; round < 60; round++) {
+        uint32_t n = 1 + kit_random(40), others = round % 3 ? 0 : kit_random(40);
+
+        for (uint32_t i = 0; i < n + others; i++)
+            rule[i] = i < n ? set_rule(i * 11 % 449) : kit_rule(500 - i);
+        make_keys(n + others);
+        struct acl *a = load(n + others);
+        if (!others && n <= 16)
+            assert_true(acl_is_by_sets(a, ACL_IP4) && acl_is_by_sets(a, ACL_IP6));
+        both_kernels_agree_with_the_oracle(a, n + others);
+        kit_must_be_sound(a);
+        for (uint32_t i = 0; i < n; i += 3) {
+            assert_int_equal(acl_del(a, rule[i].number), 0);
+            rule[i].families = 0;
+        }
+        both_kernels_agree_with_the_oracle(a, n + others);
+        kit_must_be_sound(a);
+        for (uint32_t i = 0; i < n; i += 3) {
+            rule[i] = set_rule(600 + i);
+            assert_int_equal(acl_add(a, &rule[i]), 0);
+        }
+        both_kernels_agree_with_the_oracle(a, n + others);
+        kit_must_be_sound(a);
+        acl_free(a);
+    }
+}
+
 static void numbers_lead_to_slots(void **state)
 {
     for (uint32_t i = 0; i < 100; i++)
@@ -282,6 +324,7 @@ int main(void)
         cmocka_unit_test(many_ranges_of_the_same_prefixes_are_told_apart),
         cmocka_unit_test(the_first_of_rules_that_all_match_wins),
         cmocka_unit_test(a_list_of_all_lengths_stays_within_its_tuples),
+        cmocka_unit_test(rules_by_sets_alone_decide_without_the_rest_of_a_packet),
         cmocka_unit_test(numbers_lead_to_slots),
         cmocka_unit_test(a_slot_waits_for_its_grace_period),
         cmocka_unit_test(a_list_that_is_too_large_is_refused_and_the_old_one_stays),

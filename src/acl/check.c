@@ -61,6 +61,14 @@ static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t s
     return 0;
 }
 
+static int apart_check(const struct core *c, const struct acl_rule *r, uint32_t slot, char *why, size_t n)
+{
+    for (unsigned i = 0; i < c->n_by_sets; i++)
+        if (c->by_sets[i].slot == slot && c->by_sets[i].number == r->number)
+            return 0;
+    return wrong(why, n, "rule %u is not among those that stand apart", r->number);
+}
+
 // Blocks are sorted; all entries alive together are the rules.
 static int blocks_check(const struct core *c, uint32_t rules, char *why, size_t n)
 {
@@ -85,7 +93,7 @@ static int blocks_check(const struct core *c, uint32_t rules, char *why, size_t 
 
 int core_check(const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why, size_t n)
 {
-    uint32_t count[CORE_TUPLES] = {0}, rules = 0;
+    uint32_t count[CORE_TUPLES] = {0}, rules = 0, apart = 0;
     int rc = 0;
 
     for (uint32_t i = 0; i < r->n && !rc; i++) {
@@ -93,6 +101,13 @@ int core_check(const struct core *c, const struct core_rules *r, const uint8_t *
 
         if (!(rule->families & c->family))
             continue;
+        if (tuple[r->slot[i]] == CORE_APART) {
+            rc = apart_check(c, rule, r->slot[i], why, n);
+            apart++;
+            continue;
+        }
+        if (rule->number < c->least)
+            return wrong(why, n, "rule %u comes before %u, which is said to be the first under a tuple", rule->number, c->least);
         rc = rule_check(c, rule, r->slot[i], tuple[r->slot[i]], why, n);
         count[tuple[r->slot[i]] % CORE_TUPLES]++;
         rules++;
@@ -100,5 +115,7 @@ int core_check(const struct core *c, const struct core_rules *r, const uint8_t *
     for (unsigned t = 0; t < CORE_TUPLES && !rc; t++)
         if (count[t] != (t < c->n_tuples ? c->tuple[t].rules : 0))
             rc = wrong(why, n, "tuple %u counts %u rules and has %u", t, c->tuple[t].rules, count[t]);
+    if (!rc && (rules != c->in_tuples || rules + apart != c->rules))
+        rc = wrong(why, n, "%u rules are under tuples and %u apart; %u and %u are counted", rules, apart, c->in_tuples, c->rules - c->in_tuples);
     return rc ? rc : blocks_check(c, rules, why, n);
 }

@@ -5,62 +5,67 @@
 #include "acl/list.h"
 #include "acl/set.h"
 
-// --- the begin of a burst ---
+// --- the begin of a burst: what address sets decide ---
 
-static void begin(struct burst *b, uint32_t *slot, unsigned n)
+static uint64_t all_of(unsigned n)
+{
+    return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+}
+
+static void sets_find(struct burst *b, const struct core *c, unsigned side)
+{
+    b->sets[side] = __atomic_load_n(&c->sets[side], __ATOMIC_RELAXED) | c->apart_sets[side];
+    for (uint64_t sets = b->sets[side]; sets; sets &= sets - 1) {
+        unsigned s = (unsigned)__builtin_ctzll(sets);
+        b->member[side][s] = !c->set[s] ? 0 : c->family == ACL_IP4 ? acl_set_find4(c->set[s], b->addr4[side], b->n)
+                                                                   : acl_set_find6(c->set[s], b->addr6[side], b->n);
+    }
+}
+
+// Rules that stand apart, the first one first. Whom they decide before all others is not among b->left.
+static void apart_decide(struct burst *b, const struct core *c)
+{
+    uint32_t least = __atomic_load_n(&c->least, __ATOMIC_RELAXED);
+    uint64_t open = b->left;
+
+    for (unsigned r = 0; r < c->n_by_sets && open; r++) {
+        const struct by_sets *p = &c->by_sets[r];
+        uint32_t number = __atomic_load_n(&p->number, __ATOMIC_RELAXED); // partner: apart_del
+        uint64_t hit = number == UINT32_MAX ? 0 : open;
+
+        for (unsigned s = 0; s < 2; s++)
+            if (p->set[s] != CORE_NONE)
+                hit &= b->member[s][p->set[s]];
+        open &= ~hit;
+        if (number < least)
+            b->left &= ~hit;
+        for (; hit; hit &= hit - 1) {
+            unsigned i = (unsigned)__builtin_ctzll(hit);
+            b->slot[i] = p->slot;
+            b->best[i] = number;
+        }
+    }
+}
+
+// b: addresses and l4.
+static void classify(const struct core *c, const struct acl_kernel *k, struct burst *b, uint32_t *slot, unsigned n)
 {
     b->slot = slot;
     b->n = n;
     b->n_found = 0;
-    for (unsigned i = 0; i < n; i++) {
-        slot[i] = ACL_MISS;
-        b->best[i] = UINT32_MAX;
-    }
-}
-
-static uint64_t sets_in_use(struct burst *b, const struct core *c, unsigned side)
-{
-    return b->sets[side] = __atomic_load_n(&c->sets[side], __ATOMIC_RELAXED);
-}
-
-void burst_begin4(struct burst *b, const struct core *c, const struct acl_key4 *key, uint32_t *slot, unsigned n)
-{
-    uint32_t addr[BURST];
-
-    b->key4 = key;
-    begin(b, slot, n);
-    for (unsigned side = 0; side < 2; side++) {
-        uint64_t sets = sets_in_use(b, c, side);
-
-        if (!sets)
-            continue;
-        for (unsigned i = 0; i < n; i++)
-            addr[i] = side == CORE_SRC ? key[i].src_be : key[i].dst_be;
-        for (; sets; sets &= sets - 1) {
-            unsigned s = (unsigned)__builtin_ctzll(sets);
-            b->member[side][s] = c->set[s] ? acl_set_find4(c->set[s], addr, n) : 0;
-        }
-    }
-}
-
-void burst_begin6(struct burst *b, const struct core *c, const struct acl_key6 *key, uint32_t *slot, unsigned n)
-{
-    uint8_t addr[BURST][16];
-
-    b->key6 = key;
-    begin(b, slot, n);
-    for (unsigned side = 0; side < 2; side++) {
-        uint64_t sets = sets_in_use(b, c, side);
-
-        if (!sets)
-            continue;
-        for (unsigned i = 0; i < n; i++)
-            memcpy(addr[i], side == CORE_SRC ? key[i].src : key[i].dst, sizeof addr[i]);
-        for (; sets; sets &= sets - 1) {
-            unsigned s = (unsigned)__builtin_ctzll(sets);
-            b->member[side][s] = c->set[s] ? acl_set_find6(c->set[s], (const uint8_t(*)[16])addr, n) : 0;
-        }
-    }
+    b->n_tuples = __atomic_load_n(&c->n_tuples, __ATOMIC_ACQUIRE); // partner: tuple_of; sets and levels are read after it
+    b->left = all_of(n);
+    memset(slot, 0xff, n * sizeof *slot); // ACL_MISS
+    memset(b->best, 0xff, n * sizeof *b->best);
+    sets_find(b, c, CORE_SRC);
+    sets_find(b, c, CORE_DST);
+    apart_decide(b, c);
+    if (!b->left || !__atomic_load_n(&c->in_tuples, __ATOMIC_RELAXED))
+        return;
+    if (c->family == ACL_IP4)
+        k->classify4(c, b);
+    else
+        k->classify6(c, b);
 }
 
 // --- in plain C ---
@@ -100,48 +105,43 @@ static void candidates_of(struct burst *b, const struct core *c, unsigned i, uin
         candidates_search(b, c);
 }
 
-static void scalar4(const struct core *c, const struct acl_key4 *key, uint32_t *slot, unsigned n)
+static uint32_t digest_of(const struct core *c, const struct burst *b, unsigned side, unsigned i, unsigned len)
 {
-    unsigned n_tuples = __atomic_load_n(&c->n_tuples, __ATOMIC_ACQUIRE); // partner: tuple_of; levels are read after it
-    uint32_t digest[2][CORE_LEVELS];
-    struct burst b;
+    uint64_t a[2];
 
-    burst_begin4(&b, c, key, slot, n);
-    for (unsigned i = 0; i < n; i++) {
-        const uint32_t addr[2] = {__builtin_bswap32(key[i].src_be), __builtin_bswap32(key[i].dst_be)};
+    if (c->family == ACL_IP4)
+        return digest4(c, side, __builtin_bswap32(b->addr4[side][i]), len);
+    memcpy(a, b->addr6[side][i], sizeof a);
+    a[0] = __builtin_bswap64(a[0]);
+    a[1] = __builtin_bswap64(a[1]);
+    return digest6(c, side, a, len);
+}
+
+static void scalar(const struct core *c, struct burst *b)
+{
+    uint32_t digest[2][CORE_LEVELS];
+
+    l4_read(b, b->left);
+    for (uint64_t left = b->left; left; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(left);
 
         for (unsigned s = 0; s < 2; s++)
             for (unsigned l = 0; l < __atomic_load_n(&c->n_levels[s], __ATOMIC_ACQUIRE); l++)
-                digest[s][l] = digest4(c, s, addr[s], c->len[s][l]);
-        candidates_of(&b, c, i, digest, digest_port(c, key[i].l4.proto, key[i].l4.dport), n_tuples);
+                digest[s][l] = digest_of(c, b, s, i, c->len[s][l]);
+        candidates_of(b, c, i, digest, digest_port(c, l4_at(b, i)->proto, l4_at(b, i)->dport), b->n_tuples);
     }
-    candidates_search(&b, c);
+    candidates_search(b, c);
 }
 
-static void scalar6(const struct core *c, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST])
 {
-    unsigned n_tuples = __atomic_load_n(&c->n_tuples, __ATOMIC_ACQUIRE);
-    uint32_t digest[2][CORE_LEVELS];
-    struct burst b;
-
-    burst_begin6(&b, c, key, slot, n);
     for (unsigned i = 0; i < n; i++) {
-        uint64_t addr[2][2];
-
-        memcpy(addr[0], key[i].src, sizeof addr[0]);
-        memcpy(addr[1], key[i].dst, sizeof addr[1]);
-        for (unsigned s = 0; s < 2; s++) {
-            addr[s][0] = __builtin_bswap64(addr[s][0]);
-            addr[s][1] = __builtin_bswap64(addr[s][1]);
-            for (unsigned l = 0; l < __atomic_load_n(&c->n_levels[s], __ATOMIC_ACQUIRE); l++)
-                digest[s][l] = digest6(c, s, addr[s], c->len[s][l]);
-        }
-        candidates_of(&b, c, i, digest, digest_port(c, key[i].l4.proto, key[i].l4.dport), n_tuples);
+        src[i] = key[i].src_be;
+        dst[i] = key[i].dst_be;
     }
-    candidates_search(&b, c);
 }
 
-const struct acl_kernel acl_kernel_scalar = {"scalar", scalar4, scalar6};
+const struct acl_kernel acl_kernel_scalar = {"scalar", part4, scalar, scalar};
 
 // --- which kernel ---
 
@@ -177,30 +177,82 @@ const char *acl_kernel_name(void)
     return kernel()->name;
 }
 
+// --- bursts ---
+
 void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *slot, unsigned n)
 {
     const struct core *c = list_core(a, 0);
+    uint32_t addr[2][BURST];
+    struct burst b;
 
     for (unsigned i = 0; i < n; i += BURST) {
         unsigned part = n - i < BURST ? n - i : BURST;
 
-        if (c)
-            kernel()->classify4(c, key + i, slot + i, part);
-        else
+        if (!c) {
             memset(slot + i, 0xff, part * sizeof *slot);
+            continue;
+        }
+        kernel()->part4(key + i, part, addr[0], addr[1]);
+        b.addr4[0] = addr[0];
+        b.addr4[1] = addr[1];
+        b.l4 = (const uint8_t *)&key[i].l4;
+        b.l4_step = sizeof *key;
+        b.late = NULL;
+        classify(c, kernel(), &b, slot + i, part);
     }
 }
 
 void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *slot, unsigned n)
 {
     const struct core *c = list_core(a, 1);
+    uint8_t addr[2][BURST][16];
+    struct burst b;
 
     for (unsigned i = 0; i < n; i += BURST) {
         unsigned part = n - i < BURST ? n - i : BURST;
 
-        if (c)
-            kernel()->classify6(c, key + i, slot + i, part);
-        else
+        if (!c) {
             memset(slot + i, 0xff, part * sizeof *slot);
+            continue;
+        }
+        for (unsigned j = 0; j < part; j++) {
+            memcpy(addr[0][j], key[i + j].src, sizeof addr[0][j]);
+            memcpy(addr[1][j], key[i + j].dst, sizeof addr[1][j]);
+        }
+        b.addr6[0] = (const uint8_t(*)[16])addr[0];
+        b.addr6[1] = (const uint8_t(*)[16])addr[1];
+        b.l4 = (const uint8_t *)&key[i].l4;
+        b.l4_step = sizeof *key;
+        b.late = NULL;
+        classify(c, kernel(), &b, slot + i, part);
     }
+}
+
+void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p, uint32_t *slot, unsigned n)
+{
+    const struct core *c = list_core(a, family == ACL_IP6);
+    struct burst b;
+
+    if (!c) {
+        memset(slot, 0xff, n * sizeof *slot);
+        return;
+    }
+    if (family == ACL_IP4) {
+        b.addr4[0] = p->src;
+        b.addr4[1] = p->dst;
+    } else {
+        b.addr6[0] = p->src;
+        b.addr6[1] = p->dst;
+    }
+    b.l4 = (const uint8_t *)b.read_l4;
+    b.l4_step = sizeof *b.read_l4;
+    b.late = p;
+    classify(c, kernel(), &b, slot, n);
+}
+
+bool acl_is_by_sets(const struct acl *a, enum acl_family family)
+{
+    const struct core *c = list_core(a, family == ACL_IP6);
+
+    return !c || !__atomic_load_n(&c->in_tuples, __ATOMIC_RELAXED);
 }

@@ -10,10 +10,12 @@
 #define BURST 64u
 #define FOUND_MAX 512u // candidates of a burst that are looked at together
 
+struct burst;
 struct acl_kernel {
     const char *name;
-    void (*classify4)(const struct core *c, const struct acl_key4 *key, uint32_t *slot, unsigned n); // n <= BURST
-    void (*classify6)(const struct core *c, const struct acl_key6 *key, uint32_t *slot, unsigned n);
+    void (*part4)(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST]); // addresses side by side
+    void (*classify4)(const struct core *c, struct burst *b); // rules under tuples, for b->left
+    void (*classify6)(const struct core *c, struct burst *b);
 };
 extern const struct acl_kernel acl_kernel_scalar;
 #ifdef ACL_X86
@@ -21,19 +23,36 @@ extern const struct acl_kernel acl_kernel_avx512;
 #endif
 
 struct burst {
-    union {
-        const struct acl_key4 *key4;
-        const struct acl_key6 *key6;
+    union { // by side, network order
+        const uint32_t *addr4[2];
+        const uint8_t (*addr6[2])[16];
     };
+    const uint8_t *l4; // struct acl_key_l4 of packet i at l4 + i * l4_step
+    size_t l4_step;
+    const struct acl_late *late; // who reads them; NULL: they are there
     uint32_t *slot;
-    unsigned n;
+    unsigned n, n_tuples;
+    uint64_t left; // whom rules under tuples may still decide
     uint32_t best[BURST]; // number of the best rule so far
     uint64_t sets[2]; // whose members are known
     uint64_t member[2][ACL_SETS_MAX]; // of a set: bit = packet
     unsigned n_found;
     uint32_t key[FOUND_MAX + BURST + 16]; // candidates: what their block hangs by, and the packet
     uint32_t packet[FOUND_MAX + BURST + 16];
+    struct acl_key_l4 read_l4[BURST];
 };
+
+static inline const struct acl_key_l4 *l4_at(const struct burst *b, unsigned i)
+{
+    return (const struct acl_key_l4 *)(b->l4 + i * b->l4_step);
+}
+
+// Before anything but addresses is looked at of these packets.
+static inline void l4_read(struct burst *b, uint64_t which)
+{
+    if (b->late)
+        b->late->read(b->late->ctx, which, b->read_l4);
+}
 
 // --- one packet and one entry ---
 
@@ -61,9 +80,8 @@ static inline bool sets_match(const struct burst *b, const struct entry_l4 *e, u
 
 static inline bool entry4_matches(const struct burst *b, const struct entry4 *e, unsigned i)
 {
-    const struct acl_key4 *k = &b->key4[i];
-    uint32_t differ = ((__builtin_bswap32(k->src_be) ^ e->addr[0]) & mask4(e->l4.len[0])) |
-                      ((__builtin_bswap32(k->dst_be) ^ e->addr[1]) & mask4(e->l4.len[1])) | l4_differs(&e->l4, &k->l4);
+    uint32_t differ = ((__builtin_bswap32(b->addr4[0][i]) ^ e->addr[0]) & mask4(e->l4.len[0])) |
+                      ((__builtin_bswap32(b->addr4[1][i]) ^ e->addr[1]) & mask4(e->l4.len[1])) | l4_differs(&e->l4, l4_at(b, i));
 
     bool match = !differ;
 
@@ -82,8 +100,8 @@ static inline uint64_t differ6(const uint8_t addr[16], const uint64_t want[2], u
 
 static inline bool entry6_matches(const struct burst *b, const struct entry6 *e, unsigned i)
 {
-    const struct acl_key6 *k = &b->key6[i];
-    uint64_t differ = differ6(k->src, e->addr[0], e->l4.len[0]) | differ6(k->dst, e->addr[1], e->l4.len[1]) | l4_differs(&e->l4, &k->l4);
+    uint64_t differ = differ6(b->addr6[0][i], e->addr[0], e->l4.len[0]) | differ6(b->addr6[1][i], e->addr[1], e->l4.len[1]) |
+                      l4_differs(&e->l4, l4_at(b, i));
 
     bool match = !differ;
 
@@ -156,10 +174,5 @@ static inline void candidates_search(struct burst *b, const struct core *c)
         n = c->family == ACL_IP4 ? search4(b, c, n) : search6(b, c, n);
     b->n_found = 0;
 }
-
-// --- the begin of a burst ---
-
-void burst_begin4(struct burst *b, const struct core *c, const struct acl_key4 *key, uint32_t *slot, unsigned n);
-void burst_begin6(struct burst *b, const struct core *c, const struct acl_key6 *key, uint32_t *slot, unsigned n);
 
 #endif

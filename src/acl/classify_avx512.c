@@ -13,6 +13,10 @@
 
 struct lanes { // packets that are still looked at
     _Alignas(64) uint32_t digest[2][CORE_LEVELS][BURST];
+    union { // by side; host order
+        _Alignas(64) uint32_t addr4[2][BURST + LANES];
+        _Alignas(64) uint64_t addr6[2][2][BURST + LANES]; // half
+    };
     uint32_t open[BURST + LANES]; // tuples
     uint32_t port[BURST];
     uint32_t packet[BURST];
@@ -160,10 +164,10 @@ static void tuples_ask(struct burst *b, const struct core *c, const struct lanes
     }
 }
 
-INLINE void lanes_begin(struct lanes *l, unsigned n)
+INLINE void lanes_begin(struct lanes *l, unsigned n, uint64_t left)
 {
     l->n = n;
-    l->all = first(n);
+    l->all = left;
     for (unsigned i = 0; i < n; i += LANES)
         _mm512_store_si512(l->packet + i, _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
                                                            _mm512_set1_epi32((int)i)));
@@ -173,7 +177,7 @@ INLINE void lanes_begin(struct lanes *l, unsigned n)
 static bool lanes_pack(struct lanes *l, uint64_t any)
 {
     unsigned n = (unsigned)__builtin_popcountll(any), at = 0;
-    _Alignas(64) uint32_t packet[BURST + LANES], port[BURST + LANES];
+    _Alignas(64) uint32_t packet[BURST + LANES];
 
     if ((n + LANES - 1) / LANES == (l->n + LANES - 1) / LANES)
         return false;
@@ -181,12 +185,10 @@ static bool lanes_pack(struct lanes *l, uint64_t any)
         __mmask16 m = group_of(any, i);
 
         pack(packet + at, _mm512_load_si512(l->packet + i), m);
-        pack(port + at, _mm512_load_si512(l->port + i), m);
         pack(l->open + at, _mm512_load_si512(l->open + i), m);
         at += (unsigned)__builtin_popcount(m);
     }
     memcpy(l->packet, packet, sizeof l->packet);
-    memcpy(l->port, port, sizeof l->port);
     l->n = n;
     l->all = first(n);
     return true;
@@ -197,47 +199,59 @@ INLINE unsigned levels_of(const struct core *c, unsigned side)
     return __atomic_load_n(&c->n_levels[side], __ATOMIC_ACQUIRE);
 }
 
+// What tuples with a port ask of packets that are left.
+static void ports_load(const struct core *c, const struct burst *b, struct lanes *l)
+{
+    const __m512i secret = _mm512_set1_epi32((int)(c->secret[0][1] >> 32));
+
+    for (unsigned i = 0; i < l->n; i++) { // dport and proto lie side by side
+        uint64_t w;
+        memcpy(&w, l4_at(b, l->packet[i]), sizeof w);
+        l->port[i] = (uint32_t)(w >> 16) & 0xffffff;
+    }
+    for (unsigned i = 0; i < l->n; i += LANES) // digest_port
+        _mm512_store_si512(l->port + i, _mm512_mullo_epi32(_mm512_xor_si512(_mm512_load_si512(l->port + i), secret),
+                                                           _mm512_set1_epi32((int)CORE_MIX1)));
+}
+
 // --- IPv4 ---
 
-struct addr4 {
-    _Alignas(64) uint32_t of[2][BURST + LANES];
-};
-
-static void load4(const struct core *c, const struct acl_key4 *key, struct addr4 *a, struct lanes *l)
+static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST])
 {
-    const __m512i swap = _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
     const __m512i pick = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
     const __m512i low = _mm512_setr_epi64(0, 1, 2, 3, 8, 9, 10, 11), high = _mm512_setr_epi64(4, 5, 6, 7, 12, 13, 14, 15);
-    const __m512i l4 = _mm512_set1_epi32(2);
 
-    for (unsigned i = 0; i < l->n; i += LANES) {
+    for (unsigned i = 0; i < n; i += LANES) {
         __m512i row[4], pair[2];
 
         for (unsigned j = 0; j < 4; j++) {
-            unsigned at = i + 4 * j, left = l->n > at ? 2 * (l->n - at) : 0;
+            unsigned at = i + 4 * j, left = n > at ? 2 * (n - at) : 0;
             row[j] = _mm512_maskz_loadu_epi64((__mmask8)(left >= 8 ? 0xff : (1u << left) - 1), key + at);
         }
         for (unsigned j = 0; j < 2; j++)
             pair[j] = _mm512_permutex2var_epi32(row[2 * j], pick, row[2 * j + 1]);
-        _mm512_store_si512(a->of[0] + i, _mm512_shuffle_epi8(_mm512_permutex2var_epi64(pair[0], low, pair[1]), swap));
-        _mm512_store_si512(a->of[1] + i, _mm512_shuffle_epi8(_mm512_permutex2var_epi64(pair[0], high, pair[1]), swap));
-        if (!__atomic_load_n(&c->ports, __ATOMIC_RELAXED))
-            continue;
-        for (unsigned j = 0; j < 2; j++)
-            pair[j] = _mm512_permutex2var_epi32(row[2 * j], _mm512_add_epi32(pick, l4), row[2 * j + 1]);
-        __m512i ports = _mm512_permutex2var_epi64(pair[0], low, pair[1]), proto = _mm512_permutex2var_epi64(pair[0], high, pair[1]);
-        __m512i both = _mm512_or_si512(_mm512_srli_epi32(ports, 16), _mm512_slli_epi32(_mm512_and_si512(proto, _mm512_set1_epi32(0xff)), 16));
-        both = _mm512_xor_si512(both, _mm512_set1_epi32((int)(c->secret[0][1] >> 32)));
-        _mm512_store_si512(l->port + i, _mm512_mullo_epi32(both, _mm512_set1_epi32((int)CORE_MIX1)));
+        _mm512_storeu_si512(src + i, _mm512_permutex2var_epi64(pair[0], low, pair[1]));
+        _mm512_storeu_si512(dst + i, _mm512_permutex2var_epi64(pair[0], high, pair[1]));
     }
 }
 
-INLINE void cut4(const struct core *c, const struct addr4 *a, struct lanes *l, unsigned side, unsigned level)
+INLINE void load4(const struct burst *b, struct lanes *l)
+{
+    const __m512i swap = _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
+
+    for (unsigned s = 0; s < 2; s++)
+        for (unsigned i = 0; i < l->n; i += LANES) {
+            __m512i be = _mm512_maskz_loadu_epi32(group_of(first(l->n), i), b->addr4[s] + i);
+            _mm512_store_si512(l->addr4[s] + i, _mm512_shuffle_epi8(be, swap));
+        }
+}
+
+INLINE void cut4(const struct core *c, struct lanes *l, unsigned side, unsigned level)
 {
     __m512i mask = _mm512_set1_epi32((int)mask4(c->len[side][level])), secret = _mm512_set1_epi32((int)(uint32_t)c->secret[side][0]);
 
     for (unsigned i = 0; i < l->n; i += LANES) {
-        __m512i x = _mm512_xor_si512(_mm512_and_si512(_mm512_load_si512(a->of[side] + i), mask), secret);
+        __m512i x = _mm512_xor_si512(_mm512_and_si512(_mm512_load_si512(l->addr4[side] + i), mask), secret);
 
         x = _mm512_mullo_epi32(x, _mm512_set1_epi32((int)CORE_MIX1));
         x = _mm512_mullo_epi32(_mm512_xor_si512(x, _mm512_srli_epi32(x, 15)), _mm512_set1_epi32((int)CORE_MIX2));
@@ -245,70 +259,36 @@ INLINE void cut4(const struct core *c, const struct addr4 *a, struct lanes *l, u
     }
 }
 
-static void addr4_pack(struct addr4 *a, unsigned n, uint64_t any)
+INLINE void pack4(struct lanes *l, unsigned n, uint64_t any)
 {
     for (unsigned s = 0; s < 2; s++)
         for (unsigned i = 0, at = 0; i < n; i += LANES) {
             __mmask16 m = group_of(any, i);
 
-            pack(a->of[s] + at, _mm512_load_si512(a->of[s] + i), m);
+            pack(l->addr4[s] + at, _mm512_load_si512(l->addr4[s] + i), m);
             at += (unsigned)__builtin_popcount(m);
         }
 }
 
-static void avx512_4(const struct core *c, const struct acl_key4 *key, uint32_t *slot, unsigned n)
-{
-    unsigned n_tuples = __atomic_load_n(&c->n_tuples, __ATOMIC_ACQUIRE); // partner: tuple_of; levels are read after it
-    uint64_t passed[CORE_GUARDS], any;
-    struct addr4 a;
-    struct lanes l;
-    struct burst b;
-
-    burst_begin4(&b, c, key, slot, n);
-    lanes_begin(&l, n);
-    load4(c, key, &a, &l);
-    for (unsigned s = 0; s < 2; s++)
-        if (c->gate[s].level != CORE_NONE)
-            cut4(c, &a, &l, s, c->gate[s].level);
-    for (unsigned g = 0; g < c->n_guards; g++)
-        cut4(c, &a, &l, c->guard[g].side, c->guard[g].level);
-    guards_ask(c, &l, passed);
-    gates_ask(c, &l, n_tuples);
-    sides_ask(&b, c, &l, n_tuples, passed);
-    any = packets_left(&l);
-    if (!any)
-        return;
-    if (lanes_pack(&l, any))
-        addr4_pack(&a, n, any);
-    for (unsigned s = 0; s < 2; s++)
-        for (unsigned level = 0; level < levels_of(c, s); level++)
-            cut4(c, &a, &l, s, level);
-    tuples_ask(&b, c, &l, n_tuples);
-}
-
 // --- IPv6 ---
 
-struct addr6 {
-    _Alignas(64) uint64_t of[2][2][BURST + LANES]; // side, half
-};
-
-static void load6(const struct core *c, const struct acl_key6 *key, struct addr6 *a, struct lanes *l)
+INLINE void load6(const struct burst *b, struct lanes *l)
 {
-    for (unsigned i = 0; i < l->n; i++) {
-        uint64_t w[4];
+    for (unsigned s = 0; s < 2; s++)
+        for (unsigned i = 0; i < l->n; i++) {
+            uint64_t w[2];
 
-        memcpy(w, key[i].src, sizeof w);
-        for (unsigned j = 0; j < 4; j++)
-            a->of[j / 2][j % 2][i] = __builtin_bswap64(w[j]);
-        l->port[i] = digest_port(c, key[i].l4.proto, key[i].l4.dport);
-    }
+            memcpy(w, b->addr6[s][i], sizeof w);
+            l->addr6[s][0][i] = __builtin_bswap64(w[0]);
+            l->addr6[s][1][i] = __builtin_bswap64(w[1]);
+        }
 }
 
-INLINE __m256i cut6_half(const struct core *c, const struct addr6 *a, unsigned side, unsigned len, unsigned i)
+INLINE __m256i cut6_half(const struct core *c, const struct lanes *l, unsigned side, unsigned len, unsigned i)
 {
     const __m512i mix_high = _mm512_set1_epi64((long long)CORE_MIX6_HIGH), mix_low = _mm512_set1_epi64((long long)CORE_MIX6_LOW);
-    __m512i x = _mm512_and_si512(_mm512_load_si512(a->of[side][0] + i), _mm512_set1_epi64((long long)mask6(len, 0)));
-    __m512i y = _mm512_and_si512(_mm512_load_si512(a->of[side][1] + i), _mm512_set1_epi64((long long)mask6(len, 1)));
+    __m512i x = _mm512_and_si512(_mm512_load_si512(l->addr6[side][0] + i), _mm512_set1_epi64((long long)mask6(len, 0)));
+    __m512i y = _mm512_and_si512(_mm512_load_si512(l->addr6[side][1] + i), _mm512_set1_epi64((long long)mask6(len, 1)));
 
     x = _mm512_mullo_epi64(_mm512_xor_si512(x, _mm512_set1_epi64((long long)c->secret[side][0])), mix_high);
     x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
@@ -318,54 +298,73 @@ INLINE __m256i cut6_half(const struct core *c, const struct addr6 *a, unsigned s
     return _mm512_cvtepi64_epi32(_mm512_srli_epi64(x, 32));
 }
 
-INLINE void cut6(const struct core *c, const struct addr6 *a, struct lanes *l, unsigned side, unsigned level)
+INLINE void cut6(const struct core *c, struct lanes *l, unsigned side, unsigned level)
 {
     unsigned len = c->len[side][level];
 
     for (unsigned i = 0; i < l->n; i += LANES / 2)
-        _mm256_store_si256((__m256i *)(l->digest[side][level] + i), cut6_half(c, a, side, len, i));
+        _mm256_store_si256((__m256i *)(l->digest[side][level] + i), cut6_half(c, l, side, len, i));
 }
 
-static void addr6_pack(struct addr6 *a, unsigned n, uint64_t any)
+INLINE void pack6(struct lanes *l, unsigned n, uint64_t any)
 {
     for (unsigned j = 0; j < 4; j++)
         for (unsigned i = 0, at = 0; i < n; i += LANES / 2) {
             __mmask8 m = (__mmask8)(any >> i);
-            uint64_t *p = a->of[j / 2][j % 2];
+            uint64_t *p = l->addr6[j / 2][j % 2];
 
             _mm512_storeu_si512(p + at, _mm512_maskz_compress_epi64(m, _mm512_load_si512(p + i)));
             at += (unsigned)__builtin_popcount(m);
         }
 }
 
-static void avx512_6(const struct core *c, const struct acl_key6 *key, uint32_t *slot, unsigned n)
-{
-    unsigned n_tuples = __atomic_load_n(&c->n_tuples, __ATOMIC_ACQUIRE);
-    uint64_t passed[CORE_GUARDS], any;
-    struct addr6 a;
-    struct lanes l;
-    struct burst b;
+// --- either ---
 
-    burst_begin6(&b, c, key, slot, n);
-    lanes_begin(&l, n);
-    load6(c, key, &a, &l);
+INLINE void cut(const struct core *c, struct lanes *l, unsigned side, unsigned level, uint8_t family)
+{
+    family == ACL_IP4 ? cut4(c, l, side, level) : cut6(c, l, side, level);
+}
+
+INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
+{
+    unsigned n_tuples = b->n_tuples;
+    uint64_t passed[CORE_GUARDS], any;
+    struct lanes l;
+
+    lanes_begin(&l, b->n, b->left);
+    family == ACL_IP4 ? load4(b, &l) : load6(b, &l);
     for (unsigned s = 0; s < 2; s++)
         if (c->gate[s].level != CORE_NONE)
-            cut6(c, &a, &l, s, c->gate[s].level);
+            cut(c, &l, s, c->gate[s].level, family);
     for (unsigned g = 0; g < c->n_guards; g++)
-        cut6(c, &a, &l, c->guard[g].side, c->guard[g].level);
+        cut(c, &l, c->guard[g].side, c->guard[g].level, family);
     guards_ask(c, &l, passed);
     gates_ask(c, &l, n_tuples);
-    sides_ask(&b, c, &l, n_tuples, passed);
+    sides_ask(b, c, &l, n_tuples, passed);
     any = packets_left(&l);
     if (!any)
         return;
+    l4_read(b, any);
     if (lanes_pack(&l, any))
-        addr6_pack(&a, n, any);
+        family == ACL_IP4 ? pack4(&l, b->n, any) : pack6(&l, b->n, any);
+    else
+        l.all = any;
+    if (__atomic_load_n(&c->ports, __ATOMIC_RELAXED))
+        ports_load(c, b, &l);
     for (unsigned s = 0; s < 2; s++)
         for (unsigned level = 0; level < levels_of(c, s); level++)
-            cut6(c, &a, &l, s, level);
-    tuples_ask(&b, c, &l, n_tuples);
+            cut(c, &l, s, level, family);
+    tuples_ask(b, c, &l, n_tuples);
 }
 
-const struct acl_kernel acl_kernel_avx512 = {"avx512", avx512_4, avx512_6};
+static void avx512_4(const struct core *c, struct burst *b)
+{
+    classify(c, b, ACL_IP4);
+}
+
+static void avx512_6(const struct core *c, struct burst *b)
+{
+    classify(c, b, ACL_IP6);
+}
+
+const struct acl_kernel acl_kernel_avx512 = {"avx512", part4, avx512_4, avx512_6};

@@ -86,7 +86,7 @@ void core_free(const struct acl_config *cfg, struct core *c)
 // A core without filter, heads and blocks, to choose tuples and guards by; heads are counted in `count`.
 static void draft(struct core *c, const struct acl_config *cfg, uint8_t family, struct core_shape shape, uint32_t rules, uint32_t *count)
 {
-    *c = (struct core){.family = family, .n_levels = {1, 1}, .n_tuples = 1, .set = cfg->set, .shape = shape, .head = count,
+    *c = (struct core){.family = family, .n_levels = {1, 1}, .n_tuples = 1, .least = UINT32_MAX, .set = cfg->set, .shape = shape, .head = count,
                        .gate = {{.level = CORE_NONE}, {.level = CORE_NONE}}};
     c->head_shift = 32 - layout_of(family, rules, rules, small_gates).head_log;
     c->tuple[0] = (struct tuple){.set = {CORE_NONE, CORE_NONE}, .guard = {CORE_NONE, CORE_NONE}}; // takes any rule
@@ -161,6 +161,32 @@ static unsigned counted(const struct core *c, uint32_t head)
     return c->head[head];
 }
 
+// The first rules that are by sets alone stand apart.
+static void set_apart(struct core *c, const struct core_rules *r, uint8_t *tuple)
+{
+    for (uint32_t i = 0; i < r->n && c->n_by_sets < CORE_BY_SETS; i++) {
+        const struct acl_rule *rule = &r->rule[r->slot[i]];
+        const uint16_t set[2] = {rule->src.set, rule->dst.set};
+        struct by_sets *b = &c->by_sets[c->n_by_sets];
+
+        if (!(rule->families & c->family) || !rule_is_by_sets(rule))
+            continue;
+        *b = (struct by_sets){rule->number, r->slot[i], {CORE_NONE, CORE_NONE}};
+        for (unsigned s = 0; s < 2; s++)
+            if (set[s] != ACL_NO_SET) {
+                b->set[s] = (uint8_t)set[s];
+                c->apart_sets[s] |= UINT64_C(1) << set[s];
+            }
+        tuple[r->slot[i]] = CORE_APART;
+        c->n_by_sets++;
+    }
+}
+
+static bool is_for_tuples(const struct core *c, const struct core_rules *r, uint32_t i, const uint8_t *tuple)
+{
+    return (r->rule[r->slot[i]].families & c->family) && tuple[r->slot[i]] != CORE_APART;
+}
+
 static uint32_t choose_all(struct core *c, const struct core_rules *r, uint8_t *tuple)
 {
     uint32_t n = 0;
@@ -168,8 +194,9 @@ static uint32_t choose_all(struct core *c, const struct core_rules *r, uint8_t *
     for (uint32_t i = 0; i < r->n; i++) {
         const struct acl_rule *rule = &r->rule[r->slot[i]];
 
-        if (!(rule->families & c->family))
+        if (!is_for_tuples(c, r, i, tuple))
             continue;
+        c->least = rule->number < c->least ? rule->number : c->least;
         unsigned t = tuple_choose(c, rule, counted);
         ++*head_of(c, tuple_key(c, &c->tuple[t], rule));
         c->tuple[t].rules++;
@@ -203,7 +230,7 @@ static void blocks_fill(struct core *c, const struct core_rules *r, const uint8_
     for (uint32_t i = r->n; i-- > 0;) { // backwards: blocks fill from their ends
         const struct acl_rule *rule = &r->rule[r->slot[i]];
 
-        if (!(rule->families & c->family))
+        if (!is_for_tuples(c, r, i, tuple))
             continue;
         const struct tuple *t = &c->tuple[tuple[r->slot[i]]];
         uint32_t *head = head_of(c, tuple_key(c, t, rule));
@@ -261,15 +288,17 @@ struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct
 
     if (count && sketch) {
         draft(&d, cfg, family, shape, room, count);
-        tuples_plan(&d, r);
+        set_apart(&d, r, tuple);
+        tuples_plan(&d, r, tuple);
         n = choose_all(&d, r, tuple);
-        d.rules = n;
+        d.rules = d.in_tuples = n;
         gates_choose(&d, r, sketch, gate_log);
         struct layout l = layout_of(family, room, room + d.guard_keys, gate_log);
         uint32_t more = units_of(&d, (uint32_t)heads) - n; // sizes are rounded up
         l.units += more;
         l.bytes += more * entry_bytes(&d);
         d.room = room;
+        d.rules += d.n_by_sets;
         errno = ENOMEM;
         if (max_bytes && l.bytes > max_bytes)
             errno = ENOSPC;
@@ -306,7 +335,7 @@ static void tuple_count(struct tuple *t, uint32_t by)
 
 int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple, struct core_block *old)
 {
-    if (c->rules >= c->room)
+    if (c->in_tuples >= c->room)
         return -ENOSPC;
     unsigned at = tuple_choose(c, r, chain_now);
     struct tuple *t = &c->tuple[at];
@@ -322,6 +351,9 @@ int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *t
     if (i == n && n)
         entry_l4_at(c, to, n - 1)->is &= (uint8_t)~ENTRY_LAST;
     tuple_count(t, 1);
+    __atomic_store_n(&c->in_tuples, c->in_tuples + 1, __ATOMIC_RELAXED);
+    if (r->number < c->least)
+        __atomic_store_n(&c->least, r->number, __ATOMIC_RELAXED);
     publish(c, head, to, old, n);
     filter_set(c, tuple_key(c, t, r));
     gates_add(c, at, r);
@@ -335,20 +367,35 @@ static bool is_dead(const struct entry_l4 *e)
     return e->not_part == ENTRY_DEAD;
 }
 
+static void apart_del(struct core *c, uint32_t slot)
+{
+    unsigned i = 0;
+
+    while (c->by_sets[i].slot != slot || c->by_sets[i].number == UINT32_MAX)
+        i++;
+    __atomic_store_n(&c->by_sets[i].number, UINT32_MAX, __ATOMIC_RELAXED); // partner: apart_decide in classify.c
+    c->rules--;
+}
+
 void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple, struct core_block *old)
 {
+    *old = (struct core_block){0};
+    if (tuple == CORE_APART) {
+        apart_del(c, slot);
+        return;
+    }
     struct tuple *t = &c->tuple[tuple];
     uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from), to = n > 1 ? arena_alloc(&c->arena, n - 1) : 0, i = 0;
 
     while (entry_l4_at(c, from, i)->slot != slot || is_dead(entry_l4_at(c, from, i)))
         i++;
     tuple_count(t, -1u);
+    __atomic_store_n(&c->in_tuples, c->in_tuples - 1, __ATOMIC_RELAXED);
     c->rules--;
     c->deleted++;
     if (n > 1 && !to) { // no room to make a shorter one
         uint32_t *word = (uint32_t *)&entry_l4_at(c, from, i)->proto; // not_part is its last byte; partner: l4_differs
         __atomic_store_n(word, *word | (uint32_t)ENTRY_DEAD << 24, __ATOMIC_RELAXED);
-        *old = (struct core_block){0};
         return;
     }
     if (to) {

@@ -16,6 +16,9 @@
 //     block    all rules whose keys fall on one head, sorted by number, each complete in itself (32 bytes, IPv6 64): what
 //              is compared decides, hashes only find it. So collisions cost time and never an answer
 //
+// Rules that ask for nothing but address sets ("deny from set bad", "permit any") stand apart, under no tuple: the sets' answers
+// decide them for the whole burst. A list of nothing else makes no keys, and what such a rule decides before all others is asked nothing more.
+//
 // One writer. Blocks are never changed: a new one is made aside, its head is stored (release; partner: the acquire in
 // classify.h), the old one waits for a grace period. Filter bits are set after that and cleared by nothing but a
 // new core. Tuples are appended; a reader loads their number once a burst.
@@ -29,6 +32,8 @@
 #define CORE_LEVELS 16u // lengths of a side
 #define CORE_GUARDS 4u
 #define CORE_NONE 0xffu
+#define CORE_BY_SETS 16u        // rules that stand apart; more of them go under tuples
+#define CORE_APART 0xfeu        // instead of a tuple's number: it stands apart
 #define CORE_SLOT_BITS 24u
 
 enum core_side { CORE_SRC, CORE_DST };
@@ -79,6 +84,12 @@ struct gate {
 };
 #define GATE_SPREAD 8u // a prefix shorter by so many bits stands in all words that it covers
 
+struct by_sets { // a rule that stands apart
+    uint32_t number; // UINT32_MAX: deleted
+    uint32_t slot;
+    uint8_t set[2]; // CORE_NONE: any address
+};
+
 // How lengths are rounded down to tuples: to multiples of `step` bits; a block longer than `limit` makes its rules look for
 // a finer tuple.
 struct core_shape {
@@ -95,7 +106,12 @@ struct core {
     struct tuple tuple[CORE_TUPLES];
     struct guard guard[CORE_GUARDS];
     struct gate gate[2];
-    uint64_t sets[2]; // address sets that rules name
+    uint64_t sets[2]; // address sets that rules under tuples name
+    uint32_t in_tuples; // rules
+    uint32_t least;     // no rule under a tuple has a lower number
+    uint32_t n_by_sets; // sorted by number; constant but for what is deleted
+    uint64_t apart_sets[2]; // that these name
+    struct by_sets by_sets[CORE_BY_SETS];
     struct acl_set *const *set;
     uint32_t *filter, *head;
     uint8_t *block;
@@ -104,8 +120,8 @@ struct core {
     struct arena arena;
     struct core_shape shape;
     size_t bytes;   // of everything, the core itself included
-    uint32_t rules; // now, and that it was sized for
-    uint32_t room;
+    uint32_t rules; // now, those that stand apart included
+    uint32_t room;  // in tuples
     uint32_t deleted;    // whose filter bits are still set
     uint64_t guard_keys; // about; the filter is made for these, too
     uint64_t epoch; // when it was retired
@@ -218,7 +234,7 @@ int core_check(const struct core *c, const struct core_rules *r, const uint8_t *
 // tuple.c
 uint32_t core_salt(const struct core *c, unsigned i);
 uint32_t tuple_key(const struct core *c, const struct tuple *t, const struct acl_rule *r);
-void tuples_plan(struct core *c, const struct core_rules *r);
+void tuples_plan(struct core *c, const struct core_rules *r, const uint8_t *tuple); // CORE_APART: not under one
 // The tuple that the rule goes to, made if need be; chain(c, head) says how many rules a head has already.
 unsigned tuple_choose(struct core *c, const struct acl_rule *r, unsigned (*chain)(const struct core *c, uint32_t head));
 void guards_of_tuple(struct core *c, struct tuple *t);

@@ -46,7 +46,8 @@ static void probes_mean(const struct acl *a, struct acl_cost *cost)
         for (unsigned f = 0; f < 2; f++) {
             if (!a->core[f] || !(a->rule[s].families & a->core[f]->family))
                 continue;
-            cost->probes_mean += probes_of(a->core[f], &a->rule[s]);
+            if (a->tuple[f][s] != CORE_APART)
+                cost->probes_mean += probes_of(a->core[f], &a->rule[s]);
             n++;
         }
     cost->probes_mean /= n + !n;

@@ -41,6 +41,16 @@ bool rule_needs_header(const struct acl_rule *r)
     return !any_port(r->sport) || !any_port(r->dport) || r->tcp_mask || r->tcp_any;
 }
 
+static bool is_set_or_any(const struct acl_side *s)
+{
+    return s->set != ACL_NO_SET || !s->len;
+}
+
+bool rule_is_by_sets(const struct acl_rule *r)
+{
+    return is_set_or_any(&r->src) && is_set_or_any(&r->dst) && r->proto_any && r->part == ACL_ANY_PART && r->dscp == ACL_DSCP_ANY;
+}
+
 // --- is it sound? ---
 
 static int wrong(char *why, size_t n, const char *format, ...)
