@@ -68,6 +68,7 @@ struct test {
     bool skip, one_flow, computed; // `computed`: checksums not verified by the port
     unsigned tagged;               // frames are of so many VLANs in turn
     enum lists_case lists;
+    bool out;                      // of what leaves, not of what comes in
     bool sampled;                  // a watch takes one packet in SAMPLE_RATE, with its reader
     uint8_t (*line)[REPLAY_LINE];
     double cycles[ROUNDS_MAX];
@@ -92,6 +93,7 @@ static struct test tests[] = {
     {.name = "IPv4 and IPv6 in turn", .family = 46, .poll = forward_poll},
     {.name = "IPv4 full table, acl-none", .family = 4, .poll = forward_poll, .lists = LISTS_NONE},
     {.name = "IPv4 full table, acl-empty", .family = 4, .poll = forward_poll, .lists = LISTS_EMPTY},
+    {.name = "IPv4 full table, acl-empty-out", .family = 4, .poll = forward_poll, .lists = LISTS_EMPTY, .out = true},
     {.name = "IPv4 full table, acl-blocklist", .family = 4, .poll = forward_poll, .lists = LISTS_BLOCKLIST},
     {.name = "IPv4 full table, acl-full", .family = 4, .poll = forward_poll, .lists = LISTS_FULL},
 };
@@ -277,11 +279,14 @@ static double cycles_used(void)
     return ((double)t.tv_sec + (double)t.tv_nsec / 1e9) * (double)rte_get_tsc_hz();
 }
 
-static void lists_bind(enum lists_case c)
+static void lists_bind(const struct test *t)
 {
     be(ROLE_CONTROL);
-    for (unsigned p = 0; p < 2; p++)
-        iface_bind_acl(iface_get(port_get(port_id[p])->untagged), lists_id(c), 0);
+    for (unsigned p = 0; p < PORTS; p++) {
+        iface_bind_acl(iface_get(port_get(port_id[p])->untagged), t->out ? 0 : lists_id(t->lists), t->out ? lists_id(t->lists) : 0);
+        for (unsigned v = 0; v < ROUTERS; v++)
+            iface_bind_acl(iface_get(vport[v][p]), 0, t->out ? lists_id(t->lists) : 0);
+    }
     thread_adopt(ROLE_FORWARDER, THREAD_SLOT_FORWARDER);
 }
 
@@ -298,7 +303,7 @@ static double cycles_per_packet(const struct test *t)
     double end = (double)rte_get_tsc_hz() / 1000 * round_ms, start, now;
     uint64_t packets = 0;
 
-    lists_bind(t->lists);
+    lists_bind(t);
     replay = (struct replay){.line = (const uint8_t (*)[REPLAY_LINE])t->line, .n_lines = LINES, .bytes = 60,
                              .ol_flags = t->computed ? 0 : RTE_MBUF_F_RX_IP_CKSUM_GOOD};
     for (unsigned p = 0; p < PORTS; p++)

@@ -4,8 +4,9 @@
 // Kept is a flow that was seen twice lately: `door` remembers a few bits of what was not let in. A flow that comes once, a scan for
 // instance, never displaces one that comes often.
 //
-// Stepping aside, for each list: after a window of packets of which more than half missed, only one burst in four is looked up, then
-// one in sixteen, then one in 64; a sampled window with more hits than misses ends it. After a change of the list everything
+// Stepping aside, for each list: after a window of packets of which more than half missed, only one burst in five is looked up, then
+// one in 17, then one in 61 (primes: traffic that repeats itself after so many bursts would seem to hit); a sampled window with more
+// hits than misses ends it. After a change of the list everything
 // misses for a while, so the first window is a long one.
 #ifdef ACL_X86
 #include <cpuid.h>
@@ -23,12 +24,14 @@
 #define WINDOW 4096u       // packets
 #define WINDOW_FIRST 65536u // of a generation
 #define WINDOW_SAMPLED 1024u
-#define SAMPLE_LEAST 64u // one burst of so many, when nothing is gained
+
+static const uint32_t sampled[] = {1, 5, 17, 61}; // one burst of so many is looked up, the longer nothing is gained
+#define SAMPLED_LEAST (sizeof sampled / sizeof *sampled - 1)
 
 struct list_state {
     uint32_t epoch, generation; // generation 0: none yet
     uint32_t seen, missed, window;
-    uint32_t every, turn; // one burst of `every` is looked up
+    uint32_t aside, turn; // one burst of sampled[aside] is looked up
 };
 
 struct acl_cache {
@@ -192,16 +195,15 @@ static void forget_everything(struct acl_cache *c)
 
 static void generation_begin(struct acl_cache *c, struct list_state *l, uint16_t list, uint32_t epoch)
 {
-    bool known = l->every;
+    bool known = l->window;
 
     if (c->generation == GENERATIONS - 1)
         forget_everything(c);
     l->generation = ++c->generation;
     c->list_of_generation[l->generation] = list;
     l->epoch = epoch;
-    if (known && l->every > 1) // as it was: the traffic has not changed
+    if (known && l->aside) // as it was: the traffic has not changed
         return;
-    l->every = 1;
     l->seen = l->missed = 0;
     l->window = WINDOW_FIRST;
 }
@@ -279,12 +281,12 @@ static uint64_t look_again(const struct cache_table *t, uint32_t generation, con
 static void window_end(struct acl_cache *c, struct list_state *l)
 {
     if (l->missed * 2 <= l->seen) {
-        l->every = 1;
-    } else if (l->every < SAMPLE_LEAST) {
-        count(&c->stepped_aside, l->every == 1);
-        l->every *= 4;
+        l->aside = 0;
+    } else if (l->aside < SAMPLED_LEAST) {
+        count(&c->stepped_aside, !l->aside);
+        l->aside++;
     }
-    l->window = l->every == 1 ? WINDOW : WINDOW_SAMPLED;
+    l->window = l->aside ? WINDOW_SAMPLED : WINDOW;
     l->seen = l->missed = 0;
 }
 
@@ -297,12 +299,19 @@ static struct list_state *state_of(struct acl_cache *c, uint16_t list, uint32_t 
     return l;
 }
 
-static bool is_aside(struct acl_cache *c, struct list_state *l, unsigned n)
+// False leaves the turn where it is: whoever asks again, by way of the cache, hears the same.
+static bool stands_aside(struct acl_cache *c, struct list_state *l, unsigned n)
 {
-    if (l->every == 1 || l->turn++ % l->every == 0)
+    if (!l->aside || !l->turn)
         return false;
+    l->turn--;
     count(&c->bypassed, n);
     return true;
+}
+
+bool acl_cache_stands_aside(struct acl_cache *c, uint16_t list, uint32_t epoch, unsigned n)
+{
+    return stands_aside(c, state_of(c, list, epoch), n);
 }
 
 static void note(struct acl_cache *c, struct list_state *l, unsigned n, unsigned missed)
@@ -373,10 +382,11 @@ static void classify(struct acl_cache *c, struct cache_table *t, cache_look *loo
 {
     struct list_state *l = state_of(c, asked->list, asked->epoch);
 
-    if (is_aside(c, l, n)) {
+    if (stands_aside(c, l, n)) {
         ask(asked, t, key, slot, n);
         return;
     }
+    l->turn = sampled[l->aside] - 1;
     for (unsigned i = 0; i < n; i += BURST)
         burst(c, t, look, l, asked, (const uint8_t *)key + (size_t)i * t->words * 8, slot + i, n - i < BURST ? n - i : BURST);
 }

@@ -7,6 +7,7 @@
 #ifndef ACL_CACHE_H
 #define ACL_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,10 @@ struct acl_asked {
 };
 
 struct acl_asked acl_ask(const struct acl *a, uint16_t list, uint32_t epoch);
+
+// Does it stand aside for this burst of n packets? Then the classifier is to be asked, without the cache and its keys; what is
+// asked by way of the cache does that itself.
+bool acl_cache_stands_aside(struct acl_cache *c, uint16_t list, uint32_t epoch, unsigned n);
 
 // As acl_classify4 and 6, by way of the cache; any n.
 void acl_cache_classify4(struct acl_cache *c, const struct acl_asked *asked, const struct acl_key4 *key, uint32_t *slot, unsigned n);

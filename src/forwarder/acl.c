@@ -5,193 +5,25 @@
 //   out    those that are permitted, in the same order
 //   exits  ACL_DENIED, ACL_REJECTED, ACL_POLICED, ACL_UNREADABLE; ICMP errors, TCP resets
 //
-// Packets of one list are asked about together: their keys are made, the verdict cache or the engine names a slot for each, each is
-// counted for its rule, and a byte a rule says whether that was all. What is more is acl_act.c's, packet by packet. Interfaces of
-// a burst rarely have several lists; then list after list is asked.
-//
-// A list without rules makes no keys: its packets are counted and its default is looked at once.
+// Packets of one list are asked about together (acl_decide.c). Interfaces of a burst rarely have several lists; then list after list
+// is asked.
 //
 // What is asked:   in   all IP packets that an interface receives, those for ourselves too; before what they are punted or copied for
 //                  out  what is forwarded, also when it comes back from hold or is to be cut; each copy of multicast
 // What is not:     frames that are no IP (ARP, IS-IS …); what the kernel sends by a TAP, and our own ICMP errors
 #include "forwarder/acl.h"
 
-#include "acl/cache.h"
 #include "forwarder/acl_key.h"
 #include "forwarder/drop.h"
 #include "forwarder/packet.h"
-#include "table/acl_engine.h"
 #include "forwarder/forbidden.h"
-
-#define INLINE static inline __attribute__((always_inline))
-
-union keys {
-    struct acl_key4 four[BURST_MAX];
-    struct acl_key6 six[BURST_MAX];
-};
-
-struct asked { // packets of one list
-    const struct acl_content *c;
-    uint16_t list;
-    bool out;
-    unsigned n;
-    const uint8_t *at; // places in the burst; all packets of it when n == b->n
-    uint32_t slot[BURST_MAX];
-    union keys *key;   // of places in the burst; no rules: nothing
-};
 
 static const uint8_t everyone[BURST_MAX] = {
     0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
     32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
-static void ours4(const void *e, const struct acl_key4 *key, uint32_t *slot, unsigned n)
-{
-    acl_engine_classify4(e, key, slot, n);
-}
-
-static void ours6(const void *e, const struct acl_key6 *key, uint32_t *slot, unsigned n)
-{
-    acl_engine_classify6(e, key, slot, n);
-}
-
-static void classify4(struct forwarder *f, const struct asked *a, const struct acl_key4 *key, uint32_t *slot, unsigned n)
-{
-    // Acquire, partner: acl_changed. A cache entry of this epoch is as new as it says.
-    struct acl_asked ask = {ours4, ours6, a->c->engine, a->list, __atomic_load_n(&a->c->epoch, __ATOMIC_ACQUIRE)};
-
-    if (f->acl_cache && a->c->cached)
-        acl_cache_classify4(f->acl_cache, &ask, key, slot, n);
-    else
-        acl_engine_classify4(a->c->engine, key, slot, n);
-}
-
-static void classify6(struct forwarder *f, const struct asked *a, const struct acl_key6 *key, uint32_t *slot, unsigned n)
-{
-    struct acl_asked ask = {ours4, ours6, a->c->engine, a->list, __atomic_load_n(&a->c->epoch, __ATOMIC_ACQUIRE)};
-
-    if (f->acl_cache && a->c->cached)
-        acl_cache_classify6(f->acl_cache, &ask, key, slot, n);
-    else
-        acl_engine_classify6(a->c->engine, key, slot, n);
-}
-
-// Keys of those asked about, next to each other, and their slots.
-static void classify(struct forwarder *f, const struct burst *b, struct asked *a)
-{
-    union keys some, *key = a->key;
-
-    if (a->n < b->n) {
-        for (unsigned k = 0; k < a->n; k++)
-            if (b->family == IP4)
-                some.four[k] = a->key->four[a->at[k]];
-            else
-                some.six[k] = a->key->six[a->at[k]];
-        key = &some;
-    }
-    if (b->family == IP4)
-        classify4(f, a, key->four, a->slot, a->n);
-    else
-        classify6(f, a, key->six, a->slot, a->n);
-}
-
-static const void *key_of(const struct burst *b, const struct asked *a, unsigned i)
-{
-    if (!a->c->engine)
-        return NULL;
-    return b->family == IP4 ? (const void *)&a->key->four[i] : &a->key->six[i];
-}
-
-// The interface whose list it is.
-static uint16_t bound(const struct burst *b, unsigned i, bool out)
-{
-    return out ? nexthop_word_iface(b->word[i]) : b->iface[i];
-}
-
-// Those of `odd`, numbers among the asked, one by one. The mask of those that end, in the burst.
-static __rte_noinline uint64_t act(struct forwarder *f, struct burst *b, const struct asked *a, uint64_t odd)
-{
-    uint64_t gone = 0;
-
-    for (; odd; odd &= odd - 1) {
-        unsigned k = (unsigned)__builtin_ctzll(odd), i = a->at[k];
-        struct acl_verdict v = {.c = a->c, .place = acl_place(a->c, a->slot[k]), .list = a->list, .iface = bound(b, i, a->out),
-                                .out = a->out, .key = key_of(b, a, i)};
-        enum drop_reason why = acl_act(f, b, i, &v);
-        if (why == DROP_NONE)
-            continue;
-        packet_drop_of(f, b, i, why);
-        gone |= 1ull << i;
-    }
-    return gone;
-}
-
-// Counts each for its rule, behind the index of the forwarder; nothing in a dry run. The mask, of numbers among the asked, of
-// those about whom more is to be said than that they pass.
-INLINE uint64_t count(struct forwarder *f, const struct burst *b, const struct asked *a, bool all)
-{
-    struct acl_hits *const hits = a->c->hits[f->dry ? 0 : f->index];
-    const uint8_t *const verb = a->c->verb;
-    const bool wet = !f->dry;
-    uint64_t odd = 0;
-
-    for (unsigned k = 0; k < a->n; k++) {
-        uint32_t at = acl_place(a->c, a->slot[k]);
-        if (likely(wet)) {
-            hits[at].packets++;
-            hits[at].bytes += b->len[all ? k : a->at[k]];
-        }
-        odd |= (uint64_t)(verb[at] != ACL_PERMIT) << k;
-    }
-    return odd;
-}
-
-// All of them match the default.
-static uint64_t count_default(struct forwarder *f, const struct burst *b, struct asked *a)
-{
-    uint32_t at = a->c->slots, bytes = 0;
-
-    if (likely(a->n == b->n))
-        for (unsigned k = 0; k < b->n; k++)
-            bytes += b->len[k];
-    else
-        for (unsigned k = 0; k < a->n; k++)
-            bytes += b->len[a->at[k]];
-    if (likely(!f->dry)) {
-        a->c->hits[f->index][at].packets += a->n;
-        a->c->hits[f->index][at].bytes += bytes;
-    }
-    if (likely(a->c->verb[at] == ACL_PERMIT))
-        return 0;
-    memset(a->slot, 0xff, a->n * sizeof *a->slot);
-    return UINT64_MAX >> (BURST_MAX - a->n);
-}
-
-static void note(struct forwarder *f, const struct burst *b, const struct asked *a)
-{
-    unsigned i = a->at[0];
-
-    acl_note(f, b, &(struct acl_verdict){.c = a->c, .place = acl_place(a->c, a->c->engine ? a->slot[0] : ACL_MISS), .list = a->list,
-                                         .iface = bound(b, i, a->out), .out = a->out, .key = key_of(b, a, i)});
-}
-
-// The mask, in the burst, of those that end.
-static uint64_t ask(struct forwarder *f, struct burst *b, struct asked *a)
-{
-    uint64_t odd;
-
-    if (a->c->engine) {
-        classify(f, b, a);
-        odd = a->n == b->n ? count(f, b, a, true) : count(f, b, a, false);
-    } else {
-        odd = count_default(f, b, a);
-    }
-    if (unlikely(f->record.on))
-        note(f, b, a);
-    return likely(!odd) ? 0 : act(f, b, a, odd);
-}
-
 // Packets without a key end, a bit for each in `none`: those of the list. `at` gets the rest. The mask of those that end.
-static __rte_noinline uint64_t end_unreadable(struct forwarder *f, struct burst *b, struct asked *a, uint8_t *at, uint64_t none)
+static __rte_noinline uint64_t end_unreadable(struct forwarder *f, struct burst *b, struct acl_group *a, uint8_t *at, uint64_t none)
 {
     uint64_t gone = 0;
     unsigned n = 0;
@@ -210,7 +42,7 @@ static __rte_noinline uint64_t end_unreadable(struct forwarder *f, struct burst 
     return gone;
 }
 
-static uint64_t make_keys(const struct burst *b, union keys *key)
+static uint64_t make_keys(const struct burst *b, union acl_keys *key)
 {
     return b->family == IP4 ? acl_keys4(b, key->four) : acl_keys6(b, key->six);
 }
@@ -226,27 +58,27 @@ static __rte_noinline void close_gaps(struct forwarder *f, struct burst *b, uint
 // All packets of the burst have the same list.
 static void of_one_list(struct forwarder *f, struct burst *b, uint16_t list, bool out)
 {
-    struct asked a = {.c = acl_content_of(list), .list = list, .out = out, .n = b->n, .at = everyone};
+    struct acl_group a = {.c = acl_content_of(list), .list = list, .out = out, .n = b->n, .at = everyone};
     uint64_t gone = 0, none;
-    union keys key;
+    union acl_keys key;
     uint8_t at[BURST_MAX];
 
     if (!a.c) // none, or it is being taken away
         return;
-    if (a.c->engine) {
+    if (a.c->engine && !acl_name_late(f, b, &a)) {
         a.key = &key;
         none = make_keys(b, &key);
         if (unlikely(none))
             gone = end_unreadable(f, b, &a, at, none);
     }
     if (likely(a.n))
-        gone |= ask(f, b, &a);
+        gone |= acl_decide(f, b, &a);
     if (unlikely(gone))
         close_gaps(f, b, gone);
 }
 
 // Packets of `left` whose list is that of the first of them: they leave it.
-static void gather(struct asked *a, uint8_t *at, const uint16_t *list, uint64_t *left)
+static void gather(struct acl_group *a, uint8_t *at, const uint16_t *list, uint64_t *left)
 {
     a->list = list[__builtin_ctzll(*left)];
     a->c = acl_content_of(a->list);
@@ -264,9 +96,9 @@ static void gather(struct asked *a, uint8_t *at, const uint16_t *list, uint64_t 
 // list[i]: of packet i, 0 = none.
 static __rte_noinline void of_several_lists(struct forwarder *f, struct burst *b, const uint16_t *list, bool out)
 {
-    struct asked a = {.out = out};
+    struct acl_group a = {.out = out};
     uint64_t left = UINT64_MAX >> (BURST_MAX - b->n), gone = 0, none = 0;
-    union keys key;
+    union acl_keys key;
     uint8_t at[BURST_MAX];
 
     while (left) {
@@ -280,7 +112,7 @@ static __rte_noinline void of_several_lists(struct forwarder *f, struct burst *b
         if (a.c->engine && unlikely(none))
             gone |= end_unreadable(f, b, &a, at, none);
         if (a.n)
-            gone |= ask(f, b, &a);
+            gone |= acl_decide(f, b, &a);
     }
     if (gone)
         close_gaps(f, b, gone);
@@ -329,8 +161,12 @@ void acl_in(struct forwarder *f, struct burst *b)
 
 void acl_out(struct forwarder *f, struct burst *b)
 {
-    uint16_t list[BURST_MAX];
+    uint16_t list[BURST_MAX], of_all = __atomic_load_n(&iface_acl_out_of_all, __ATOMIC_RELAXED);
 
+    if (of_all) {
+        of_one_list(f, b, of_all, true);
+        return;
+    }
     for (unsigned i = 0; i < b->n; i++)
         list[i] = list_out(nexthop_word_iface(b->word[i]));
     ask_burst(f, b, list, true);
@@ -342,8 +178,8 @@ static enum drop_reason ask_one(struct forwarder *f, struct burst *b, unsigned i
     uint16_t list = out ? list_out(iface) : list_in(iface);
     const struct acl_content *c = acl_content_of(list);
     struct acl_verdict v = {.c = c, .list = list, .iface = iface, .out = out};
-    struct asked a = {.c = c, .list = list};
-    union keys key;
+    struct acl_group a = {.c = c, .list = list};
+    union acl_keys key;
     uint32_t slot = ACL_MISS;
 
     if (!c)
@@ -352,10 +188,7 @@ static enum drop_reason ask_one(struct forwarder *f, struct burst *b, unsigned i
         v.key = &key;
         if (!(b->family == IP4 ? acl_key4(b, i, key.four) : acl_key6(b, i, key.six)))
             return DROP_ACL_UNREADABLE;
-        if (b->family == IP4)
-            classify4(f, &a, key.four, &slot, 1);
-        else
-            classify6(f, &a, key.six, &slot, 1);
+        acl_classify(f, b->family, &a, &key, &slot, 1);
     }
     v.place = acl_place(c, slot);
     if (!f->dry) {

@@ -20,6 +20,31 @@ enum drop_reason acl_out_copy(struct forwarder *f, struct burst *b, unsigned i, 
 // After the lookup: packets that acl_in has redirected get the next hop of their rule.
 void acl_redirect(struct forwarder *f, struct burst *b);
 
+// --- acl_decide.c ---
+
+union acl_keys {
+    struct acl_key4 four[BURST_MAX];
+    struct acl_key6 six[BURST_MAX];
+};
+
+struct acl_group { // packets of one list
+    const struct acl_content *c;
+    uint16_t list;
+    bool out;
+    bool named; // slot[] is known
+    unsigned n;
+    const uint8_t *at; // places in the burst; all packets of it when n == b->n
+    uint32_t slot[BURST_MAX];
+    union acl_keys *key; // of places in the burst; NULL: they have not been made
+};
+
+// Slots of n keys of one family, by way of the cache if that is of use.
+void acl_classify(struct forwarder *f, uint8_t family, const struct acl_group *g, const union acl_keys *key, uint32_t *slot, unsigned n);
+// Slots of a whole burst, from addresses alone as far as these tell; false: their keys have to be made.
+bool acl_name_late(struct forwarder *f, struct burst *b, struct acl_group *g);
+// Counts them, and does what their rules say. The mask, in the burst, of those that end.
+uint64_t acl_decide(struct forwarder *f, struct burst *b, struct acl_group *g);
+
 // --- acl_act.c ---
 
 struct acl_verdict { // of one packet

@@ -145,3 +145,54 @@ uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k)
         none |= (uint64_t)!key6(b, i, &k[i]) << i;
     return none;
 }
+
+// --- late ---
+
+static bool sources4(const struct burst *b, uint32_t *src)
+{
+    uint32_t odd = 0;
+
+    for (unsigned i = 0; i < b->n; i++) {
+        const uint8_t *ip = b->ip[i];
+
+        src[i] = load32(ip + 12);
+        odd |= (ip[0] ^ 0x45u) | (load16(ip + 6) & RTE_BE16(0x3fff)) | (uint32_t)(b->len[i] < IP4_HDR + l4_bytes[ip[9]]);
+    }
+    return !odd;
+}
+
+static bool sources6(const struct burst *b, uint8_t (*src)[16])
+{
+    bool odd = false;
+
+    for (unsigned i = 0; i < b->n; i++) {
+        const uint8_t *ip = b->ip[i];
+
+        memcpy(src[i], ip + 8, sizeof src[i]);
+        odd |= !l4_bytes[ip[6]] | (b->len[i] < IP6_HDR + l4_bytes[ip[6]]);
+    }
+    return !odd;
+}
+
+bool acl_sources(const struct burst *b, void *src)
+{
+    if (b->chained) // headers may lie in several segments
+        return false;
+    return b->family == IP4 ? sources4(b, src) : sources6(b, src);
+}
+
+void acl_read_late(void *ctx, uint64_t which, struct acl_key_l4 *l4)
+{
+    const struct burst *b = ctx;
+
+    for (; which; which &= which - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(which);
+        const uint8_t *ip = b->ip[i];
+        bool four = b->family == IP4;
+
+        l4[i].proto = ip[four ? 9 : 6];
+        l4[i].dscp = four ? ip[1] >> 2 : (uint8_t)((ip[0] & 15) << 2 | ip[1] >> 6);
+        l4[i].part = ACL_WHOLE;
+        read_l4(ip + (four ? IP4_HDR : IP6_HDR), (int32_t)l4_bytes[l4[i].proto], l4[i].proto, &l4[i]);
+    }
+}

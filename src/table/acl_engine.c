@@ -357,38 +357,42 @@ static unsigned burst_at(unsigned i, unsigned n)
     return n - i < BURST ? n - i : BURST;
 }
 
+static bool has_later(const struct acl_key_l4 *l4, size_t step, unsigned n)
+{
+    unsigned parts = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        parts |= ((const struct acl_key_l4 *)((const uint8_t *)l4 + i * step))->part;
+    return parts & ACL_LATER;
+}
+
+const struct acl *acl_engine_ours(const struct acl_engine *e)
+{
+    return rcu_load(&e->rte) ? NULL : e->ours;
+}
+
 void acl_engine_classify4(const struct acl_engine *e, const struct acl_key4 *key, uint32_t *slot, unsigned n)
 {
     const struct rte_serving *s = rcu_load(&e->rte);
 
-    for (unsigned i = 0; s && i < n; i += BURST) {
-        unsigned m = burst_at(i, n), parts = 0;
-
-        for (unsigned j = i; j < i + m; j++)
-            parts |= key[j].l4.part;
-        if (parts & ACL_LATER)
-            acl_classify4(e->ours, key + i, slot + i, m);
-        else
-            acl_rte_classify4(s->table, key + i, slot + i, m);
-    }
     if (!s)
         acl_classify4(e->ours, key, slot, n);
+    for (unsigned i = 0; s && i < n; i += BURST)
+        if (has_later(&key[i].l4, sizeof *key, burst_at(i, n)))
+            acl_classify4(e->ours, key + i, slot + i, burst_at(i, n));
+        else
+            acl_rte_classify4(s->table, key + i, slot + i, burst_at(i, n));
 }
 
 void acl_engine_classify6(const struct acl_engine *e, const struct acl_key6 *key, uint32_t *slot, unsigned n)
 {
     const struct rte_serving *s = rcu_load(&e->rte);
 
-    for (unsigned i = 0; s && i < n; i += BURST) {
-        unsigned m = burst_at(i, n), parts = 0;
-
-        for (unsigned j = i; j < i + m; j++)
-            parts |= key[j].l4.part;
-        if (parts & ACL_LATER)
-            acl_classify6(e->ours, key + i, slot + i, m);
-        else
-            acl_rte_classify6(s->table, key + i, slot + i, m);
-    }
     if (!s)
         acl_classify6(e->ours, key, slot, n);
+    for (unsigned i = 0; s && i < n; i += BURST)
+        if (has_later(&key[i].l4, sizeof *key, burst_at(i, n)))
+            acl_classify6(e->ours, key + i, slot + i, burst_at(i, n));
+        else
+            acl_rte_classify6(s->table, key + i, slot + i, burst_at(i, n));
 }

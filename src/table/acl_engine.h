@@ -52,6 +52,8 @@ const char *acl_engine_kind_name(enum acl_engine_kind k); // "ours", "rte_acl"
 
 // --- reader: forwarder, inside a burst ---
 
+// The list when it answers itself, as it does for packets whose fields are read late (acl_classify_late); NULL: rte_acl does.
+const struct acl *acl_engine_ours(const struct acl_engine *e);
 // As acl_classify4 and 6.
 void acl_engine_classify4(const struct acl_engine *e, const struct acl_key4 *key, uint32_t *slot, unsigned n);
 void acl_engine_classify6(const struct acl_engine *e, const struct acl_key6 *key, uint32_t *slot, unsigned n);

@@ -187,6 +187,32 @@ static void all_interfaces_know_that_one_has_an_output_list(void **state)
     iface_free(b);
 }
 
+static void one_output_list_of_all_interfaces_is_known_as_such(void **state)
+{
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    struct iface *a = iface_new("a"), *b = iface_new("b");
+
+    assert_int_equal(iface_acl_out_of_all, 0);
+    iface_bind_acl(a, 0, 2);
+    assert_int_equal(iface_acl_out_of_all, 0);
+    iface_bind_acl(b, 1, 2);
+    assert_int_equal(iface_acl_out_of_all, 2);
+    struct iface *c = iface_new("c");
+    assert_int_equal(iface_acl_out_of_all, 0);
+    iface_bind_acl(c, 0, 3);
+    assert_int_equal(iface_acl_out_of_all, 0);
+    iface_bind_acl(c, 0, 2);
+    assert_int_equal(iface_acl_out_of_all, 2);
+    iface_free(c);
+    assert_int_equal(iface_acl_out_of_all, 2);
+    iface_bind_acl(a, 0, 0);
+    assert_int_equal(iface_acl_out_of_all, 0);
+    iface_free(a);
+    assert_int_equal(iface_acl_out_of_all, 2);
+    iface_free(b);
+    assert_int_equal(iface_acl_out_of_all, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +223,7 @@ int main(void)
         cmocka_unit_test(a_meter_lets_its_rate_and_its_burst_pass),
         cmocka_unit_test(what_does_not_fit_into_the_ring_is_counted),
         cmocka_unit_test(all_interfaces_know_that_one_has_an_output_list),
+        cmocka_unit_test(one_output_list_of_all_interfaces_is_known_as_such),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -17,6 +17,7 @@
 #include "table/grace.h"
 
 struct iface *iface_table;
+uint16_t iface_acl_out_of_all;
 
 enum state { FREE, USED, WAITING };
 
@@ -32,7 +33,7 @@ int iface_table_init(void)
     iface_table = mem_map("interfaces", IFACE_MAX * sizeof *iface_table);
     slots = calloc(IFACE_MAX, sizeof *slots);
     n_ids = 1;
-    acl_out_bound = 0;
+    acl_out_bound = iface_acl_out_of_all = 0;
     if (iface_table && slots)
         return 0;
     iface_table_fini();
@@ -98,14 +99,31 @@ static void feature_set(struct iface *i, uint16_t bit, bool on)
     __atomic_store_n(&i->features, (uint16_t)((i->features & ~bit) | (on ? bit : 0)), __ATOMIC_RELEASE);
 }
 
+static void acl_out_compare(void)
+{
+    uint16_t list = 0;
+    bool any = false, same = true;
+
+    for (unsigned id = 1; id < n_ids && same; id++) {
+        if (slots[id].state != USED)
+            continue;
+        same = !any || iface_table[id].acl_out == list;
+        list = iface_table[id].acl_out;
+        any = true;
+    }
+    __atomic_store_n(&iface_acl_out_of_all, same ? list : 0, __ATOMIC_RELAXED);
+}
+
 void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out)
 {
-    bool was = acl_out_bound;
+    bool was = acl_out_bound, changes = i->acl_out != out;
 
     thread_must_be(ROLE_CONTROL);
     acl_out_bound += (unsigned)((out != 0) - (i->acl_out != 0));
     __atomic_store_n(&i->acl_in, in, __ATOMIC_RELAXED);
     __atomic_store_n(&i->acl_out, out, __ATOMIC_RELAXED);
+    if (changes)
+        acl_out_compare();
     feature_set(i, IFACE_ACL_IN, in);
     for (unsigned id = 1; was != !!acl_out_bound && id < n_ids; id++)
         if (slots[id].state == USED)
@@ -126,6 +144,7 @@ struct iface *iface_new(const char *name)
     i->id = (uint16_t)id;
     snprintf(i->name, sizeof i->name, "%s", name);
     i->features = acl_out_bound ? IFACE_ACL_OUT : 0;
+    __atomic_store_n(&iface_acl_out_of_all, 0, __ATOMIC_RELAXED); // this one has none
     counter_clear_iface(i->id);
     __atomic_store_n(&slots[id].state, USED, __ATOMIC_RELEASE); // after the name; partner: find()
     if (id >= n_ids)
@@ -141,5 +160,6 @@ void iface_free(struct iface *i)
     __atomic_store_n(&i->up, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&i->kind, IFACE_NONE, __ATOMIC_RELAXED);
     __atomic_store_n(&slots[i->id].state, WAITING, __ATOMIC_RELEASE);
+    acl_out_compare();
     slots[i->id].ticket = grace_ticket();
 }

@@ -59,6 +59,9 @@ struct iface {
 int iface_table_init(void);
 void iface_table_fini(void);
 extern struct iface *iface_table; // [IFACE_MAX]
+// The one list that all interfaces have for what leaves by them; 0: not all have the same. Forwarders need not look at each
+// packet's next hop then.
+extern uint16_t iface_acl_out_of_all;
 
 static inline struct iface *iface_get(uint16_t id)
 {

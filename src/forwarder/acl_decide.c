@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_decide.c - which rule each packet of a group matches, and what that means for it
+//
+// The verdict cache or the engine names a slot for each packet, each is counted for its rule, and a byte a rule says whether that
+// was all. What is more is acl_act.c's, packet by packet.
+//
+// How much is read of the packets depends on who is asked. Without rules nothing: they are counted and the default is looked at
+// once. A list of rules by address sets, or any of ours that the cache stands aside for (nothing hits: scans, attacks, very many flows),
+// is given addresses, and asks for the rest of those packets whose addresses some rule comes near. The cache and rte_acl get whole keys.
+// The last is also for bursts in which some packet is more than a plain header (acl_sources).
+#include "acl/cache.h"
+#include "forwarder/acl.h"
+#include "forwarder/acl_key.h"
+#include "forwarder/drop.h"
+#include "table/acl_engine.h"
+#include "forwarder/forbidden.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+// --- the rule's slot ---
+
+static void ours4(const void *e, const struct acl_key4 *key, uint32_t *slot, unsigned n)
+{
+    acl_engine_classify4(e, key, slot, n);
+}
+
+static void ours6(const void *e, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+{
+    acl_engine_classify6(e, key, slot, n);
+}
+
+// Acquire, partner: acl_changed. A cache entry of this epoch is as new as it says.
+static uint32_t epoch_of(const struct acl_content *c)
+{
+    return __atomic_load_n(&c->epoch, __ATOMIC_ACQUIRE);
+}
+
+void acl_classify(struct forwarder *f, uint8_t family, const struct acl_group *g, const union acl_keys *key, uint32_t *slot, unsigned n)
+{
+    const struct acl_asked asked = {ours4, ours6, g->c->engine, g->list, epoch_of(g->c)};
+    bool cached = f->acl_cache && g->c->cached;
+
+    if (family == IP4 && cached)
+        acl_cache_classify4(f->acl_cache, &asked, key->four, slot, n);
+    else if (family == IP4)
+        acl_engine_classify4(g->c->engine, key->four, slot, n);
+    else if (cached)
+        acl_cache_classify6(f->acl_cache, &asked, key->six, slot, n);
+    else
+        acl_engine_classify6(g->c->engine, key->six, slot, n);
+}
+
+bool acl_name_late(struct forwarder *f, struct burst *b, struct acl_group *g)
+{
+    const struct acl *list = acl_engine_ours(g->c->engine);
+    enum acl_family family = b->family == IP4 ? ACL_IP4 : ACL_IP6;
+    _Alignas(64) uint8_t src[BURST_MAX][16];
+
+    if (!list || b->kind != BURST_TRANSIT)
+        return false;
+    if (f->acl_cache && g->c->cached && !acl_is_by_sets(list, family) &&
+        !acl_cache_stands_aside(f->acl_cache, g->list, epoch_of(g->c), b->n))
+        return false;
+    if (unlikely(!acl_sources(b, src)))
+        return false;
+    const struct acl_late late = {src, family == ACL_IP4 ? (const void *)b->dst4 : b->dst6, acl_read_late, b};
+    acl_classify_late(list, family, &late, g->slot, b->n);
+    g->named = true;
+    return true;
+}
+
+// Keys of those asked about, next to each other, and their slots.
+static void name(struct forwarder *f, const struct burst *b, struct acl_group *g)
+{
+    union acl_keys some;
+    const union acl_keys *key = g->key;
+
+    if (g->n < b->n) {
+        for (unsigned k = 0; k < g->n; k++)
+            if (b->family == IP4)
+                some.four[k] = g->key->four[g->at[k]];
+            else
+                some.six[k] = g->key->six[g->at[k]];
+        key = &some;
+    }
+    acl_classify(f, b->family, g, key, g->slot, g->n);
+}
+
+// --- what is more to say ---
+
+// The interface whose list it is.
+static uint16_t bound(const struct burst *b, unsigned i, bool out)
+{
+    return out ? nexthop_word_iface(b->word[i]) : b->iface[i];
+}
+
+struct one_key {
+    union {
+        struct acl_key4 four;
+        struct acl_key6 six;
+    };
+};
+
+// NULL: the list has no rules. `room`: for one that has not been made.
+static const void *key_of(const struct burst *b, const struct acl_group *g, unsigned i, struct one_key *room)
+{
+    if (!g->c->engine)
+        return NULL;
+    if (g->key)
+        return b->family == IP4 ? (const void *)&g->key->four[i] : &g->key->six[i];
+    b->family == IP4 ? acl_key4(b, i, &room->four) : acl_key6(b, i, &room->six);
+    return room;
+}
+
+// Those of `odd`, numbers among the asked, one by one. The mask of those that end, in the burst.
+static __rte_noinline uint64_t act(struct forwarder *f, struct burst *b, const struct acl_group *g, uint64_t odd)
+{
+    uint64_t gone = 0;
+
+    for (; odd; odd &= odd - 1) {
+        unsigned k = (unsigned)__builtin_ctzll(odd), i = g->at[k];
+        struct one_key room;
+        struct acl_verdict v = {.c = g->c, .place = acl_place(g->c, g->slot[k]), .list = g->list, .iface = bound(b, i, g->out),
+                                .out = g->out, .key = key_of(b, g, i, &room)};
+        enum drop_reason why = acl_act(f, b, i, &v);
+        if (why == DROP_NONE)
+            continue;
+        packet_drop_of(f, b, i, why);
+        gone |= 1ull << i;
+    }
+    return gone;
+}
+
+static void note(struct forwarder *f, const struct burst *b, const struct acl_group *g)
+{
+    unsigned i = g->at[0];
+    struct one_key room;
+
+    acl_note(f, b, &(struct acl_verdict){.c = g->c, .place = acl_place(g->c, g->c->engine ? g->slot[0] : ACL_MISS), .list = g->list,
+                                         .iface = bound(b, i, g->out), .out = g->out, .key = key_of(b, g, i, &room)});
+}
+
+// --- counting ---
+
+static uint64_t all_of(unsigned n)
+{
+    return UINT64_MAX >> (BURST_MAX - n);
+}
+
+static void hit(struct acl_hits *h, uint64_t packets, uint64_t bytes)
+{
+    h->packets += packets;
+    h->bytes += bytes;
+}
+
+// Counts each for its rule, behind the index of the forwarder; nothing in a dry run. The mask, of numbers among the asked, of
+// those about whom more is to be said than that they pass. Most packets of a burst match what the first one matches: those are added
+// up, because a counter that is written for one packet after the other makes each wait for the one before.
+INLINE uint64_t count(struct forwarder *f, const struct burst *b, const struct acl_group *g, bool all)
+{
+    struct acl_hits *const hits = g->c->hits[f->dry ? 0 : f->index];
+    const uint32_t common = g->slot[0], place = acl_place(g->c, common);
+    const bool wet = !f->dry;
+    uint32_t bytes = 0, n_others = 0;
+    uint64_t odd;
+    uint8_t other[BURST_MAX];
+
+    for (unsigned k = 0; k < g->n; k++) {
+        bool same = g->slot[k] == common;
+        bytes += same ? b->len[all ? k : g->at[k]] : 0;
+        other[n_others] = (uint8_t)k;
+        n_others += !same;
+    }
+    if (likely(wet))
+        hit(&hits[place], g->n - n_others, bytes);
+    odd = g->c->verb[place] != ACL_PERMIT ? all_of(g->n) : 0;
+    for (unsigned j = 0; j < n_others; j++) {
+        unsigned k = other[j];
+        uint32_t at = acl_place(g->c, g->slot[k]);
+        if (likely(wet))
+            hit(&hits[at], 1, b->len[all ? k : g->at[k]]);
+        odd &= ~(1ull << k);
+        odd |= (uint64_t)(g->c->verb[at] != ACL_PERMIT) << k;
+    }
+    return odd;
+}
+
+// All of them match the default.
+static uint64_t count_default(struct forwarder *f, const struct burst *b, struct acl_group *g)
+{
+    uint32_t at = g->c->slots, bytes = 0;
+
+    if (likely(g->n == b->n))
+        for (unsigned k = 0; k < b->n; k++)
+            bytes += b->len[k];
+    else
+        for (unsigned k = 0; k < g->n; k++)
+            bytes += b->len[g->at[k]];
+    if (likely(!f->dry))
+        hit(&g->c->hits[f->index][at], g->n, bytes);
+    if (likely(g->c->verb[at] == ACL_PERMIT))
+        return 0;
+    memset(g->slot, 0xff, g->n * sizeof *g->slot);
+    return all_of(g->n);
+}
+
+uint64_t acl_decide(struct forwarder *f, struct burst *b, struct acl_group *g)
+{
+    uint64_t odd;
+
+    if (g->c->engine) {
+        if (!g->named)
+            name(f, b, g);
+        odd = g->n == b->n ? count(f, b, g, true) : count(f, b, g, false);
+    } else {
+        odd = count_default(f, b, g);
+    }
+    if (unlikely(f->record.on))
+        note(f, b, g);
+    return likely(!odd) ? 0 : act(f, b, g, odd);
+}
