@@ -79,6 +79,20 @@ def test_a_row_of_the_lists_marks_a_ratio_to_fewer_rules():
     assert acl.cells(acl_row(ratio=None))[9] is None
 
 
+def test_parts_are_asked_for_by_name(monkeypatch):
+    asked = []
+    monkeypatch.setattr(acl, "asked", lambda program, *argv: asked.append((program, *argv)) or {"rows": []})
+    acl.measured(acl.parser().parse_args(["--only", "large,forward"]))
+    assert asked == [("acl_bench", "--sets", acl.PARTS["large"])]
+    acl.measured(acl.parser().parse_args([]))
+    assert asked[-1][-1].split(",") == [one for part in acl.PARTS.values() for one in part.split(",")]
+    acl.measured(acl.parser().parse_args(["--quick"]))
+    assert asked[-1] == ("acl_bench", "--quick")
+    assert acl.measured(acl.parser().parse_args(["--only", "forward"])) == {"rows": []} and len(asked) == 3
+    with pytest.raises(SystemExit):
+        acl.parser().parse_args(["--only", "large,small"])
+
+
 def test_a_set_that_rte_acl_cannot_hold_is_a_row_that_says_so():
     row = {"set": "ipc", "family": 4, "rules": 100_000, "traffic": None, "engine": "rte_acl", "refused": "Cannot allocate memory", "build_ms": 9000.0}
     shown = acl.cells(row)

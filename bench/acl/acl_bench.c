@@ -25,7 +25,7 @@
 
 #define CHECKED (1u << 16)
 #define SEARCHED 200000000u // comparisons with rules, of the check from the first rule to the last
-#define SETS_MAX 32u
+#define SETS_MAX 64u
 
 struct wanted {
     enum shape shape;
@@ -42,9 +42,6 @@ static struct {
     bool json;
 } opt = {.rounds = 15, .packets = 1u << 18, .traffic = (1u << N_TRAFFIC) - 1, .seed = 1, .memory_mib = 4096, .change_seconds = 1};
 
-#define ALL_SETS "one:4:1,acl:4:1000,acl:4:10000,acl:4:100000,acl:4:1000000:100000,fw:4:1000,fw:4:10000,fw:4:100000:10000,ipc:4:1000,ipc:4:10000," \
-                 "ipc:4:100000:10000,blocklist:4:1000,blocklist:4:100000,blocklist:4:1000000,acl:6:1000,acl:6:10000,acl:6:100000:10000," \
-                 "blocklist:6:1000,blocklist:6:100000,blocklist:6:1000000:100000"
 #define QUICK_SETS "one:4:1,acl:4:1000,acl:4:10000,acl:4:100000,acl:4:1000000:100000,blocklist:4:1000000:100000,blocklist:6:100000:10000"
 
 static struct packets packets[2][2]; // of the set, of the peer's; IPv4, IPv6
@@ -290,7 +287,7 @@ static unsigned index_of(const char *name, const char *const *names, unsigned n)
 
 static void sets_parse(const char *list)
 {
-    char copy[1024], *save, shape[16];
+    char copy[2048], *save, shape[16];
 
     snprintf(copy, sizeof copy, "%s", list);
     opt.n_sets = 0;
@@ -328,7 +325,7 @@ static void options_read(int argc, char **argv)
 {
     static const struct option known[] = {{"sets", 1, NULL, 's'}, {"traffic", 1, NULL, 't'}, {"rounds", 1, NULL, 'r'}, {"seed", 1, NULL, 'e'},
                                           {"memory", 1, NULL, 'm'}, {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'}, {0}};
-    sets_parse(ALL_SETS);
+    sets_parse(QUICK_SETS);
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c == 's')
             sets_parse(optarg);

@@ -381,17 +381,12 @@ static bool always(const struct rules *r)
     return true;
 }
 
-static bool not_large(const struct rules *r) // beyond that, it is ours without a measurement
-{
-    return r->n <= 20000;
-}
-
 // In the order of building: a list may name the set.
 struct engine engines[N_ENGINES] = {
     [ENGINE_SET] = {"set", set_build, set_drop, set_run, set_answer, set_wanted, ""},
     [ENGINE_LIST] = {"list", list_build, list_drop, list_run, list_answer, always, ""},
     [ENGINE_CACHE] = {"list, cache", cache_build, cache_drop, cache_run, list_answer, always, ""},
-    [ENGINE_CHOSEN] = {"chosen", chosen_build, chosen_drop, chosen_run, chosen_answer, not_large, ""},
+    [ENGINE_CHOSEN] = {"chosen", chosen_build, chosen_drop, chosen_run, chosen_answer, always, ""},
     [ENGINE_PEER] = {"rte_acl", peer_build, peer_drop, peer_run, peer_answer, always, ""},
 };
 struct engine *const peer = &engines[ENGINE_PEER];

@@ -23,6 +23,16 @@ from kamuee.render import Column, count, right
 IDEA = "access lists and address sets of up to a million entries against rte_acl, updates, memory, the whole path (no root)"
 ROOT = Path(__file__).resolve().parents[2]
 MILLION = 1_000_000
+# What --only names. Each part takes less than five minutes on two quiet cores, most of them in rte_acl's compiler.
+PARTS = {
+    "sizes": "one:4:1,acl:4:16,acl:4:100,acl:4:1000,acl:4:2000,acl:4:4000,acl:4:10000",
+    "shapes": "fw:4:100,fw:4:1000,fw:4:2000,fw:4:4000,ipc:4:100,ipc:4:1000,ipc:4:2000,ipc:4:4000,ipc:4:10000",
+    "large": "acl:4:100000,acl:4:1000000:100000",
+    "large-shapes": "fw:4:10000,fw:4:100000:10000,ipc:4:100000:10000",
+    "blocklist": "blocklist:4:1000,blocklist:4:100000,blocklist:4:1000000",
+    "ipv6": "acl:6:16,acl:6:1000,acl:6:4000,acl:6:10000,acl:6:100000:10000,blocklist:6:1000,blocklist:6:100000,blocklist:6:1000000:100000",
+}
+FORWARD = "forward"
 PLAIN, EMPTY, FULL = "IPv4 full table, acl-none", "IPv4 full table, acl-empty", "IPv4 full table, acl-full"
 TABLE = (Column("Set"), right("Rules"), Column("IP"), Column("Traffic"), Column("Engine"), right("Mlookups/s"), right("Min"), right("Max"),
          right("Cycles"), right("Ratio"), right("MB"), right("Build ms"), right("Updates/s"), right("Batched/s"))
@@ -38,6 +48,9 @@ class BenchError(Exception):
 def parser() -> argparse.ArgumentParser:
     given = argparse.ArgumentParser(prog="kamuee bench acl", description=__doc__.splitlines()[0])
     given.add_argument("--quick", action="store_true", help="fewer sets, few rounds: ends within 50 s; rte_acl with at most 100,000 rules")
+    given.add_argument("--only", metavar="PART,...", type=parts,
+                       help=f"some of {', '.join(PARTS)}, {FORWARD} (the whole path); all of them, one after the other, take 15 to 25 minutes, "
+                       "each at most five")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--sets", metavar="SHAPE:FAMILY:RULES[:PEER],...",
                        help="one, acl, fw, ipc or blocklist; 4 or 6; how many rules; how many of them for rte_acl (0: it takes no part)")
@@ -47,6 +60,14 @@ def parser() -> argparse.ArgumentParser:
     given.add_argument("--memory", type=int, metavar="MIB", help="what rte_acl may take to build one list (4096)")
     given.add_argument("--no-forward", action="store_true", help="without the whole path")
     return given
+
+
+def parts(text: str) -> list[str]:
+    named = text.split(",")
+    for name in named:
+        if name not in PARTS and name != FORWARD:
+            raise argparse.ArgumentTypeError(f"'{name}' is no part; there are {', '.join(PARTS)}, {FORWARD}")
+    return named
 
 
 def main(argv: list[str]) -> int:
@@ -66,7 +87,7 @@ def build() -> Path:
 
 def run(given: argparse.Namespace) -> int:
     found = measured(given)
-    if not given.no_forward:
+    if not given.no_forward and (not given.only or FORWARD in given.only):
         found["forward"] = forward(given.quick)
     found["goals"] = [goal.as_json(found) for goal in ALL_GOALS]
     if given.json:
@@ -90,6 +111,10 @@ def asked(program: str, *argv: str) -> dict:
 
 def measured(given: argparse.Namespace) -> dict:
     argv = ["--quick"] if given.quick else []
+    if not given.sets and (given.only or not given.quick):
+        given.sets = ",".join(PARTS[name] for name in given.only or PARTS if name != FORWARD)
+    if given.only == [FORWARD]:
+        return {"rows": []}
     for name in ("sets", "traffic", "rounds", "seed", "memory"):
         if getattr(given, name) is not None:
             argv += [f"--{name}", str(getattr(given, name))]

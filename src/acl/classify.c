@@ -17,6 +17,8 @@ static void sets_find(struct burst *b, const struct core *c, unsigned side)
     b->sets[side] = __atomic_load_n(&c->sets[side], __ATOMIC_RELAXED) | c->apart_sets[side];
     for (uint64_t sets = b->sets[side]; sets; sets &= sets - 1) {
         unsigned s = (unsigned)__builtin_ctzll(sets);
+        if (b->walks && b->walk_side == side && b->walk_set == s)
+            continue;
         b->member[side][s] = !c->set[s] ? 0 : c->family == ACL_IP4 ? acl_set_find4(c->set[s], b->addr4[side], b->n)
                                                                    : acl_set_find6(c->set[s], b->addr6[side], b->n);
     }
@@ -26,7 +28,7 @@ static void sets_find(struct burst *b, const struct core *c, unsigned side)
 static void apart_decide(struct burst *b, const struct core *c)
 {
     uint32_t least = __atomic_load_n(&c->least, __ATOMIC_RELAXED);
-    uint64_t open = b->left;
+    uint64_t open = all_of(b->n);
 
     for (unsigned r = 0; r < c->n_by_sets && open; r++) {
         const struct by_sets *p = &c->by_sets[r];
@@ -41,10 +43,51 @@ static void apart_decide(struct burst *b, const struct core *c)
             b->left &= ~hit;
         for (; hit; hit &= hit - 1) {
             unsigned i = (unsigned)__builtin_ctzll(hit);
-            b->slot[i] = p->slot;
-            b->best[i] = number;
+            if (number < b->best[i]) {
+                b->slot[i] = p->slot;
+                b->best[i] = number;
+            }
         }
     }
+}
+
+// The set of one rule that stands apart may be looked for while tuples are: none that a rule under a tuple names, as these ask at once.
+static void walk_begin(struct burst *b, const struct core *c)
+{
+    b->walks = false;
+    if (c->family != ACL_IP4 || !__atomic_load_n(&c->in_tuples, __ATOMIC_RELAXED))
+        return;
+    for (uint8_t side = 0; side < 2 && !b->walks; side++) {
+        uint64_t sets = c->apart_sets[side] & ~__atomic_load_n(&c->sets[side], __ATOMIC_RELAXED);
+        if (!sets)
+            continue;
+        b->walk_side = side;
+        b->walk_set = (uint8_t)__builtin_ctzll(sets);
+        if (!c->set[b->walk_set])
+            continue;
+        b->walks = true;
+        b->member[side][b->walk_set] = 0; // to a rule that is put under a tuple just now
+        acl_set_walk4(c->set[b->walk_set], &b->walk, b->addr4[side], b->n);
+    }
+}
+
+static void walk_end(struct burst *b, const struct core *c)
+{
+    while (b->walk.set)
+        set4_walk_on(&b->walk);
+    b->member[b->walk_side][b->walk_set] = b->walk.found;
+    b->walks = false;
+    apart_decide(b, c);
+}
+
+// When many addresses are in the set, it is worth knowing before tuples are asked.
+void burst_walk(struct burst *b, const struct core *c)
+{
+    if (!b->walks || !b->walk.set)
+        return;
+    set4_walk_on(&b->walk);
+    if (b->walk.step == 1 && b->walk.n > b->n / 4)
+        walk_end(b, c);
 }
 
 // b: addresses and l4.
@@ -57,15 +100,15 @@ static void classify(const struct core *c, const struct acl_kernel *k, struct bu
     b->left = all_of(n);
     memset(slot, 0xff, n * sizeof *slot); // ACL_MISS
     memset(b->best, 0xff, n * sizeof *b->best);
+    walk_begin(b, c);
     sets_find(b, c, CORE_SRC);
     sets_find(b, c, CORE_DST);
-    apart_decide(b, c);
-    if (!b->left || !__atomic_load_n(&c->in_tuples, __ATOMIC_RELAXED))
-        return;
-    if (c->family == ACL_IP4)
-        k->classify4(c, b);
-    else
-        k->classify6(c, b);
+    if (!b->walks)
+        apart_decide(b, c);
+    if (b->left && __atomic_load_n(&c->in_tuples, __ATOMIC_RELAXED))
+        (c->family == ACL_IP4 ? k->classify4 : k->classify6)(c, b);
+    if (b->walks)
+        walk_end(b, c);
 }
 
 // --- in plain C ---
@@ -121,6 +164,7 @@ static void scalar(const struct core *c, struct burst *b)
 {
     uint32_t digest[2][CORE_LEVELS];
 
+    burst_walk(b, c);
     l4_read(b, b->left);
     for (uint64_t left = b->left; left; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctzll(left);

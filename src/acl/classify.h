@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "acl/core.h"
+#include "acl/set_priv.h"
 
 #define BURST 64u
 #define FOUND_MAX 512u // candidates of a burst that are looked at together
@@ -33,6 +34,9 @@ struct burst {
     uint32_t *slot;
     unsigned n, n_tuples;
     uint64_t left; // whom rules under tuples may still decide
+    bool walks;    // one set's members are still looked for
+    uint8_t walk_side, walk_set;
+    struct set4_walk walk;
     uint32_t best[BURST]; // number of the best rule so far
     uint64_t sets[2]; // whose members are known
     uint64_t member[2][ACL_SETS_MAX]; // of a set: bit = packet
@@ -46,6 +50,9 @@ static inline const struct acl_key_l4 *l4_at(const struct burst *b, unsigned i)
 {
     return (const struct acl_key_l4 *)(b->l4 + i * b->l4_step);
 }
+
+// Between two pieces of work on a burst: the set that is still looked for gets one step further. b->left may get smaller.
+void burst_walk(struct burst *b, const struct core *c);
 
 // Before anything but addresses is looked at of these packets.
 static inline void l4_read(struct burst *b, uint64_t which)

@@ -158,6 +158,7 @@ static void tuples_ask(struct burst *b, const struct core *c, const struct lanes
         if (listed >= FOUND_MAX || t + 1 == n_tuples) {
             b->n_found = listed;
             filter_ask(b, c);
+            burst_walk(b, c);
             candidates_search(b, c);
             listed = 0;
         }
@@ -340,11 +341,14 @@ INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
         cut(c, &l, c->guard[g].side, c->guard[g].level, family);
     guards_ask(c, &l, passed);
     gates_ask(c, &l, n_tuples);
+    burst_walk(b, c);
+    l.all &= b->left;
     sides_ask(b, c, &l, n_tuples, passed);
     any = packets_left(&l);
     if (!any)
         return;
     l4_read(b, any);
+    burst_walk(b, c);
     if (lanes_pack(&l, any))
         family == ACL_IP4 ? pack4(&l, b->n, any) : pack6(&l, b->n, any);
     else

@@ -27,6 +27,62 @@ uint64_t set4_find_few(const struct set4 *s, uint64_t pass, const uint32_t *addr
     return found;
 }
 
+// --- in steps ---
+
+void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t *addr_be, unsigned n)
+{
+    w->set = __atomic_load_n(&s->v4, __ATOMIC_ACQUIRE); // partner: set.c
+    w->found = 0;
+    w->step = 0;
+    w->n = n;
+    if (!w->set)
+        return;
+    const struct set4_filter *f = __atomic_load_n(&w->set->filter, __ATOMIC_ACQUIRE); // partner: set4_filter_fit
+    w->filter = f->word;
+    w->shift = f->shift;
+    for (unsigned i = 0; i < n; i++) {
+        w->addr[i] = __builtin_bswap32(addr_be[i]);
+        __builtin_prefetch(&w->filter[w->addr[i] >> w->shift >> 5]);
+    }
+}
+
+static void walk_filter(struct set4_walk *w)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < w->n; i++) { // without branches: who passes moves up
+        uint32_t addr = w->addr[i], bit = addr >> w->shift;
+        w->addr[n] = addr;
+        w->at[n] = (uint8_t)i;
+        n += __atomic_load_n(&w->filter[bit / 32], __ATOMIC_ACQUIRE) >> bit % 32 & 1; // partner: set4_filter.c
+    }
+    w->n = n;
+    for (unsigned i = 0; i < n; i++)
+        __builtin_prefetch(&w->set->dir[w->addr[i] >> 15]);
+}
+
+void set4_walk_on(struct set4_walk *w)
+{
+    const struct set4 *s = w->set;
+
+    if (!s)
+        return;
+    if (!w->step) {
+        walk_filter(w);
+    } else {
+        for (unsigned i = 0; i < w->n; i++) {
+            if (w->step == 3) {
+                w->found |= (uint64_t)set4_leaf_has(s, w->word[i], w->addr[i]) << w->at[i];
+                continue;
+            }
+            w->word[i] = w->step == 1 ? set4_word(s, w->addr[i]) : set4_child(s, w->word[i], w->addr[i]);
+            __builtin_prefetch(set4_at(s, w->word[i]));
+        }
+    }
+    if (w->step++ == 3 || !w->n)
+        w->set = NULL;
+}
+
 uint64_t set4_find_scalar(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
 {
     uint64_t pass = 0;

@@ -7,6 +7,20 @@
 #include "acl/set4.h"
 #include "poptrie/poptrie.h"
 
+// A search in steps, each of which asks memory for what the next one reads: who has other work to do in between does not wait for it.
+struct set4_walk {
+    const struct set4 *set; // NULL: it is over
+    const uint32_t *filter;
+    unsigned shift;
+    unsigned step, n;  // addresses; from the second step on those that the filter lets pass
+    uint64_t found;    // bit = address; complete when it is over
+    uint32_t addr[64]; // host order
+    uint32_t word[64];
+    uint8_t at[64];
+};
+void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t *addr_be, unsigned n); // the first step
+void set4_walk_on(struct set4_walk *w);                                                                // the next one
+
 enum set4_kernel { SET4_SCALAR, SET4_AVX512, SET4_VPOPCNT };
 
 struct acl_set_old { // a half that was replaced

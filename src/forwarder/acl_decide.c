@@ -8,6 +8,10 @@
 // once. A list of rules by address sets, or any of ours that the cache stands aside for (nothing hits: scans, attacks, very many flows),
 // is given addresses, and asks for the rest of those packets whose addresses some rule comes near. The cache and rte_acl get whole keys.
 // The last is also for bursts in which some packet is more than a plain header (acl_sources).
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "acl/cache.h"
 #include "forwarder/acl.h"
 #include "forwarder/acl_key.h"
@@ -153,6 +157,24 @@ static void hit(struct acl_hits *h, uint64_t packets, uint64_t bytes)
     h->bytes += bytes;
 }
 
+// Bit k: slot[k] is `common`; also of those behind the last packet.
+INLINE uint64_t slots_equal(const uint32_t slot[BURST_MAX], uint32_t common)
+{
+    uint64_t same = 0;
+
+#ifdef __SSE2__
+    const __m128i want = _mm_set1_epi32((int)common);
+    for (unsigned k = 0; k < BURST_MAX; k += 4) {
+        __m128i four = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(slot + k)), want);
+        same |= (uint64_t)(unsigned)_mm_movemask_ps(_mm_castsi128_ps(four)) << k;
+    }
+#else
+    for (unsigned k = 0; k < BURST_MAX; k++)
+        same |= (uint64_t)(slot[k] == common) << k;
+#endif
+    return same;
+}
+
 // Counts each for its rule, behind the index of the forwarder; nothing in a dry run. The mask, of numbers among the asked, of
 // those about whom more is to be said than that they pass. Most packets of a burst match what the first one matches: those are added
 // up, because a counter that is written for one packet after the other makes each wait for the one before.
@@ -161,25 +183,19 @@ INLINE uint64_t count(struct forwarder *f, const struct burst *b, const struct a
     struct acl_hits *const hits = g->c->hits[f->dry ? 0 : f->index];
     const uint32_t common = g->slot[0], place = acl_place(g->c, common);
     const bool wet = !f->dry;
-    uint32_t bytes = 0, n_others = 0;
-    uint64_t odd;
-    uint8_t other[BURST_MAX];
+    const uint64_t same = slots_equal(g->slot, common) & all_of(g->n);
+    uint64_t odd = g->c->verb[place] != ACL_PERMIT ? same : 0;
+    uint32_t bytes = 0;
 
-    for (unsigned k = 0; k < g->n; k++) {
-        bool same = g->slot[k] == common;
-        bytes += same ? b->len[all ? k : g->at[k]] : 0;
-        other[n_others] = (uint8_t)k;
-        n_others += !same;
-    }
+    for (unsigned k = 0; k < g->n; k++)
+        bytes += g->slot[k] == common ? b->len[all ? k : g->at[k]] : 0;
     if (likely(wet))
-        hit(&hits[place], g->n - n_others, bytes);
-    odd = g->c->verb[place] != ACL_PERMIT ? all_of(g->n) : 0;
-    for (unsigned j = 0; j < n_others; j++) {
-        unsigned k = other[j];
+        hit(&hits[place], (unsigned)__builtin_popcountll(same), bytes);
+    for (uint64_t others = all_of(g->n) & ~same; others; others &= others - 1) {
+        unsigned k = (unsigned)__builtin_ctzll(others);
         uint32_t at = acl_place(g->c, g->slot[k]);
         if (likely(wet))
             hit(&hits[at], 1, b->len[all ? k : g->at[k]]);
-        odd &= ~(1ull << k);
         odd |= (uint64_t)(g->c->verb[at] != ACL_PERMIT) << k;
     }
     return odd;

@@ -148,16 +148,22 @@ uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k)
 
 // --- late ---
 
+#define L4_MOST 14u // of l4_bytes
+#define FRAGMENT_OR_OPTIONS 0xff3f0000000000ffull // of an IPv4 header's first 8 bytes, as loaded: version and length, MF and offset
+
 static bool sources4(const struct burst *b, uint32_t *src)
 {
-    uint32_t odd = 0;
+    uint64_t odd = 0;
+    bool cut = false;
 
     for (unsigned i = 0; i < b->n; i++) {
-        const uint8_t *ip = b->ip[i];
-
-        src[i] = load32(ip + 12);
-        odd |= (ip[0] ^ 0x45u) | (load16(ip + 6) & RTE_BE16(0x3fff)) | (uint32_t)(b->len[i] < IP4_HDR + l4_bytes[ip[9]]);
+        src[i] = load32(b->ip[i] + 12);
+        odd |= (load64(b->ip[i]) ^ 0x45) & FRAGMENT_OR_OPTIONS;
     }
+    for (unsigned i = 0; i < b->n; i++)
+        cut |= b->len[i] < IP4_HDR + L4_MOST;
+    for (unsigned i = 0; unlikely(cut) && i < b->n; i++) // short, but perhaps as long as its protocol wants
+        odd |= b->len[i] < IP4_HDR + l4_bytes[b->ip[i][9]];
     return !odd;
 }
 
