@@ -124,6 +124,11 @@ void mailbox_close(void)
     b->fd = -1;
 }
 
+int mailbox_fd(void)
+{
+    return boxes[thread_role()].fd;
+}
+
 int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
 {
     struct box *b = &boxes[role];

@@ -19,6 +19,8 @@ struct event_base;
 // Opens the calling role's box on its event loop (once per manager thread). 0 or -errno.
 int mailbox_open(struct event_base *loop);
 void mailbox_close(void);
+// Of the calling role: readable when its loop has a call to run. For who sleeps elsewhere than in that loop.
+int mailbox_fd(void);
 
 // Any thread: run fn(arg) on `role`'s loop. 0, -EAGAIN (box full), -ENOTCONN (role has no box).
 int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg);

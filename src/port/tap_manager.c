@@ -50,8 +50,9 @@
 #define BUDGET 512                          // packets per round and direction
 #define ACTIVE_NS (20 * NS_PER_MS)          // traffic this lately: look often
 #define WAIT_ACTIVE_NS (100 * NS_PER_US)
-#define WAIT_IDLE_NS (10 * NS_PER_MS)       // unless woken
+#define WAIT_IDLE_NS (100 * NS_PER_MS)      // unless woken
 #define ID_WAKER IFACE_MAX                   // in the epoll set, beside interface ids
+#define ID_MAIL (IFACE_MAX + 1)              // the same
 #define FRAME_MAX 65550                     // the largest a TAP can carry
 #define CALL_MS 5000
 
@@ -65,6 +66,7 @@ static unsigned n_stash;
 static uint8_t overflow[FRAME_MAX]; // of a frame that does not fit one buffer
 static uint64_t bucket[PUNT_CLASS_N];
 static bool reflecting[IFACE_MAX]; // being tested; tap_manager only
+static bool mail; // there are calls
 
 // --- to the kernel ---
 
@@ -287,12 +289,14 @@ static bool inject_round(uint64_t wait_ns)
         uint16_t id = (uint16_t)e[i].data.u32;
         if (id == ID_WAKER)
             woken = true;
+        else if (id == ID_MAIL)
+            mail = true;
         else if (e[i].events & EPOLLIN)
             n_read += inject_batch(tap_fd[id], id);
         else // the TAP was deleted; iface_manager hears of it from the kernel and gives us a new one
             epoll_ctl(epoll_fd, EPOLL_CTL_DEL, tap_fd[id], NULL);
     }
-    if (n > 0 && !n_read && !woken) // no room in the inject rings: frames wait, and epoll would not
+    if (n > 0 && !n_read && !woken && !mail) // no room in the inject rings: frames wait, and epoll would not
         clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 50 * NS_PER_US}, NULL);
     return n_read || woken;
 }
@@ -315,7 +319,8 @@ static void rounds(struct event_base *loop)
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
         unsigned n = punt_round() + tap_mirror_round();
         uint64_t now = clock_now_ns();
-        if (now - last_mail > NS_PER_MS) {
+        if (mail || now - last_mail > NS_PER_MS) {
+            mail = false;
             event_base_loop(loop, EVLOOP_NONBLOCK); // the mailbox
             last_mail = now;
         }
@@ -335,8 +340,13 @@ static void run(void *arg)
 {
     struct ready *ready = arg;
     struct event_base *loop = event_base_new();
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = ID_MAIL};
     int r = loop ? mailbox_open(loop) : -ENOMEM;
 
+    if (!r && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, mailbox_fd(), &e)) {
+        r = -errno;
+        mailbox_close();
+    }
     counter = counter_mine();
     atomic_store(&ready->result, r ? r : 1);
     if (!r) {
@@ -392,6 +402,7 @@ void tap_manager_stop(void)
 {
     thread_must_be(ROLE_CONTROL);
     atomic_store(&stop, true);
+    waker_wake(&exchange_punt_waker);
     thread_join(thread);
     thread = NULL;
     release_all();
@@ -429,7 +440,6 @@ static int tap_call(uint16_t iface, int fd)
     if (!c)
         return -ENOMEM;
     *c = (struct tap_call){.iface = iface, .fd = fd};
-    waker_wake(&exchange_punt_waker); // or the call would wait until it looks at its mailbox
     int r = mailbox_call(ROLE_TAP_MANAGER, tap_call_run, c, CALL_MS);
     if (r == -ETIMEDOUT) {
         log_error("tap_manager: does not answer: iface=%u", iface); // and may run the call later: keep *c
@@ -473,7 +483,6 @@ int tap_manager_mirror(unsigned watch, int fd)
     if (!c)
         return -ENOMEM;
     *c = (struct mirror_call){watch, fd};
-    waker_wake(&exchange_punt_waker);
     int r = mailbox_call(ROLE_TAP_MANAGER, mirror_call_run, c, CALL_MS);
     if (r != -ETIMEDOUT) // else it may run later
         free(c);

@@ -33,7 +33,7 @@
 #include "table/iface.h"
 
 #define TICK_BUSY_US 1000
-#define TICK_IDLE_US 20000
+#define TICK_IDLE_US 50000
 #define STORM_MESSAGES 32 // within STORM_PAUSE_US
 #define STORM_PAUSE_US 1000
 #define BUSY_NS (100 * NS_PER_MS) // after the last held packet
