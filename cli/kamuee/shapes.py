@@ -29,7 +29,7 @@ _PASSAGE = (f"in {{{_FRAME}}}, polled, step [{{stage, of, interface, vr, family,
 
 SHAPES = {
     "port": "[{name, id, driver, devargs, namespace, status, speed, duplex, mac, mtu, rx-queues, tx-queues, "
-            "rx-descriptors, tx-descriptors, socket, promiscuous, rss [], offload [], "
+            "rx-descriptors, tx-descriptors, socket, rx-mode, promiscuous, rss [], offload [], "
             f"statistics {{{_TRAFFIC}, rx-missed, rx-errors, rx-no-buffer, tx-errors, "
             "queue [{queue, rx-packets, rx-bytes, forwarder}], extended [{name, value}]}}]",
     "port-rates": "[{name, seconds, rx-pps, tx-pps, rx-bps, tx-bps, rx-missed-pps, rx-errors-pps, tx-errors-pps}]",
@@ -44,7 +44,7 @@ SHAPES = {
     "neighbor": "[{vr, interface, address, mac, status, nexthop, held, gateway, in-use}]",
     "nexthop": "[{id, kind, vr, interface, mtu, gateway, mac, references, in-use, packets, sent-packets, sent-bytes, kernel-id, buckets, "
                "member [{nexthop, interface, gateway, weight, buckets, alive}]}]",
-    "thread": "[{name, role, core, socket, cpu-time, queue [{port, queue, packets, bytes, remote, depth, depth-max}], "
+    "thread": "[{name, role, core, socket, cpu-time, queue [{port, queue, packets, bytes, remote, rx-mode, depth, depth-max}], "
               "statistics {rx-packets, tx-packets, punt-packets, inject-packets, drop-packets, held-packets, "
               "polls, polls-idle, bursts, busy-cycles, idle-cycles}, burst-size [{packets, bursts}], "
               "stage [{name, calls, packets, cycles}]}]",

@@ -12,7 +12,7 @@ from kamuee.grammar import Match
 from kamuee.render import Column, count, iec, right, si, speed
 
 STATE = (Column("Port"), Column("Status"), right("Speed"), right("MTU"), right("RxQ"), right("TxQ"),
-         Column("MAC"), Column("Driver"), right("Socket", wide=True), Column("Device", wide=True),
+         Column("MAC"), Column("Driver"), Column("Rx mode", wide=True), right("Socket", wide=True), Column("Device", wide=True),
          Column("Namespace", wide=True))
 COUNTERS = (Column("Port"), right("Rx packets"), right("Rx bytes"), right("Tx packets"), right("Tx bytes"),
             right("Missed"), right("Errors"), right("No buffer", wide=True))
@@ -51,7 +51,7 @@ def fetch(context: Context, name: str | None) -> list[dict]:
 
 def state(port: dict) -> list[str | None]:
     return [port["name"], port.get("status"), speed(port.get("speed")), text(port, "mtu"),
-            text(port, "rx-queues"), text(port, "tx-queues"), port.get("mac"), port.get("driver"),
+            text(port, "rx-queues"), text(port, "tx-queues"), port.get("mac"), port.get("driver"), port.get("rx-mode"),
             text(port, "socket"), port.get("devargs"), port.get("namespace") or None]
 
 
@@ -72,6 +72,7 @@ def details(port: dict) -> Iterator[tuple[str, str | None]]:
     yield "speed", " ".join(filter(None, [speed(port.get("speed")), port.get("duplex")])) or None
     yield "queues", f"{port.get('rx-queues', '-')} receive, {port.get('tx-queues', '-')} transmit"
     yield "descriptors", f"{port.get('rx-descriptors', '-')} receive, {port.get('tx-descriptors', '-')} transmit"
+    yield "rx-mode", port.get("rx-mode")
     yield "socket", text(port, "socket")
     yield "promiscuous", render.yes_no(port.get("promiscuous"))
     yield "RSS", " ".join(port.get("rss", [])) or "none"

@@ -23,7 +23,7 @@ COUNTERS = (Column("Thread"), right("Rx packets"), right("Tx packets"), right("T
 STAGES = (Column("Thread"), Column("Stage"), right("Cycles/packet"), right("Share"), right("Packets/call"),
           right("Timed calls", wide=True), right("Timed packets", wide=True))
 QUEUES = (Column("Thread"), Column("Queue"), right("Rx packets"), right("Rx bytes"), right("Waiting"), right("Most"),
-          Column("Remote"))
+          Column("Rx mode"), Column("Remote"))
 
 
 def show(context: Context, match: Match) -> None:
@@ -103,7 +103,7 @@ def bursts(threads: list[dict], width: int) -> Iterator[str]:
 def queues(thread: dict) -> Iterator[list[str | None]]:
     for queue in thread.get("queue", []):
         yield [thread["name"], queue_name(queue), count(queue.get("packets")), iec(queue.get("bytes")),
-               count(queue.get("depth")), count(queue.get("depth-max")), render.yes_no(queue.get("remote"))]
+               count(queue.get("depth")), count(queue.get("depth-max")), queue.get("rx-mode"), render.yes_no(queue.get("remote"))]
 
 
 def ratio(part: float, whole: float) -> str | None:

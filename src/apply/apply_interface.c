@@ -86,7 +86,7 @@ static bool port_same(const struct model_port *a, const struct model_port *b) //
 
     return device_same(a, b) && x->rx_queues == y->rx_queues && x->tx_queues == y->tx_queues &&
            x->rx_descriptors == y->rx_descriptors && x->tx_descriptors == y->tx_descriptors &&
-           x->mtu == y->mtu && x->promiscuous == y->promiscuous && x->enabled == y->enabled &&
+           x->rx_mode == y->rx_mode && x->mtu == y->mtu && x->promiscuous == y->promiscuous && x->enabled == y->enabled &&
            x->has_mac == y->has_mac && (!x->has_mac || !memcmp(x->mac, y->mac, 6));
 }
 

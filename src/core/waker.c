@@ -3,6 +3,7 @@
 #include "core/waker.h"
 
 #include <errno.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -37,4 +38,12 @@ void waker_done(struct waker *w)
     // the next sleep for nothing, and that one reads it.
     if (!__atomic_exchange_n(&w->sleeps, 0, __ATOMIC_RELAXED) && read(w->fd, &n, sizeof n) < 0)
         return;
+}
+
+bool waker_file_empty(int fd, unsigned bytes, bool is_set)
+{
+    struct epoll_event e = {.data.fd = fd};
+    uint64_t count;
+
+    return (!is_set || epoll_wait(fd, &e, 1, 0) > 0) && read(e.data.fd, &count, bytes) > 0;
 }

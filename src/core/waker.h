@@ -35,6 +35,9 @@ static inline void waker_prepare(struct waker *w)
     __atomic_thread_fence(__ATOMIC_SEQ_CST); // partner: waker_wake
 }
 void waker_done(struct waker *w);
+// Reads `bytes` of another file that ended a sleep, so that it is readable no more: 8 of an eventfd, 4 of a UIO device. `is_set`: it is
+// the one that is readable in the epoll set `fd`. False: there was nothing to read.
+bool waker_file_empty(int fd, unsigned bytes, bool is_set);
 
 // --- any thread ---
 void waker_write(struct waker *w); // the part of waker_wake that is a system call

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #define HANDED 20000u
@@ -86,12 +89,32 @@ static void no_wake_up_is_lost_between_two_threads(void **state)
     waker_fini(&waker);
 }
 
+static void a_file_that_woke_is_emptied_alone_or_in_a_set(void **state)
+{
+    int fd = eventfd(0, EFD_NONBLOCK), set = epoll_create1(0);
+    struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+    uint64_t n = 1;
+
+    assert_int_equal(epoll_ctl(set, EPOLL_CTL_ADD, fd, &e), 0);
+    for (int is_set = 0; is_set < 2; is_set++) {
+        int readable = is_set ? set : fd;
+        assert_false(waker_file_empty(readable, 8, is_set));
+        assert_int_equal(write(fd, &n, sizeof n), sizeof n);
+        assert_true(waker_file_empty(readable, 8, is_set));
+        assert_int_equal(read(fd, &n, sizeof n), -1);
+        assert_false(waker_file_empty(readable, 8, is_set));
+    }
+    close(set);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_awake_is_not_written_to),
         cmocka_unit_test(who_sleeps_is_woken_once_and_starts_afresh),
         cmocka_unit_test(no_wake_up_is_lost_between_two_threads),
+        cmocka_unit_test(a_file_that_woke_is_emptied_alone_or_in_a_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

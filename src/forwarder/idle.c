@@ -3,24 +3,28 @@
 //
 //     mode         spins for    then sleeps until woken, or, when a queue has to be polled, for
 //     performance  ever         -
-//     balanced     300 us       20, 40, 80, 100, 100 … us; then up to a thousandth of the silence so far, and no
-//                               longer than keeps the CPU 2 % busy: 100 … 1000 us
-//     powersave    50 us        50, 100, 200 … 1000 us
+//     balanced     300 us       20, 40, 80, 100, 100 … us; then up to a thousandth of the silence before, and no
+//                               longer than keeps the CPU 1 % busy, nor than the ring bridges: 100 … 4000 us
+//     powersave    50 us        50, 100, 200 … us, as long as the ring bridges: up to 4000 us
 //
-// A packet ends the pause: the next one starts with spinning again.
+// A packet ends the pause: the next one starts with spinning again. The silence goes on when packets are few (64, with a
+// second's pause after them): hellos and keepalives herald no flood.
 //
-// Woken: every queue of the plan has a file that becomes readable with a packet
-// (a packet socket; plan.h), so ppoll() waits for all of them and for the eventfd
+// Woken: every queue of the plan has a file that becomes readable with a packet (struct plan_wait: a packet socket, or
+// a driver's receive interrupt), so ppoll() waits for all of them and for the eventfd
 // by which others say that they have put something into our inject ring, changed the plan
 // or want us to stop (core/waker.h). Such a sleep costs nothing however long it is; it ends
 // after WOKEN_MAX_US at the latest, so that the watchdog sees us alive. The first packet waits for the
-// kernel's wake-up, some 10 us, and those behind it for that long in the ring.
+// kernel's wake-up, some 10 us, and those behind it for that long in the ring. Interrupts are switched on
+// before the first sleep of a pause, and the queues polled once more, for they may tell nothing of what came before; the first
+// packet switches them off.
 //
 // Polled: a queue without such a file (memif, net_ring, null) has to bridge the longest
 // sleep. 100 us at 10 Mpps are 1,000 packets, less than the 1,024 descriptors a queue has by default. In a long
 // silence sleeps get longer, because each costs 3 us of CPU on one machine and 30 us on another
-// (a virtual one, where timers and idling are the hypervisor's): 1 ms bridges 1 Mpps. What begins
-// at more than that, out of a silence of a second, needs `performance` or more descriptors.
+// (a virtual one, where timers and idling are the hypervisor's), up to what the ring bridges at 0.5 Mpps: 2 ms for
+// 1,024. A burst that the ring holds is never lost, however long the sleep; what begins
+// at a higher rate and goes on, out of a silence of seconds, needs `performance` or more descriptors.
 //
 // A file that is readable when its queue has nothing (a device with an error, a driver out of
 // buffers) would make sleeping a busy loop: after two sleeps in vain files are not looked at until
@@ -34,6 +38,7 @@
 
 #include <rte_cpuflags.h>
 #include <rte_cycles.h>
+#include <rte_ethdev.h>
 #include <rte_pause.h>
 #include <rte_power_intrinsics.h>
 #include <sys/socket.h>
@@ -42,9 +47,12 @@
 #include "core/rcu.h"
 #include "table/exchange.h"
 
-#define SILENCE_SHARE 1000u // the silence so far is at least as many times as long as a sleep
-#define SILENT_MAX_US 1000u
-#define CPU_SHARE 50u // a sleep is as many times as long as what it costs
+#define SILENCE_SHARE 1000u // the silence before is at least as many times as long as a sleep
+#define FEW_PACKETS 64u // and so many end no silence,
+#define FEW_PAUSE_US 1000000u // if they are followed by such a pause
+#define SILENT_MAX_US 4000u
+#define SILENT_US_PER_PACKET 2u // what comes out of a long silence comes at 0.5 Mpps at most
+#define CPU_SHARE 100u // a sleep is as many times as long as what it costs
 #define COST_SLEEPS 64u
 #define WOKEN_MAX_US 100000u
 #define IN_VAIN_MAX 2
@@ -53,7 +61,7 @@ static const struct schedule {
     uint32_t spin_us, first_us, max_us;
 } schedules[] = {
     [IDLE_BALANCED] = {300, 20, 100},
-    [IDLE_POWERSAVE] = {50, 50, 1000},
+    [IDLE_POWERSAVE] = {50, 50, SILENT_MAX_US},
 };
 
 void idle_init(struct idle *idle, unsigned forwarder)
@@ -64,7 +72,8 @@ void idle_init(struct idle *idle, unsigned forwarder)
     *idle = (struct idle){.forwarder = forwarder,
                           .can_nap = cpu.power_pause,
                           .tsc_per_us = rte_get_tsc_hz() / 1000000,
-                          .last_packet = rte_rdtsc()};
+                          .last_packet = rte_rdtsc(),
+                          .last_busy = rte_rdtsc()};
 }
 
 static uint32_t within(uint64_t us, uint32_t least, uint32_t most)
@@ -72,18 +81,19 @@ static uint32_t within(uint64_t us, uint32_t least, uint32_t most)
     return us < least ? least : us < most ? (uint32_t)us : most;
 }
 
-uint32_t idle_sleep_us(uint8_t mode, uint64_t idle_us, uint32_t last_us, uint32_t cost_ns)
+uint32_t idle_sleep_us(uint8_t mode, const struct idle_pause *p)
 {
     const struct schedule *s = &schedules[mode];
-    uint32_t max_us = s->max_us;
+    uint32_t bridged_us = within((uint64_t)p->descriptors * SILENT_US_PER_PACKET, schedules[IDLE_BALANCED].max_us, SILENT_MAX_US);
+    uint32_t max_us = bridged_us < s->max_us ? bridged_us : s->max_us;
 
-    if (mode == IDLE_PERFORMANCE || idle_us < s->spin_us)
+    if (mode == IDLE_PERFORMANCE || p->idle_us < s->spin_us)
         return 0;
     if (mode == IDLE_BALANCED) {
-        uint64_t cheap_us = cost_ns * (uint64_t)CPU_SHARE / 1000, bold_us = idle_us / SILENCE_SHARE;
-        max_us = within(cheap_us < bold_us ? cheap_us : bold_us, s->max_us, SILENT_MAX_US);
+        uint64_t cheap_us = p->cost_ns * (uint64_t)CPU_SHARE / 1000, bold_us = p->silence_us / SILENCE_SHARE;
+        max_us = within(cheap_us < bold_us ? cheap_us : bold_us, s->max_us, bridged_us);
     }
-    return within(last_us * 2, s->first_us, max_us);
+    return within(p->last_us * 2, s->first_us, max_us);
 }
 
 // What sleeps cost here and now, measured over COST_SLEEPS of them.
@@ -100,6 +110,59 @@ static void cost_measure(struct idle *idle)
     idle->cpu_ns = cpu_ns;
 }
 
+static const struct plan *plan_now(const struct idle *idle)
+{
+    return rcu_load(&forwarder_slot[idle->forwarder].plan);
+}
+
+// --- receive interrupts ---
+
+// True: they were on already, or the plan has none. False: something may have come before they were.
+static bool interrupts_on(struct idle *idle, const struct plan *plan)
+{
+    bool any = false;
+
+    if (!plan || idle->armed == plan->serial)
+        return true;
+    idle->armed = plan->serial;
+    idle->deaf = false;
+    for (unsigned i = 0; i < plan->n_wait; i++) {
+        const struct plan_wait *w = &plan->wait[i];
+        if (!plan_wait_is_interrupt(w))
+            continue;
+        any = true;
+        idle->deaf |= rte_eth_dev_rx_intr_enable(w->port, w->queue) != 0; // a vhost device without a guest
+    }
+    return !any;
+}
+
+static __attribute__((noinline)) void interrupts_off(struct idle *idle)
+{
+    const struct plan *plan = plan_now(idle);
+
+    idle->armed = 0;
+    for (unsigned i = 0; plan && i < plan->n_wait; i++)
+        if (plan_wait_is_interrupt(&plan->wait[i]))
+            rte_eth_dev_rx_intr_disable(plan->wait[i].port, plan->wait[i].queue);
+}
+
+// Makes a file that ended a sleep unreadable again. False: it is not for us to do so, or did not work.
+static bool file_empty(const struct plan_wait *w)
+{
+    switch (w->wake) {
+    case WAKE_EVENT:
+        return waker_file_empty(w->fd, 8, false);
+    case WAKE_EVENTS:
+        return waker_file_empty(w->fd, 8, true);
+    case WAKE_UIO:
+        return waker_file_empty(w->fd, 4, false);
+    default:
+        return false;
+    }
+}
+
+// --- sleeping ---
+
 // Fills idle->fd[0..*n) and says how long to sleep.
 static uint32_t sleep_prepare(struct idle *idle, const struct plan *plan, uint32_t polled_us, unsigned *n)
 {
@@ -108,8 +171,8 @@ static uint32_t sleep_prepare(struct idle *idle, const struct plan *plan, uint32
     idle->fd[0] = (struct pollfd){.fd = forwarder_slot[idle->forwarder].waker.fd, .events = POLLIN};
     *n = 1;
     for (unsigned i = 0; heed && plan && i < plan->n_wait; i++)
-        idle->fd[(*n)++] = (struct pollfd){.fd = plan->wait_fd[i], .events = POLLIN};
-    return !plan || (heed && plan->n_wait == plan->n_rx) ? WOKEN_MAX_US : polled_us;
+        idle->fd[(*n)++] = (struct pollfd){.fd = plan->wait[i].fd, .events = POLLIN};
+    return !plan || (heed && !idle->deaf && plan->n_wait == plan->n_rx) ? WOKEN_MAX_US : polled_us;
 }
 
 static bool is_wanted(const struct idle *idle, const struct plan *plan)
@@ -120,22 +183,30 @@ static bool is_wanted(const struct idle *idle, const struct plan *plan)
            !rte_ring_empty(exchange_inject[idle->forwarder]);
 }
 
-// A queue's file ended the sleep; the poll that follows shows whether it has a packet.
-static void woken_by_queue(struct idle *idle, unsigned n)
+// Files of queues ended the sleep; the poll that follows shows whether there is a packet. `serial`: of the plan they belong to.
+static void woken_by_queue(struct idle *idle, unsigned n, uint32_t serial)
 {
-    for (unsigned i = 1; i < n; i++)
+    const struct plan *plan = plan_now(idle);
+    bool emptied = true;
+
+    if (!plan || plan->serial != serial) // closed perhaps, and others of that number opened
+        return;
+    for (unsigned i = 1; i < n; i++) {
         if (idle->fd[i].revents & POLLERR) { // "the interface is down" is told once; reading it takes it back
             int error;
             socklen_t size = sizeof error;
             getsockopt(idle->fd[i].fd, SOL_SOCKET, SO_ERROR, &error, &size);
         }
-    idle->in_vain++;
+        if (idle->fd[i].revents)
+            emptied &= file_empty(&plan->wait[i - 1]);
+    }
+    idle->in_vain += !emptied;
 }
 
-static void idle_sleep(struct idle *idle, uint32_t polled_us)
+static void idle_sleep(struct idle *idle, const struct plan *plan, uint32_t polled_us)
 {
     struct waker *waker = &forwarder_slot[idle->forwarder].waker;
-    const struct plan *plan = rcu_load(&forwarder_slot[idle->forwarder].plan);
+    uint32_t serial = plan ? plan->serial : 0;
     unsigned n;
     uint32_t us = sleep_prepare(idle, plan, polled_us, &n);
     struct timespec t = {.tv_nsec = (long)us * 1000};
@@ -150,7 +221,22 @@ static void idle_sleep(struct idle *idle, uint32_t polled_us)
     }
     waker_done(waker);
     if (n_ready > 0 && !idle->fd[0].revents)
-        woken_by_queue(idle, n);
+        woken_by_queue(idle, n, serial);
+}
+
+static void pause_end(struct idle *idle, uint64_t now, unsigned taken)
+{
+    idle->last_packet = now;
+    idle->n_few += taken;
+    if (idle->n_few > FEW_PACKETS) {
+        idle->last_busy = now;
+        idle->n_few = FEW_PACKETS; // as long as no pause begins the count anew
+    }
+    idle->sleep_us = 0;
+    idle->n_sleeps = 0;
+    idle->in_vain = 0;
+    if (__builtin_expect(idle->armed != 0, false))
+        interrupts_off(idle);
 }
 
 void idle_after_poll(struct idle *idle, unsigned taken)
@@ -158,17 +244,24 @@ void idle_after_poll(struct idle *idle, unsigned taken)
     uint64_t now = rte_rdtsc();
 
     if (taken) {
-        idle->last_packet = now;
-        idle->sleep_us = 0;
-        idle->n_sleeps = 0;
-        idle->in_vain = 0;
+        pause_end(idle, now, taken);
         return;
     }
+    const struct plan *plan = plan_now(idle);
     uint8_t mode = __atomic_load_n(&plan_idle_mode, __ATOMIC_RELAXED);
-    uint64_t idle_us = (now - idle->last_packet) / idle->tsc_per_us;
-    idle->sleep_us = idle_sleep_us(mode, idle_us, idle->sleep_us, idle->cost_ns);
-    if (idle->sleep_us)
-        idle_sleep(idle, idle->sleep_us);
+    struct idle_pause p = {.idle_us = (now - idle->last_packet) / idle->tsc_per_us,
+                           .silence_us = (now - idle->last_busy) / idle->tsc_per_us,
+                           .last_us = idle->sleep_us,
+                           .cost_ns = idle->cost_ns,
+                           .descriptors = plan ? plan->descriptors : UINT16_MAX};
+    uint32_t us = idle_sleep_us(mode, &p);
+    if (p.idle_us > FEW_PAUSE_US)
+        idle->n_few = 0;
+    if (us && !interrupts_on(idle, plan))
+        return; // one more poll
+    idle->sleep_us = us;
+    if (us)
+        idle_sleep(idle, plan, us);
     else if (idle->can_nap && mode != IDLE_PERFORMANCE)
         rte_power_pause(now + idle->tsc_per_us);
     else

@@ -14,6 +14,8 @@
 struct idle {
     unsigned forwarder; // its index
     bool can_nap;       // the CPU can pause until a time (WAITPKG)
+    bool deaf;          // a receive interrupt could not be switched on: the queues are polled in this pause
+    uint32_t armed;     // serial of the plan whose receive interrupts are on, 0 = none
     uint8_t in_vain;    // sleeps in a row that a queue ended without having a packet
     uint32_t sleep_us;  // length of the last sleep in this pause, 0 = none yet
     uint32_t n_sleeps;  // in this pause
@@ -21,6 +23,8 @@ struct idle {
     uint64_t cpu_ns;    // CPU time of the thread when cost_ns was last looked at
     uint64_t tsc_per_us;
     uint64_t last_packet; // TSC of the last poll that took packets
+    uint64_t last_busy;   // TSC of the last packet that was not one of a few
+    uint32_t n_few;       // packets since the last second of silence
     struct pollfd fd[1 + PLAN_RX_MAX];
 };
 
@@ -28,8 +32,14 @@ void idle_init(struct idle *idle, unsigned forwarder);
 // After each poll: `taken` packets. Returns at once, or sleeps as plan_idle_mode says; offline for RCU meanwhile.
 void idle_after_poll(struct idle *idle, unsigned taken);
 
-// How long to sleep now when queues have to be polled: 0 = poll on. `idle_us`: since the last packet; `last_us`: the
-// sleep before, 0 = none; `cost_ns`: CPU time of a sleep, 0 = not known.
-uint32_t idle_sleep_us(uint8_t mode, uint64_t idle_us, uint32_t last_us, uint32_t cost_ns);
+struct idle_pause {
+    uint64_t idle_us;     // since the last packet
+    uint64_t silence_us;  // since the last but for a few
+    uint32_t last_us;     // the sleep before, 0 = none
+    uint32_t cost_ns;     // CPU time of a sleep, 0 = not known
+    uint32_t descriptors; // of the queue that has the fewest
+};
+// How long to sleep now when queues have to be polled: 0 = poll on.
+uint32_t idle_sleep_us(uint8_t mode, const struct idle_pause *p);
 
 #endif

@@ -28,6 +28,7 @@ void model_read_port(struct model *m, const struct lyd_node *entry)
     c->rx_descriptors = (uint16_t)leaf_number(first, "rx-descriptors", 0);
     c->tx_descriptors = (uint16_t)leaf_number(first, "tx-descriptors", 0);
     c->mtu = (uint16_t)leaf_number(first, "mtu", 1500);
+    c->rx_mode = leaf_word(first, "rx-mode", (const char *[]){"interrupt", "poll"}, 2) == 1 ? PORT_RX_POLL : PORT_RX_INTERRUPT;
     c->promiscuous = leaf_true(first, "promiscuous");
     c->enabled = leaf_true(first, "enabled");
     c->has_mac = mac && !text_parse_mac(mac, c->mac);

@@ -104,6 +104,12 @@ static unsigned frame_count(unsigned frame, unsigned descriptors)
     return n > descriptors ? n : descriptors;
 }
 
+// The driver's own 256 are less than a burst after a sleep may be. A power of two.
+static unsigned queue_size(unsigned descriptors)
+{
+    return descriptors ? 1u << (31 - __builtin_clz(descriptors)) : 1024;
+}
+
 int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsigned descriptors, char *out,
                      size_t size)
 {
@@ -120,6 +126,8 @@ int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsig
         n = complete(out, n, size, "framecnt", frame_count(frame, descriptors) & ~1u); // whole blocks of two
     } else if (devargs_is_driver(devargs, "net_af_xdp") && n_queues > 1) {
         n = complete(out, n, size, "queue_count", n_queues);
+    } else if (devargs_is_driver(devargs, "net_virtio_user")) {
+        n = complete(out, n, size, "queue_size", queue_size(descriptors));
     }
     return n < size ? 0 : -E2BIG;
 }

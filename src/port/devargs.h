@@ -21,7 +21,7 @@ void devargs_netdev(const char *devargs, char *netdev, size_t size);
 // Bytes a buffer must hold for net_af_packet's frames (framesz=, else its default); 0 for other drivers.
 unsigned devargs_frame_size(const char *devargs);
 // The device's arguments with what a driver wants to know before it is made: queue pairs, frame size and ring of
-// net_af_packet, queues of net_af_xdp, unless they are given. 0 or -E2BIG.
+// net_af_packet, queues of net_af_xdp, length of net_virtio_user's queues, unless they are given. 0 or -E2BIG.
 int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsigned descriptors, char *out,
                      size_t size);
 

@@ -70,6 +70,10 @@ static void packet_socket_gets_queues_and_frame_size(void **state)
     assert_string_equal(out, "net_af_packet0,iface=a,framecnt=8192");
     assert_int_equal(devargs_complete("net_af_xdp0,iface=a", 4, 1500, 1024, out, sizeof out), 0);
     assert_string_equal(out, "net_af_xdp0,iface=a,queue_count=4");
+    assert_int_equal(devargs_complete("net_virtio_user0,path=/a", 1, 1500, 1500, out, sizeof out), 0);
+    assert_string_equal(out, "net_virtio_user0,path=/a,queue_size=1024");
+    assert_int_equal(devargs_complete("net_virtio_user0,path=/a,queue_size=256", 1, 1500, 1024, out, sizeof out), 0);
+    assert_string_equal(out, "net_virtio_user0,path=/a,queue_size=256");
     assert_int_equal(devargs_complete("0000:3b:00.0", 4, 9000, 1024, out, sizeof out), 0);
     assert_string_equal(out, "0000:3b:00.0");
     assert_int_equal(devargs_complete("net_af_packet0,iface=a", 3, 1500, 1024, out, 25), -E2BIG);

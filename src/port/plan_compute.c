@@ -163,14 +163,6 @@ int plan_compute(const struct plan_input *in, struct plan_output *out, char *err
 
 // --- from old plans to new ones ---
 
-static bool has_rx(const struct plan *plan, struct plan_rx rx)
-{
-    for (unsigned i = 0; plan && i < plan->n_rx; i++)
-        if (plan->rx[i].port == rx.port && plan->rx[i].queue == rx.queue)
-            return true;
-    return false;
-}
-
 static bool owns_tx(const struct plan *plan, unsigned f, uint16_t port, uint16_t queue)
 {
     return plan && plan->tx_owner[port] == f && plan->tx_queue[port] == queue;
@@ -190,7 +182,7 @@ static bool tx_comes_from_another(struct plan *const old[FORWARDER_MAX], const s
 static bool rx_comes_from_another(struct plan *const old[FORWARDER_MAX], unsigned f, struct plan_rx rx)
 {
     for (unsigned g = 0; g < FORWARDER_MAX; g++)
-        if (g != f && has_rx(old[g], rx))
+        if (g != f && plan_polls(old[g], rx))
             return true;
     return false;
 }

@@ -7,6 +7,7 @@
 //     RSS        all fields the driver knows, when there is more than one queue;
 //                if it refuses them together, the IP and transport ones; then none
 //     receive    IPv4 checksum (forwarders check themselves what is not marked good), VLAN strip
+//     interrupts of the receive queues, unless rx-mode is poll or the driver refuses them
 //     transmit   FAST_FREE where a frame fits one buffer of exchange_pool and the machine has one
 //                memory node: forwarders see to it that only such buffers come (tx.c); else multi-segment
 //     buffers    one frame fits one buffer, unless that would take more than a quarter
@@ -24,6 +25,7 @@
 #include "port/devargs.h"
 #include "port/port_pool.h"
 #include "port/port_probe.h"
+#include "port/port_wait.h"
 #include "table/exchange.h"
 #include "table/limits.h"
 
@@ -112,6 +114,7 @@ static struct rte_eth_conf choose_conf(struct port_device *d, const struct rte_e
     conf.txmode.offloads = (d->fast_free ? RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE : RTE_ETH_TX_OFFLOAD_MULTI_SEGS) &
                            info->tx_offload_capa;
     conf.intr_conf.lsc = d->has_lsc;
+    conf.intr_conf.rxq = d->config.rx_mode == PORT_RX_INTERRUPT && !d->netdev.name[0];
     if (d->config.rx_queues > 1 && info->flow_type_rss_offloads) {
         conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
         conf.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads;
@@ -137,6 +140,11 @@ static int try_configure(struct port_device *d, struct rte_eth_conf *conf)
         d->has_lsc = false;
         r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, conf);
     }
+    if (r && conf->intr_conf.rxq) {
+        conf->intr_conf.rxq = 0;
+        r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, conf);
+    }
+    d->rx_interrupt = conf->intr_conf.rxq;
     return r;
 }
 
@@ -247,6 +255,7 @@ static int configure(struct port_device *d, unsigned workers, char *err, size_t 
         return r;
     }
     read_back(d, &conf);
+    d->conf = conf;
     return 0;
 }
 
@@ -363,14 +372,33 @@ void port_device_close(struct port_device *d)
 
 // --- while it is open ---
 
+// There is no way to ask a driver whether it has receive interrupts; some refuse to start with them.
+static int start_polled(struct port_device *d)
+{
+    struct rte_eth_dev_info info;
+
+    d->rx_interrupt = false;
+    d->conf.intr_conf.rxq = 0;
+    int r = rte_eth_dev_info_get(d->id, &info);
+    if (!r)
+        r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, &d->conf);
+    if (!r)
+        r = setup_queues(d, &info, &d->conf);
+    return r ? r : rte_eth_dev_start(d->id);
+}
+
 int port_device_start(struct port_device *d, char *err, size_t err_size)
 {
     int back = netns_enter(d->netns);
 
     eal_complaint_clear();
     int r = back < 0 ? back : rte_eth_dev_start(d->id);
+    if (r && back >= 0 && d->rx_interrupt)
+        r = start_polled(d);
     netns_leave(back);
-    if (r)
+    if (!r)
+        port_wait_find(d);
+    else
         snprintf(err, err_size, "port %s cannot be started: %s%s%s", d->config.name, strerror(-r),
                  eal_complaint()[0] ? ", DPDK says: " : "", eal_complaint());
     return r;

@@ -14,6 +14,7 @@
 
 #include "port/netdev.h"
 #include "port/port_manager.h"
+#include "table/plan.h"
 
 struct port_device {
     struct port_config config; // as applied: what was 0 is chosen
@@ -25,6 +26,9 @@ struct port_device {
     uint64_t rss_hf, rx_offloads, tx_offloads;
     uint16_t max_rx_queues, max_tx_queues, mtu_max;
     bool has_lsc, scatter;
+    bool rx_interrupt;  // the device is configured to have receive interrupts
+    struct rte_eth_conf conf; // as granted
+    struct plan_wait wait[QUEUE_MAX]; // of its receive queues; found when it is started
     bool fast_free;     // transmit queues are set up with MBUF_FAST_FREE
     unsigned frame_size; // of a packet socket's ring, 0 = none: then the kernel interface's MTU counts, not DPDK's
     char driver[32];

@@ -29,6 +29,7 @@
 #include "port/port_device.h"
 #include "port/port_pool.h"
 #include "port/port_sensor.h"
+#include "port/port_wait.h"
 #include "port/thread_manager.h"
 #include "port/watch_manager.h"
 #include "table/iface.h"
@@ -47,7 +48,7 @@ struct managed_port {
 };
 
 static VEC(struct managed_port *) ports; // in order of attachment
-static _Atomic bool poll_posted, poll_running;
+static _Atomic bool poll_posted, poll_running, poll_fast; // fast: some port has a kernel interface
 static unsigned n_polls;
 static struct event_base *loop; // control's
 
@@ -127,6 +128,8 @@ static struct carrier *carrier_open(struct managed_port *p)
 
 static void links_look(void *all)
 {
+    bool fast = false;
+
     atomic_store(&poll_posted, false);
     bool slow = all || n_polls++ % LINK_POLL_SLOW == 0;
     vec_foreach(&ports, p)
@@ -134,6 +137,9 @@ static void links_look(void *all)
             follow_netdev(*p);
             link_look(*p);
         }
+    vec_foreach(&ports, p)
+        fast |= (*p)->device.netdev.name[0] != 0;
+    atomic_store(&poll_fast, fast);
 }
 
 // DPDK's interrupt thread
@@ -141,9 +147,10 @@ static void link_alarm(void *arg)
 {
     if (!atomic_load(&poll_running))
         return;
-    if (!atomic_exchange(&poll_posted, true) && mailbox_post(ROLE_CONTROL, links_look, NULL))
+    bool fast = atomic_load(&poll_fast);
+    if (!atomic_exchange(&poll_posted, true) && mailbox_post(ROLE_CONTROL, links_look, fast ? NULL : "all"))
         atomic_store(&poll_posted, false);
-    rte_eal_alarm_set(LINK_POLL_US, link_alarm, NULL);
+    rte_eal_alarm_set(fast ? LINK_POLL_US : LINK_POLL_US * LINK_POLL_SLOW, link_alarm, NULL);
 }
 
 // DPDK's interrupt thread
@@ -389,7 +396,7 @@ static bool needs_reopen(const struct port_config *a, const struct port_config *
 {
     return strcmp(a->devargs, b->devargs) || strcmp(a->netns, b->netns) || a->rx_queues != b->rx_queues ||
            a->tx_queues != b->tx_queues || a->rx_descriptors != b->rx_descriptors ||
-           a->tx_descriptors != b->tx_descriptors;
+           a->tx_descriptors != b->tx_descriptors || a->rx_mode != b->rx_mode;
 }
 
 static int change_mtu(struct managed_port *p, uint16_t mtu, char *err, size_t err_size)
@@ -502,6 +509,7 @@ int port_manager_state(const char *name, struct port_state *s)
         .id = d->id,
         .started = p->started,
         .link_up = p->link_up,
+        .rx_mode = p->started ? port_wait_mode(d) : d->config.rx_mode,
         .max_rx_queues = d->max_rx_queues,
         .max_tx_queues = d->max_tx_queues,
         .mtu_max = d->mtu_max,
@@ -569,19 +577,19 @@ int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat
 
 // --- life ---
 
-static int rx_fd(uint16_t id, uint16_t queue)
+static struct plan_wait rx_wait(uint16_t id, uint16_t queue)
 {
     vec_foreach(&ports, p)
         if ((*p)->open && (*p)->device.id == id)
-            return netdev_rx_fd(&(*p)->device.netdev, queue);
-    return -1;
+            return (*p)->device.wait[queue];
+    return (struct plan_wait){.port = id, .queue = queue, .fd = -1};
 }
 
 int port_manager_init(struct event_base *base)
 {
     thread_must_be(ROLE_CONTROL);
     loop = base;
-    thread_manager_set_rx_fd(rx_fd);
+    thread_manager_set_rx_wait(rx_wait);
     atomic_store(&poll_running, true);
     return rte_eal_alarm_set(LINK_POLL_US, link_alarm, NULL);
 }

@@ -13,6 +13,13 @@
 
 struct event_base;
 
+// How the forwarder of a receive queue learns of packets after a silence: the queue wakes it, or it has to look.
+enum port_rx_mode { PORT_RX_INTERRUPT, PORT_RX_POLL };
+static inline const char *port_rx_mode_name(enum port_rx_mode m) // as in the configuration
+{
+    return m == PORT_RX_POLL ? "poll" : "interrupt";
+}
+
 struct port_config {
     char name[16];       // operator's name; also the name of the interface and its TAP
     char devargs[256];   // DPDK device: "net_af_packet0,iface=eth1", "0000:3b:00.0", "net_memif0,…"
@@ -20,6 +27,7 @@ struct port_config {
     uint16_t rx_queues, tx_queues;           // 0 = chosen
     uint16_t rx_descriptors, tx_descriptors; // 0 = chosen
     uint16_t mtu;                            // bytes of layer 3, 68..9600
+    enum port_rx_mode rx_mode; // PORT_RX_INTERRUPT: where the driver can
     bool promiscuous;
     bool has_mac;
     uint8_t mac[6];
@@ -40,6 +48,7 @@ struct port_state {
     uint16_t id;
     char driver[32];
     bool started, link_up, full_duplex;
+    enum port_rx_mode rx_mode; // in force
     uint32_t speed_mbps; // 0 = unknown
     uint8_t mac[6];
     uint16_t max_rx_queues, max_tx_queues, mtu_max;

@@ -36,6 +36,7 @@ static struct thread *threads[FORWARDER_MAX];
 static int all_core[CORES_MAX]; // that this process may use
 static unsigned n_all_cores;
 static struct plan_output next, mid; // large, so not on the stack
+static uint32_t plan_serial;
 
 void thread_manager_set_forwarder(void (*fn)(void *arg))
 {
@@ -105,22 +106,37 @@ static void plan_free(struct rcu_retired *r)
     free(r); // `retired` is the first member
 }
 
-static int (*rx_fd)(uint16_t port, uint16_t queue);
+static struct plan_wait (*rx_wait)(uint16_t port, uint16_t queue);
 
-void thread_manager_set_rx_fd(int (*fn)(uint16_t port, uint16_t queue))
+void thread_manager_set_rx_wait(struct plan_wait (*fn)(uint16_t port, uint16_t queue))
 {
-    rx_fd = fn;
+    rx_wait = fn;
 }
 
 // What a forwarder can sleep on instead of polling, for as many of its queues as have it.
-static void find_wait_fds(struct plan *plan)
+static void find_waits(struct plan *plan)
 {
     plan->n_wait = 0;
-    for (unsigned i = 0; i < plan->n_rx; i++) {
-        int fd = rx_fd ? rx_fd(plan->rx[i].port, plan->rx[i].queue) : -1;
-        if (fd >= 0)
-            plan->wait_fd[plan->n_wait++] = fd;
+    plan->descriptors = UINT16_MAX;
+    for (unsigned i = 0; rx_wait && i < plan->n_rx; i++) {
+        struct plan_wait w = rx_wait(plan->rx[i].port, plan->rx[i].queue);
+        if (w.wake != WAKE_POLL)
+            plan->wait[plan->n_wait++] = w;
+        if (w.descriptors < plan->descriptors)
+            plan->descriptors = w.descriptors;
     }
+}
+
+// Queues that nobody polls while they change hands: who had them may have slept and left their interrupts on.
+static void moving_interrupts_off(void)
+{
+    for (unsigned f = 0; rx_wait && f < FORWARDER_MAX; f++)
+        for (unsigned i = 0; i < next.plan[f].n_rx; i++) {
+            struct plan_rx q = next.plan[f].rx[i];
+            struct plan_wait w = rx_wait(q.port, q.queue);
+            if (plan_wait_is_interrupt(&w) && !plan_polls(&mid.plan[f], q))
+                rte_eth_dev_rx_intr_disable(q.port, q.queue);
+        }
 }
 
 static void publish(unsigned f, const struct plan *plan)
@@ -135,7 +151,8 @@ static void publish(unsigned f, const struct plan *plan)
         copy = malloc(sizeof *copy);
         bug_on(!copy);
         *copy = *plan;
-        find_wait_fds(copy);
+        copy->serial = ++plan_serial;
+        find_waits(copy);
     }
     rcu_publish(&forwarder_slot[f].plan, copy);
     waker_wake(&forwarder_slot[f].waker);
@@ -235,6 +252,7 @@ static void transition(void)
     if (plan_between(old, &next, &mid)) {
         publish_running(&mid);
         rcu_synchronize();
+        moving_interrupts_off();
     }
     for (unsigned f = 0; f < FORWARDER_MAX; f++)
         if (next.core[f] >= 0 && !threads[f])

@@ -21,8 +21,8 @@ struct thread_assignment { // `set thread CORE forwarder port P rx-queue Q`
 
 // The forwarder's main function; main/ passes it in, because manager/ may not include forwarder/.
 void thread_manager_set_forwarder(void (*forwarder_main)(void *arg));
-// What becomes readable when a receive queue has a packet: -1 where only polling tells. port_manager knows.
-void thread_manager_set_rx_fd(int (*fn)(uint16_t port, uint16_t queue));
+// How a receive queue wakes its forwarder: port_manager knows.
+void thread_manager_set_rx_wait(struct plan_wait (*fn)(uint16_t port, uint16_t queue));
 
 // Replaces all assignments. n == 0: default — every queue of every started port, spread over the cores that are left when one
 // is kept for the managers (on one core: shared). -EINVAL with a sentence: no such core, no such queue, a queue twice. Ports that do not exist yet are

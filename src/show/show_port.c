@@ -149,6 +149,7 @@ static void write_port(struct jwrite *j, const struct port_state *p)
     jwrite_int(j, "rx-descriptors", c->rx_descriptors);
     jwrite_int(j, "tx-descriptors", c->tx_descriptors);
     jwrite_int(j, "socket", p->socket);
+    jwrite_string(j, "rx-mode", port_rx_mode_name(p->rx_mode));
     jwrite_bool(j, "promiscuous", c->promiscuous);
     write_rss(j, p->rss_hf);
     jwrite_begin(j, "offload", '[');

@@ -8,6 +8,7 @@
 #ifndef TABLE_PLAN_H
 #define TABLE_PLAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,20 +20,58 @@
 #define PLAN_TX_NONE 0xff // in tx_owner: the port is stopped: drop TX_NO_QUEUE
 #define PLAN_RX_MAX 128
 
+// How a forwarder that sleeps learns that a receive queue has a packet.
+enum plan_wake {
+    WAKE_POLL,     // it has to look
+    WAKE_READABLE, // `fd` is readable as long as packets wait
+    WAKE_EVENT,    // `fd`, an eventfd, becomes readable with the driver's receive interrupt, which is switched on before sleeping
+    WAKE_EVENTS,   // the same, but `fd` is an epoll set of such files
+    WAKE_UIO,      // the same, but `fd` is a UIO device, which counts interrupts in four bytes
+};
+
+struct plan_wait {
+    uint16_t port, queue;
+    uint16_t descriptors; // packets that the queue bridges while nobody looks
+    uint8_t wake;         // enum plan_wake
+    int fd;               // -1: WAKE_POLL
+};
+
 struct plan {
     struct rcu_retired retired;
+    uint32_t serial; // of all plans ever published, from 1 on
     uint16_t n_rx;
     struct plan_rx {
         uint16_t port, queue;
     } rx[PLAN_RX_MAX];
-    // What becomes readable when a queue of rx[] has a packet. n_wait < n_rx: some queues tell nobody and have to be polled.
-    uint16_t n_wait;
-    int wait_fd[PLAN_RX_MAX];
+    uint16_t n_wait; // queues of rx[] that wake who sleeps. n_wait < n_rx: the others have to be polled
+    struct plan_wait wait[PLAN_RX_MAX];
+    uint16_t descriptors; // of the queue that has the fewest
     // For each port: who owns the transmit queue this forwarder's packets leave by. Own index: send by
     // tx_queue[port]; another's: hand over through that forwarder's inject ring (ports with fewer queues than forwarders).
     uint8_t tx_owner[PORT_MAX];
     uint16_t tx_queue[PORT_MAX];
 };
+
+// NULL polls nothing.
+static inline bool plan_polls(const struct plan *plan, struct plan_rx q)
+{
+    for (unsigned i = 0; plan && i < plan->n_rx; i++)
+        if (plan->rx[i].port == q.port && plan->rx[i].queue == q.queue)
+            return true;
+    return false;
+}
+// It has not to be polled.
+static inline bool plan_wakes(const struct plan *plan, struct plan_rx q)
+{
+    for (unsigned i = 0; i < plan->n_wait; i++)
+        if (plan->wait[i].port == q.port && plan->wait[i].queue == q.queue)
+            return true;
+    return false;
+}
+static inline bool plan_wait_is_interrupt(const struct plan_wait *w)
+{
+    return w->wake >= WAKE_EVENT;
+}
 
 struct plan_rx_stats { // written by the forwarder, one for each queue
     uint64_t packets, bytes;

@@ -320,48 +320,85 @@ static void no_cache_line_is_written_by_two_forwarders(void **state)
     assert_only_drop(DROP_IP4_NO_ROUTE, 100);
 }
 
+#define RING 1024 // descriptors
+
+static uint32_t sleep_us(uint8_t mode, uint64_t idle_us, uint32_t last_us, uint32_t cost_ns, uint32_t descriptors)
+{
+    struct idle_pause p = {idle_us, idle_us, last_us, cost_ns, descriptors};
+
+    return idle_sleep_us(mode, &p);
+}
+
 static void idle_performance_never_sleeps(void **state)
 {
-    assert_int_equal(idle_sleep_us(IDLE_PERFORMANCE, 0, 0, 0), 0);
-    assert_int_equal(idle_sleep_us(IDLE_PERFORMANCE, 3600000000u, 0, 5000), 0);
+    assert_int_equal(sleep_us(IDLE_PERFORMANCE, 0, 0, 0, RING), 0);
+    assert_int_equal(sleep_us(IDLE_PERFORMANCE, 3600000000u, 0, 5000, RING), 0);
 }
 
 static void idle_sleep_grows_within_the_bounds_of_the_mode(void **state)
 {
     uint32_t last = 0, total = 0;
 
-    assert_int_equal(idle_sleep_us(IDLE_BALANCED, 299, 0, 0), 0);
+    assert_int_equal(sleep_us(IDLE_BALANCED, 299, 0, 0, RING), 0);
     for (unsigned i = 0; i < 10; i++, total += last) {
-        uint32_t next = idle_sleep_us(IDLE_BALANCED, 300 + total, last, 30000);
+        uint32_t next = sleep_us(IDLE_BALANCED, 300 + total, last, 30000, RING);
         assert_true(next >= last && next >= 20 && next <= 100);
         last = next;
     }
     assert_int_equal(last, 100);
-    assert_int_equal(idle_sleep_us(IDLE_BALANCED, 100000, last, 30000), 100);
-    assert_int_equal(idle_sleep_us(IDLE_BALANCED, 150000, last, 30000), 150);
-    assert_int_equal(idle_sleep_us(IDLE_BALANCED, 700000, 600, 30000), 700);
+    assert_int_equal(sleep_us(IDLE_BALANCED, 100000, last, 30000, RING), 100);
+    assert_int_equal(sleep_us(IDLE_BALANCED, 150000, last, 30000, RING), 150);
+    assert_int_equal(sleep_us(IDLE_BALANCED, 700000, 600, 30000, RING), 700);
     last = 0;
     for (unsigned i = 0; i < 10; i++) {
-        last = idle_sleep_us(IDLE_POWERSAVE, 60, last, 0);
-        assert_in_range(last, 50, 1000);
+        uint32_t next = sleep_us(IDLE_POWERSAVE, 60, last, 0, RING);
+        assert_true(next >= last && next >= 50 && next <= 2 * RING);
+        last = next;
     }
-    assert_int_equal(last, 1000);
-    assert_int_equal(idle_sleep_us(IDLE_POWERSAVE, 60000000, last, 30000), 1000);
+    assert_int_equal(last, 2 * RING);
 }
 
-// Sleeps of 3 us of CPU each stay at 150 us, dearer ones get longer: 2 % of a core, never more than 1 ms.
 static void idle_sleep_in_a_long_silence_follows_its_cost(void **state)
 {
     static const struct {
         uint32_t cost_ns, us;
-    } want[] = {{0, 100}, {1000, 100}, {3000, 150}, {3900, 195}, {10000, 500}, {30000, 1000}, {500000, 1000}, {UINT32_MAX, 1000}};
+    } want[] = {{0, 100}, {1000, 100}, {1500, 150}, {3900, 390}, {10000, 1000}, {30000, 2048}, {500000, 2048}, {UINT32_MAX, 2048}};
 
     for (unsigned k = 0; k < sizeof want / sizeof *want; k++) {
         uint32_t last = 100;
         for (unsigned i = 0; i < 10; i++)
-            last = idle_sleep_us(IDLE_BALANCED, 1000000 + i, last, want[k].cost_ns);
+            last = sleep_us(IDLE_BALANCED, 10000000 + i, last, want[k].cost_ns, RING);
         assert_int_equal(last, want[k].us);
     }
+}
+
+static void idle_sleep_is_no_longer_than_the_ring_bridges(void **state)
+{
+    static const struct {
+        uint32_t descriptors, us;
+    } want[] = {{32, 100}, {128, 256}, {512, 1024}, {1024, 2048}, {4096, 4000}, {UINT16_MAX, 4000}};
+
+    for (enum idle_mode mode = IDLE_BALANCED; mode <= IDLE_POWERSAVE; mode++)
+        for (unsigned k = 0; k < sizeof want / sizeof *want; k++) {
+            uint32_t last = 0;
+            for (unsigned i = 0; i < 20; i++)
+                last = sleep_us(mode, 3600000000u, last, 100000, want[k].descriptors);
+            assert_int_equal(last, want[k].us);
+        }
+}
+
+static void idle_sleep_grows_at_once_when_a_packet_has_not_ended_the_silence(void **state)
+{
+    struct idle_pause p = {.idle_us = 299, .silence_us = 10000000, .cost_ns = 30000, .descriptors = RING};
+
+    assert_int_equal(idle_sleep_us(IDLE_BALANCED, &p), 0);
+    p.idle_us = 300;
+    for (uint32_t want = 20; want < 2048; want *= 2) {
+        p.last_us = idle_sleep_us(IDLE_BALANCED, &p);
+        assert_int_equal(p.last_us, want);
+    }
+    p.silence_us = 300000; // but not long ago there were many
+    assert_int_equal(idle_sleep_us(IDLE_BALANCED, &p), 300);
 }
 
 int main(void)
@@ -381,6 +418,8 @@ int main(void)
         path_test(idle_performance_never_sleeps),
         path_test(idle_sleep_grows_within_the_bounds_of_the_mode),
         path_test(idle_sleep_in_a_long_silence_follows_its_cost),
+        path_test(idle_sleep_is_no_longer_than_the_ring_bridges),
+        path_test(idle_sleep_grows_at_once_when_a_packet_has_not_ended_the_silence),
     };
     return path_run(tests);
 }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port_wait.c - how a port's receive queues wake the forwarder that sleeps
+//
+//     net_af_packet          its packet sockets, which DPDK does not show (netdev.c)
+//     net_tap                the queue's file, readable while packets wait; there is no interrupt to switch
+//     NICs with VFIO, virtio an eventfd for each queue
+//     net_vhost              an epoll set with the guest's eventfd in it
+//     NICs with UIO          the UIO device, for the only queue
+//     memif, net_ring, …     nothing: they have to be polled
+//
+// No driver says beforehand what it can do: the file is asked for, and the interrupt tried.
+#define ALLOW_EXPERIMENTAL_API // rte_eth_dev_rx_intr_ctl_q_get_fd
+#include "port/port_wait.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+// What is behind the file of a queue whose interrupt can be switched.
+static enum plan_wake kind_of_file(int fd)
+{
+    char path[64], link[64];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(path, link, sizeof link - 1);
+    link[n > 0 ? n : 0] = 0;
+    if (!strcmp(link, "anon_inode:[eventfd]"))
+        return WAKE_EVENT;
+    if (!strcmp(link, "anon_inode:[eventpoll]"))
+        return WAKE_EVENTS;
+    return strncmp(link, "/dev/uio", 8) ? WAKE_POLL : WAKE_UIO;
+}
+
+static enum plan_wake interrupt_find(const struct port_device *d, uint16_t queue, int *fd)
+{
+    if (!d->rx_interrupt || (*fd = rte_eth_dev_rx_intr_ctl_q_get_fd(d->id, queue)) < 0)
+        return WAKE_POLL;
+    int r = rte_eth_dev_rx_intr_enable(d->id, queue);
+    if (r == -ENOTSUP)
+        return strcmp(d->driver, "net_tap") ? WAKE_POLL : WAKE_READABLE;
+    rte_eth_dev_rx_intr_disable(d->id, queue);
+    return r ? WAKE_POLL : kind_of_file(*fd);
+}
+
+static struct plan_wait find(struct port_device *d, uint16_t queue)
+{
+    struct plan_wait w = {.port = d->id, .queue = queue, .descriptors = d->config.rx_descriptors, .fd = -1};
+
+    if (d->config.rx_mode == PORT_RX_POLL)
+        return w;
+    if (!d->netdev.name[0])
+        w.wake = (uint8_t)interrupt_find(d, queue, &w.fd);
+    else if ((w.fd = netdev_rx_fd(&d->netdev, queue)) >= 0)
+        w.wake = WAKE_READABLE;
+    return w;
+}
+
+void port_wait_find(struct port_device *d)
+{
+    for (uint16_t q = 0; q < d->config.rx_queues; q++)
+        d->wait[q] = find(d, q);
+    log_debug("port_manager: receive queues: port=%s rx-mode=%s", d->config.name, port_rx_mode_name(port_wait_mode(d)));
+}
+
+enum port_rx_mode port_wait_mode(const struct port_device *d)
+{
+    for (uint16_t q = 0; q < d->config.rx_queues; q++)
+        if (d->wait[q].wake == WAKE_POLL)
+            return PORT_RX_POLL;
+    return PORT_RX_INTERRUPT;
+}
