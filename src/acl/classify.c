@@ -172,16 +172,17 @@ static void scalar(const struct core *c, struct burst *b)
         for (unsigned s = 0; s < 2; s++)
             for (unsigned l = 0; l < __atomic_load_n(&c->n_levels[s], __ATOMIC_ACQUIRE); l++)
                 digest[s][l] = digest_of(c, b, s, i, c->len[s][l]);
-        candidates_of(b, c, i, digest, digest_port(c, l4_at(b, i)->proto, l4_at(b, i)->dport), b->n_tuples);
+        candidates_of(b, c, i, digest, digest_port(c, b->l4[i].proto, b->l4[i].dport), b->n_tuples);
     }
     candidates_search(b, c);
 }
 
-static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST])
+static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 l4[BURST])
 {
     for (unsigned i = 0; i < n; i++) {
         src[i] = key[i].src_be;
         dst[i] = key[i].dst_be;
+        l4[i] = key[i].l4;
     }
 }
 
@@ -236,11 +237,9 @@ void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *sl
             memset(slot + i, 0xff, part * sizeof *slot);
             continue;
         }
-        kernel()->part4(key + i, part, addr[0], addr[1]);
+        kernel()->part4(key + i, part, addr[0], addr[1], b.l4);
         b.addr4[0] = addr[0];
         b.addr4[1] = addr[1];
-        b.l4 = (const uint8_t *)&key[i].l4;
-        b.l4_step = sizeof *key;
         b.late = NULL;
         classify(c, kernel(), &b, slot + i, part);
     }
@@ -262,11 +261,10 @@ void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *sl
         for (unsigned j = 0; j < part; j++) {
             memcpy(addr[0][j], key[i + j].src, sizeof addr[0][j]);
             memcpy(addr[1][j], key[i + j].dst, sizeof addr[1][j]);
+            b.l4[j] = key[i + j].l4;
         }
         b.addr6[0] = (const uint8_t(*)[16])addr[0];
         b.addr6[1] = (const uint8_t(*)[16])addr[1];
-        b.l4 = (const uint8_t *)&key[i].l4;
-        b.l4_step = sizeof *key;
         b.late = NULL;
         classify(c, kernel(), &b, slot + i, part);
     }
@@ -288,8 +286,6 @@ void acl_classify_late(const struct acl *a, enum acl_family family, const struct
         b.addr6[0] = p->src;
         b.addr6[1] = p->dst;
     }
-    b.l4 = (const uint8_t *)b.read_l4;
-    b.l4_step = sizeof *b.read_l4;
     b.late = p;
     classify(c, kernel(), &b, slot, n);
 }

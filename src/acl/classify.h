@@ -14,7 +14,7 @@
 struct burst;
 struct acl_kernel {
     const char *name;
-    void (*part4)(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST]); // addresses side by side
+    void (*part4)(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 l4[BURST]);
     void (*classify4)(const struct core *c, struct burst *b); // rules under tuples, for b->left
     void (*classify6)(const struct core *c, struct burst *b);
 };
@@ -28,8 +28,7 @@ struct burst {
         const uint32_t *addr4[2];
         const uint8_t (*addr6[2])[16];
     };
-    const uint8_t *l4; // struct acl_key_l4 of packet i at l4 + i * l4_step
-    size_t l4_step;
+    struct acl_key_l4 l4[BURST];
     const struct acl_late *late; // who reads them; NULL: they are there
     uint32_t *slot;
     unsigned n, n_tuples;
@@ -43,13 +42,7 @@ struct burst {
     unsigned n_found;
     uint32_t key[FOUND_MAX + BURST + 16]; // candidates: what their block hangs by, and the packet
     uint32_t packet[FOUND_MAX + BURST + 16];
-    struct acl_key_l4 read_l4[BURST];
 };
-
-static inline const struct acl_key_l4 *l4_at(const struct burst *b, unsigned i)
-{
-    return (const struct acl_key_l4 *)(b->l4 + i * b->l4_step);
-}
 
 // Between two pieces of work on a burst: the set that is still looked for gets one step further. b->left may get smaller.
 void burst_walk(struct burst *b, const struct core *c);
@@ -58,7 +51,7 @@ void burst_walk(struct burst *b, const struct core *c);
 static inline void l4_read(struct burst *b, uint64_t which)
 {
     if (b->late)
-        b->late->read(b->late->ctx, which, b->read_l4);
+        b->late->read(b->late->ctx, which, b->l4);
 }
 
 // --- one packet and one entry ---
@@ -88,7 +81,7 @@ static inline bool sets_match(const struct burst *b, const struct entry_l4 *e, u
 static inline bool entry4_matches(const struct burst *b, const struct entry4 *e, unsigned i)
 {
     uint32_t differ = ((__builtin_bswap32(b->addr4[0][i]) ^ e->addr[0]) & mask4(e->l4.len[0])) |
-                      ((__builtin_bswap32(b->addr4[1][i]) ^ e->addr[1]) & mask4(e->l4.len[1])) | l4_differs(&e->l4, l4_at(b, i));
+                      ((__builtin_bswap32(b->addr4[1][i]) ^ e->addr[1]) & mask4(e->l4.len[1])) | l4_differs(&e->l4, &b->l4[i]);
 
     bool match = !differ;
 
@@ -108,7 +101,7 @@ static inline uint64_t differ6(const uint8_t addr[16], const uint64_t want[2], u
 static inline bool entry6_matches(const struct burst *b, const struct entry6 *e, unsigned i)
 {
     uint64_t differ = differ6(b->addr6[0][i], e->addr[0], e->l4.len[0]) | differ6(b->addr6[1][i], e->addr[1], e->l4.len[1]) |
-                      l4_differs(&e->l4, l4_at(b, i));
+                      l4_differs(&e->l4, &b->l4[i]);
 
     bool match = !differ;
 

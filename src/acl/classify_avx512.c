@@ -178,7 +178,7 @@ INLINE void lanes_begin(struct lanes *l, unsigned n, uint64_t left)
 static bool lanes_pack(struct lanes *l, uint64_t any)
 {
     unsigned n = (unsigned)__builtin_popcountll(any), at = 0;
-    _Alignas(64) uint32_t packet[BURST + LANES];
+    _Alignas(64) uint32_t packet[BURST + LANES], port[BURST + LANES];
 
     if ((n + LANES - 1) / LANES == (l->n + LANES - 1) / LANES)
         return false;
@@ -186,10 +186,12 @@ static bool lanes_pack(struct lanes *l, uint64_t any)
         __mmask16 m = group_of(any, i);
 
         pack(packet + at, _mm512_load_si512(l->packet + i), m);
+        pack(port + at, _mm512_load_si512(l->port + i), m);
         pack(l->open + at, _mm512_load_si512(l->open + i), m);
         at += (unsigned)__builtin_popcount(m);
     }
     memcpy(l->packet, packet, sizeof l->packet);
+    memcpy(l->port, port, sizeof l->port);
     l->n = n;
     l->all = first(n);
     return true;
@@ -200,25 +202,26 @@ INLINE unsigned levels_of(const struct core *c, unsigned side)
     return __atomic_load_n(&c->n_levels[side], __ATOMIC_ACQUIRE);
 }
 
-// What tuples with a port ask of packets that are left.
-static void ports_load(const struct core *c, const struct burst *b, struct lanes *l)
+// digest_port of all packets; dport and proto lie side by side. Of those that are not left it means nothing.
+INLINE void ports_load(const struct core *c, const struct burst *b, struct lanes *l)
 {
-    const __m512i secret = _mm512_set1_epi32((int)(c->secret[0][1] >> 32));
+    const __m512i secret = _mm512_set1_epi32((int)(c->secret[0][1] >> 32)), both = _mm512_set1_epi64(0xffffff);
 
-    for (unsigned i = 0; i < l->n; i++) { // dport and proto lie side by side
-        uint64_t w;
-        memcpy(&w, l4_at(b, l->packet[i]), sizeof w);
-        l->port[i] = (uint32_t)(w >> 16) & 0xffffff;
+    for (unsigned i = 0; i < l->n; i += LANES) {
+        __m256i half[2];
+
+        for (unsigned j = 0; j < 2; j++)
+            half[j] = _mm512_cvtepi64_epi32(_mm512_and_si512(_mm512_srli_epi64(_mm512_loadu_si512(b->l4 + i + 8 * j), 16), both));
+        __m512i x = _mm512_inserti64x4(_mm512_castsi256_si512(half[0]), half[1], 1);
+        _mm512_store_si512(l->port + i, _mm512_mullo_epi32(_mm512_xor_si512(x, secret), _mm512_set1_epi32((int)CORE_MIX1)));
     }
-    for (unsigned i = 0; i < l->n; i += LANES) // digest_port
-        _mm512_store_si512(l->port + i, _mm512_mullo_epi32(_mm512_xor_si512(_mm512_load_si512(l->port + i), secret),
-                                                           _mm512_set1_epi32((int)CORE_MIX1)));
 }
 
 // --- IPv4 ---
 
-static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST])
+static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 l4[BURST])
 {
+    const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     const __m512i pick = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
     const __m512i low = _mm512_setr_epi64(0, 1, 2, 3, 8, 9, 10, 11), high = _mm512_setr_epi64(4, 5, 6, 7, 12, 13, 14, 15);
 
@@ -231,6 +234,8 @@ static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], u
         }
         for (unsigned j = 0; j < 2; j++)
             pair[j] = _mm512_permutex2var_epi32(row[2 * j], pick, row[2 * j + 1]);
+        for (unsigned j = 0; j < 2; j++)
+            _mm512_storeu_si512(l4 + i + 8 * j, _mm512_permutex2var_epi64(row[2 * j], odd, row[2 * j + 1]));
         _mm512_storeu_si512(src + i, _mm512_permutex2var_epi64(pair[0], low, pair[1]));
         _mm512_storeu_si512(dst + i, _mm512_permutex2var_epi64(pair[0], high, pair[1]));
     }
@@ -348,13 +353,13 @@ INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
     if (!any)
         return;
     l4_read(b, any);
+    if (__atomic_load_n(&c->ports, __ATOMIC_RELAXED))
+        ports_load(c, b, &l);
     burst_walk(b, c);
     if (lanes_pack(&l, any))
         family == ACL_IP4 ? pack4(&l, b->n, any) : pack6(&l, b->n, any);
     else
         l.all = any;
-    if (__atomic_load_n(&c->ports, __ATOMIC_RELAXED))
-        ports_load(c, b, &l);
     for (unsigned s = 0; s < 2; s++)
         for (unsigned level = 0; level < levels_of(c, s); level++)
             cut(c, &l, s, level, family);
