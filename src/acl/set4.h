@@ -2,8 +2,7 @@
 // set4.h - the IPv4 half of an address set: a filter in front, then a trie of two levels
 //
 //     filter   one bit for each /24 (large sets), /20 or /17 (small ones): 0 = nobody in it is in the set. Most addresses
-//              that are not in the set end here, after one read of 2 MiB, 128 KiB or 16 KiB. In front of the 2 MiB stands a
-//              coarse one of the 128 KiB, which stay in the core's own cache: two of three addresses end there
+//              that are not in the set end here, after one read of 2 MiB, 128 KiB or 16 KiB
 //     dir      one word for each /17: all of it is in the set; a node
 //     node     which of its 128 /24s have longer members; which are in the set whole; a word for each of the former
 //     leaf     the members of 25..32 bits in a /24: up to three in the word itself, 16 in a list, else a bit for each
@@ -37,10 +36,8 @@ enum set4_kind { SET4_LIST8, SET4_LIST16, SET4_BITS };
 
 struct set4_filter {
     uint32_t *word;
-    uint32_t shift;   // an address's bit is its number >> shift
-    uint32_t *coarse; // by SET4_COARSE instead; NULL: `word` is not large
+    uint32_t shift; // an address's bit is its number >> shift
 };
-#define SET4_COARSE 12u
 
 struct set4_node { // and behind it a word for each bit of `longs`
     uint32_t longs[4];

@@ -9,7 +9,7 @@
 #include "acl/pages.h"
 
 #define SHIFT_NODE 15u // a bit for each directory word
-#define SHIFT_MIDDLE SET4_COARSE
+#define SHIFT_MIDDLE 12u
 #define SHIFT_FINE 8u
 #define MANY_FOR_NODE 2000u
 #define MANY_FOR_MIDDLE 30000u
@@ -21,15 +21,13 @@ static size_t bits_bytes(unsigned shift)
 
 size_t set4_filter_bytes(const struct set4_filter *f)
 {
-    return f ? sizeof *f + bits_bytes(f->shift) + (f->coarse ? bits_bytes(SET4_COARSE) : 0) : 0;
+    return f ? sizeof *f + bits_bytes(f->shift) : 0;
 }
 
 void set4_filter_free(struct set4_filter *f)
 {
-    if (f) {
+    if (f)
         pages_unmap(f->word, bits_bytes(f->shift));
-        pages_unmap(f->coarse, bits_bytes(SET4_COARSE));
-    }
     free(f);
 }
 
@@ -39,11 +37,9 @@ static struct set4_filter *filter_new(unsigned shift)
 
     if (!f)
         return NULL;
-    *f = (struct set4_filter){pages_map(bits_bytes(shift), shift == SHIFT_FINE), shift, NULL};
-    if (f->word && shift == SHIFT_FINE)
-        f->coarse = pages_map(bits_bytes(SET4_COARSE), false);
-    if (!f->word || (shift == SHIFT_FINE && !f->coarse)) {
-        set4_filter_free(f);
+    *f = (struct set4_filter){pages_map(bits_bytes(shift), shift == SHIFT_FINE), shift};
+    if (!f->word) {
+        free(f);
         return NULL;
     }
     return f;
@@ -60,19 +56,10 @@ static void slot_used(const struct set4 *s, unsigned slot, uint64_t used[2])
         used[i / 2] |= (uint64_t)(n->longs[i] | (w & SET4_SHORTS ? n->all[i] : 0)) << 32 * (i % 2);
 }
 
-static void word_store(uint32_t *word, uint32_t value)
+static void word_store(struct set4_filter *f, uint32_t at, uint32_t value)
 {
-    if (*word != value)
-        __atomic_store_n(word, value, __ATOMIC_RELEASE); // partner: the loads of set_find.c
-}
-
-static void middle_store(uint32_t *word, unsigned slot, const uint64_t used[2])
-{
-    uint32_t bits = 0;
-
-    for (unsigned i = 0; i < 8; i++)
-        bits |= (used[i / 4] >> 16 * (i % 4) & 0xffff ? 1u : 0) << i;
-    word_store(&word[slot / 4], (word[slot / 4] & ~(0xffu << 8 * (slot % 4))) | bits << 8 * (slot % 4));
+    if (f->word[at] != value)
+        __atomic_store_n(&f->word[at], value, __ATOMIC_RELEASE); // partner: the loads of set_find.c
 }
 
 static void filter_store(const struct set4 *s, struct set4_filter *f, unsigned slot)
@@ -82,13 +69,15 @@ static void filter_store(const struct set4 *s, struct set4_filter *f, unsigned s
     slot_used(s, slot, used);
     if (f->shift == SHIFT_FINE) {
         for (unsigned i = 0; i < 4; i++)
-            word_store(&f->word[4 * slot + i], (uint32_t)(used[i / 2] >> 32 * (i % 2)));
-        middle_store(f->coarse, slot, used);
+            word_store(f, 4 * slot + i, (uint32_t)(used[i / 2] >> 32 * (i % 2)));
     } else if (f->shift == SHIFT_MIDDLE) {
-        middle_store(f->word, slot, used);
+        uint32_t bits = 0;
+        for (unsigned i = 0; i < 8; i++)
+            bits |= (used[i / 4] >> 16 * (i % 4) & 0xffff ? 1u : 0) << i;
+        word_store(f, slot / 4, (f->word[slot / 4] & ~(0xffu << 8 * (slot % 4))) | bits << 8 * (slot % 4));
     } else {
         uint32_t bit = 1u << slot % 32;
-        word_store(&f->word[slot / 32], used[0] | used[1] ? f->word[slot / 32] | bit : f->word[slot / 32] & ~bit);
+        word_store(f, slot / 32, used[0] | used[1] ? f->word[slot / 32] | bit : f->word[slot / 32] & ~bit);
     }
 }
 

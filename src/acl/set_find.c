@@ -29,39 +29,32 @@ uint64_t set4_find_few(const struct set4 *s, uint64_t pass, const uint32_t *addr
 
 // --- in steps ---
 
-static bool has_bit(const uint32_t *word, uint32_t bit)
-{
-    return __atomic_load_n(&word[bit / 32], __ATOMIC_ACQUIRE) >> bit % 32 & 1; // partner: set4_filter.c
-}
-
 void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t *addr_be, unsigned n)
 {
     w->set = __atomic_load_n(&s->v4, __ATOMIC_ACQUIRE); // partner: set.c
     w->found = 0;
     w->step = 0;
-    w->n = 0;
+    w->n = n;
     if (!w->set)
         return;
-    const struct set4_filter *f = w->filter = __atomic_load_n(&w->set->filter, __ATOMIC_ACQUIRE); // partner: set4_filter_fit
-    for (unsigned i = 0; i < n; i++) { // without branches: who passes moves up
-        uint32_t addr = __builtin_bswap32(addr_be[i]);
-        w->addr[w->n] = addr;
-        w->at[w->n] = (uint8_t)i;
-        w->n += !f->coarse || has_bit(f->coarse, addr >> SET4_COARSE);
+    const struct set4_filter *f = __atomic_load_n(&w->set->filter, __ATOMIC_ACQUIRE); // partner: set4_filter_fit
+    w->filter = f->word;
+    w->shift = f->shift;
+    for (unsigned i = 0; i < n; i++) {
+        w->addr[i] = __builtin_bswap32(addr_be[i]);
+        __builtin_prefetch(&w->filter[w->addr[i] >> w->shift >> 5]);
     }
-    for (unsigned i = 0; i < w->n; i++)
-        __builtin_prefetch(&f->word[w->addr[i] >> f->shift >> 5]);
 }
 
 static void walk_filter(struct set4_walk *w)
 {
     unsigned n = 0;
 
-    for (unsigned i = 0; i < w->n; i++) {
-        uint32_t addr = w->addr[i];
+    for (unsigned i = 0; i < w->n; i++) { // without branches: who passes moves up
+        uint32_t addr = w->addr[i], bit = addr >> w->shift;
         w->addr[n] = addr;
-        w->at[n] = w->at[i];
-        n += has_bit(w->filter->word, addr >> w->filter->shift);
+        w->at[n] = (uint8_t)i;
+        n += __atomic_load_n(&w->filter[bit / 32], __ATOMIC_ACQUIRE) >> bit % 32 & 1; // partner: set4_filter.c
     }
     w->n = n;
     for (unsigned i = 0; i < n; i++)
@@ -90,14 +83,13 @@ void set4_walk_on(struct set4_walk *w)
         w->set = NULL;
 }
 
-uint64_t set4_find_scalar(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
+uint64_t set4_find_scalar(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
 {
     uint64_t pass = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        uint32_t addr = __builtin_bswap32(addr_be[i]);
-        bool may = !f->coarse || has_bit(f->coarse, addr >> SET4_COARSE);
-        pass |= (uint64_t)(may && has_bit(f->word, addr >> f->shift)) << i;
+        uint32_t bit = __builtin_bswap32(addr_be[i]) >> shift;
+        pass |= (uint64_t)(word[bit / 32] >> bit % 32 & 1) << i;
     }
     return pass ? set4_find_few(s, pass, addr_be) : 0;
 }
@@ -120,17 +112,17 @@ set4_find *set4_find_of(enum set4_kernel k)
     return k == SET4_SCALAR ? set4_find_scalar : NULL;
 }
 
-static uint64_t find_first(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n);
+static uint64_t find_first(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n);
 static set4_find *current = find_first;
 
-static uint64_t find_first(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
+static uint64_t find_first(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
 {
     set4_find *best = NULL;
 
     for (int k = SET4_VPOPCNT; !best; k--)
         best = set4_find_of((enum set4_kernel)k);
     __atomic_store_n(&current, best, __ATOMIC_RELAXED);
-    return best(s, f, addr_be, n);
+    return best(s, word, shift, addr_be, n);
 }
 
 uint64_t acl_set_find4(const struct acl_set *s, const uint32_t *addr_be, unsigned n)
@@ -140,7 +132,7 @@ uint64_t acl_set_find4(const struct acl_set *s, const uint32_t *addr_be, unsigne
     if (!v4)
         return 0;
     const struct set4_filter *f = __atomic_load_n(&v4->filter, __ATOMIC_ACQUIRE); // partner: set4_filter_fit
-    return __atomic_load_n(&current, __ATOMIC_RELAXED)(v4, f, addr_be, n);
+    return __atomic_load_n(&current, __ATOMIC_RELAXED)(v4, f->word, f->shift, addr_be, n);
 }
 
 uint64_t acl_set_find6(const struct acl_set *s, const uint8_t (*addr)[16], unsigned n)

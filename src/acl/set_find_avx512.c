@@ -40,27 +40,18 @@ INLINE __m512i gather_word(__mmask16 m, __m512i index, const uint32_t *word)
     return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, index, word, 4);
 }
 
-INLINE uint64_t bits_of(const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n, uint64_t asked)
+// Bits of the addresses that the filter lets pass.
+INLINE uint64_t filter(const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
 {
     const __m128i by = _mm_cvtsi32_si128((int)shift);
     uint64_t pass = 0;
 
     for (unsigned i = 0; i < n; i += LANES) {
-        __mmask16 m = (__mmask16)(asked >> i);
+        __mmask16 m = lanes(n - i);
         __m512i bit = _mm512_srl_epi32(load(addr_be + i, m), by);
         pass |= (uint64_t)bit_test(m, gather_word(m, _mm512_srli_epi32(bit, 5), word), bit) << i;
     }
     return pass;
-}
-
-// Bits of the addresses that the filter lets pass. Lanes that the coarse one keeps out are not gathered.
-INLINE uint64_t filter(const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
-{
-    uint64_t all = n < 64 ? (1ull << n) - 1 : UINT64_MAX;
-
-    if (f->coarse)
-        all = bits_of(f->coarse, SET4_COARSE, addr_be, n, all);
-    return bits_of(f->word, f->shift, addr_be, n, all);
 }
 
 #ifdef __AVX512VPOPCNTDQ__
@@ -116,9 +107,9 @@ INLINE __mmask16 words_have(__m512i word, __m512i addr, __mmask16 m)
     return hit;
 }
 
-uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
+uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
 {
-    uint64_t pass = filter(f, addr_be, n), found = 0, listed = 0;
+    uint64_t pass = filter(word, shift, addr_be, n), found = 0, listed = 0;
     unsigned some = (unsigned)__builtin_popcountll(pass);
     uint32_t addr[64 + LANES], child[64 + LANES];
 
@@ -144,9 +135,9 @@ uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const struct set4_filter
 
 #else
 
-uint64_t set4_find_avx512(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
+uint64_t set4_find_avx512(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
 {
-    uint64_t pass = filter(f, addr_be, n);
+    uint64_t pass = filter(word, shift, addr_be, n);
 
     return pass ? set4_find_few(s, pass, addr_be) : 0;
 }
