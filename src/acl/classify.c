@@ -55,7 +55,7 @@ static void apart_decide(struct burst *b, const struct core *c)
 static void walk_begin(struct burst *b, const struct core *c)
 {
     b->walks = false;
-    if (c->family != ACL_IP4 || !__atomic_load_n(&c->in_tuples, __ATOMIC_RELAXED))
+    if (c->family != ACL_IP4 || !b->tuples)
         return;
     for (uint8_t side = 0; side < 2 && !b->walks; side++) {
         uint64_t sets = c->apart_sets[side] & ~__atomic_load_n(&c->sets[side], __ATOMIC_RELAXED);
@@ -90,7 +90,7 @@ void burst_walk(struct burst *b, const struct core *c)
         walk_end(b, c);
 }
 
-// b: addresses and l4.
+// b: addresses, tuples, and l4 if there are any.
 static void classify(const struct core *c, const struct acl_kernel *k, struct burst *b, uint32_t *slot, unsigned n)
 {
     b->slot = slot;
@@ -105,7 +105,7 @@ static void classify(const struct core *c, const struct acl_kernel *k, struct bu
     sets_find(b, c, CORE_DST);
     if (!b->walks)
         apart_decide(b, c);
-    if (b->left && __atomic_load_n(&c->in_tuples, __ATOMIC_RELAXED))
+    if (b->left && b->tuples)
         (c->family == ACL_IP4 ? k->classify4 : k->classify6)(c, b);
     if (b->walks)
         walk_end(b, c);
@@ -177,12 +177,13 @@ static void scalar(const struct core *c, struct burst *b)
     candidates_search(b, c);
 }
 
-static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 l4[BURST])
+static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 *l4)
 {
     for (unsigned i = 0; i < n; i++) {
         src[i] = key[i].src_be;
         dst[i] = key[i].dst_be;
-        l4[i] = key[i].l4;
+        if (l4)
+            l4[i] = key[i].l4;
     }
 }
 
@@ -224,6 +225,11 @@ const char *acl_kernel_name(void)
 
 // --- bursts ---
 
+static bool has_tuples(const struct core *c)
+{
+    return __atomic_load_n(&c->in_tuples, __ATOMIC_RELAXED);
+}
+
 void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *slot, unsigned n)
 {
     const struct core *c = list_core(a, 0);
@@ -237,7 +243,8 @@ void acl_classify4(const struct acl *a, const struct acl_key4 *key, uint32_t *sl
             memset(slot + i, 0xff, part * sizeof *slot);
             continue;
         }
-        kernel()->part4(key + i, part, addr[0], addr[1], b.l4);
+        b.tuples = has_tuples(c);
+        kernel()->part4(key + i, part, addr[0], addr[1], b.tuples ? b.l4 : NULL);
         b.addr4[0] = addr[0];
         b.addr4[1] = addr[1];
         b.late = NULL;
@@ -263,6 +270,7 @@ void acl_classify6(const struct acl *a, const struct acl_key6 *key, uint32_t *sl
             memcpy(addr[1][j], key[i + j].dst, sizeof addr[1][j]);
             b.l4[j] = key[i + j].l4;
         }
+        b.tuples = has_tuples(c);
         b.addr6[0] = (const uint8_t(*)[16])addr[0];
         b.addr6[1] = (const uint8_t(*)[16])addr[1];
         b.late = NULL;
@@ -286,6 +294,7 @@ void acl_classify_late(const struct acl *a, enum acl_family family, const struct
         b.addr6[0] = p->src;
         b.addr6[1] = p->dst;
     }
+    b.tuples = has_tuples(c);
     b.late = p;
     classify(c, kernel(), &b, slot, n);
 }
@@ -294,5 +303,5 @@ bool acl_is_by_sets(const struct acl *a, enum acl_family family)
 {
     const struct core *c = list_core(a, family == ACL_IP6);
 
-    return !c || !__atomic_load_n(&c->in_tuples, __ATOMIC_RELAXED);
+    return !c || !has_tuples(c);
 }

@@ -14,7 +14,7 @@
 struct burst;
 struct acl_kernel {
     const char *name;
-    void (*part4)(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 l4[BURST]);
+    void (*part4)(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 *l4); // l4 NULL: not wanted
     void (*classify4)(const struct core *c, struct burst *b); // rules under tuples, for b->left
     void (*classify6)(const struct core *c, struct burst *b);
 };
@@ -32,6 +32,7 @@ struct burst {
     const struct acl_late *late; // who reads them; NULL: they are there
     uint32_t *slot;
     unsigned n, n_tuples;
+    bool tuples; // some rule is under one
     uint64_t left; // whom rules under tuples may still decide
     bool walks;    // one set's members are still looked for
     uint8_t walk_side, walk_set;

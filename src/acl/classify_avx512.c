@@ -219,7 +219,7 @@ INLINE void ports_load(const struct core *c, const struct burst *b, struct lanes
 
 // --- IPv4 ---
 
-static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 l4[BURST])
+static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 *l4)
 {
     const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     const __m512i pick = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
@@ -234,7 +234,7 @@ static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], u
         }
         for (unsigned j = 0; j < 2; j++)
             pair[j] = _mm512_permutex2var_epi32(row[2 * j], pick, row[2 * j + 1]);
-        for (unsigned j = 0; j < 2; j++)
+        for (unsigned j = 0; l4 && j < 2; j++)
             _mm512_storeu_si512(l4 + i + 8 * j, _mm512_permutex2var_epi64(row[2 * j], odd, row[2 * j + 1]));
         _mm512_storeu_si512(src + i, _mm512_permutex2var_epi64(pair[0], low, pair[1]));
         _mm512_storeu_si512(dst + i, _mm512_permutex2var_epi64(pair[0], high, pair[1]));

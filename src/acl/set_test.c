@@ -105,6 +105,16 @@ static void random_address(const struct list *l, uint8_t family, uint8_t addr[16
         addr[bytes - 1] ^= 1;
 }
 
+static uint64_t walk_find(const struct acl_set *s, const uint32_t *addr_be, unsigned n)
+{
+    struct set4_walk w;
+
+    acl_set_walk4(s, &w, addr_be, n);
+    while (w.set)
+        set4_walk_on(&w);
+    return w.found;
+}
+
 static void must_agree(struct acl_set *s, const struct list *l)
 {
     uint8_t addr6[PROBES][16];
@@ -121,6 +131,7 @@ static void must_agree(struct acl_set *s, const struct list *l)
         want6 |= (uint64_t)list_covers(l, 6, addr6[i]) << i;
     }
     assert_int_equal(acl_set_find4(s, addr4, n), want4);
+    assert_int_equal(walk_find(s, addr4, n), want4);
     for (int k = SET4_SCALAR; s->v4 && k <= SET4_VPOPCNT; k++)
         if (set4_find_of((enum set4_kernel)k))
             assert_int_equal(set4_find_of((enum set4_kernel)k)(s->v4, s->v4->filter->word, s->v4->filter->shift, addr4, n), want4);
@@ -281,6 +292,7 @@ static void many_hosts_are_found_through_every_filter(void **state)
                 be[k] = __builtin_bswap32(addr[i + k / 2] + (k % 2)); // the odd ones are beside members
             uint64_t want = pass && i < N / 2 ? 0 : 0x5555555555555555u;
             assert_int_equal(acl_set_find4(s, be, 64), want);
+            assert_int_equal(walk_find(s, be, 64), want);
         }
         if (!pass)
             assert_int_equal(acl_set_change(s, p, N / 2, NULL, 0, &skipped), 0);
