@@ -170,13 +170,12 @@ static void classify(const struct rte_acl_ctx *ctx, const uint8_t **at, uint32_t
 
 void acl_rte_classify4(const struct acl_rte *t, const struct acl_key4 *key, uint32_t *slot, unsigned n)
 {
-    const bytes16 swap = {0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15};
     const uint8_t *at[BURST];
     bytes16 copy[BURST];
 
     for (unsigned i = 0; i < n; i++) {
         memcpy(&copy[i], &key[i], sizeof copy[i]);
-        copy[i] = __builtin_shuffle(copy[i], swap);
+        copy[i] = __builtin_shufflevector(copy[i], copy[i], 0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15);
         at[i] = (const uint8_t *)&copy[i];
     }
     classify(t->ctx[0], at, slot, n);
