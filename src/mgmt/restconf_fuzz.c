@@ -149,6 +149,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     fib6 = vr_get(0)->fib6;
     loop = event_base_new();
     bug_on(!loop || !mkdtemp(dir));
+    fake_reset();
     fake_rib_start(loop);
     snprintf(sock, sizeof sock, "%s/kamuee.sock", dir);
     snprintf(file, sizeof file, "%s/kamuee.conf", dir);

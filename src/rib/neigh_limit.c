@@ -13,6 +13,7 @@
 #include "base/ip.h"
 #include "base/log.h"
 #include "netlink/netlink.h"
+#include "netlink/netlink_attr.h"
 #include "rib/neigh.h"
 
 #define ASK_INTERVAL_NS (5 * NS_PER_SECOND)
@@ -89,14 +90,14 @@ uint8_t neigh_limit_parse(const struct nlmsghdr *h, struct neigh_table *t)
 {
     const struct ndtmsg *m = mnl_nlmsg_get_payload(h);
     const struct nlattr *a;
-    bool parms = true; // of one device only
+    bool parms = true, bad = false; // parameters of one device only; an attribute that goes beyond the message
 
     *t = (struct neigh_table){0};
     if (h->nlmsg_type != RTM_NEWNEIGHTBL || h->nlmsg_len < NLMSG_LENGTH(sizeof *m))
         return 0;
-    mnl_attr_for_each(a, h, sizeof *m)
+    attr_each(a, m + 1, message_end(h))
         parse_attr(a, t, &parms);
-    if (parms || !t->limit)
+    if (bad || parms || !t->limit)
         return 0;
     return m->ndtm_family == AF_INET ? IP4 : m->ndtm_family == AF_INET6 ? IP6 : 0;
 }
