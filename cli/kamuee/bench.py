@@ -2,7 +2,7 @@
 """`kamuee bench`: measure what Kamuee claims, beside its peers.
 
     kamuee bench                          what can be measured
-    kamuee bench NAME [OPTIONS]           one command of bench/commands, or one experiment of bench/run.py
+    kamuee bench NAME [OPTIONS]           one of the commands, or of the experiments
     kamuee bench NAME --help              its options
 
 The benchmarks are a part of the source tree and are not installed. This file only finds them; each command's
@@ -15,7 +15,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kamuee.context import terminal_width
 from kamuee.errors import EXIT_INTERRUPTED
+from kamuee.render import fields
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 
@@ -43,10 +45,9 @@ def main(argv: list[str]) -> int:
 
 def listing(argv: list[str]) -> int:
     print(__doc__.split("\n\n")[1])
-    print("\nCommands:")
-    for name in commands():
-        print(f"  {name:14} {importlib.import_module(f'commands.{name}').IDEA}")
-    print("\nExperiments (root: they make network namespaces):", flush=True)
+    ideas = [(name, importlib.import_module(f"commands.{name}").IDEA) for name in commands()]
     listed = subprocess.run([sys.executable, str(BENCH / "run.py"), "--list"], capture_output=True, text=True)
-    print(*(f"  {line}" for line in listed.stdout.splitlines()), sep="\n")
+    experiments = [tuple(line.split(maxsplit=1)) for line in listed.stdout.splitlines()]
+    print("\nCommands:", *fields(ideas, terminal_width()), sep="\n")
+    print("\nExperiments (root: they make network namespaces):", *fields(experiments, terminal_width()), sep="\n")
     return listed.returncode if argv in ([], ["--help"], ["-h"]) else 2

@@ -56,13 +56,13 @@ def reason(error: Exception) -> str:
 
 
 def complain(error: KamueeError) -> None:
-    """To a terminal no line is broken within a word; elsewhere a line is a line, for grep."""
+    """To a terminal what was expected is not broken within a word; a line with a command to copy, and one for grep, stays one line."""
     import textwrap
     sys.stdout.flush()
     room = None
     if sys.stderr.isatty():
         room = max(os.get_terminal_size(sys.stderr.fileno()).columns - len("error: "), 20)
     for n, line in enumerate(str(error).split("\n")):
-        for part in textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) if room else [line]:
+        for part in textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) if room and "expected" in line else [line]:
             print(("       " if n else "error: ") + part, file=sys.stderr)
             n = 1

@@ -173,10 +173,10 @@ def test_the_program_prints_json_and_exit_codes(tmp_path, kamuee, capsys):
 
 
 def test_wrong_usage_names_what_is_expected(kamuee, tmp_path):
-    for words in (["nonsense"], ["--root", str(tmp_path), "--fix"], ["--root", str(tmp_path / "none")]):
-        with pytest.raises(SystemExit) as ended:
-            kamuee("doctor", *words)
-        assert ended.value.code == 2
+    for words, said in ((["nonsense"], "expected: huge-pages"), (["--root", str(tmp_path), "--fix"], "--fix is for this machine"),
+                        (["--root", str(tmp_path / "none")], "is no folder")):
+        result = kamuee("doctor", *words)
+        assert result.code == 2 and said in result.err
     result = kamuee("doctor", "--config", str(tmp_path / "none"))
     assert result.code == 1 and "No such file" in result.err
 

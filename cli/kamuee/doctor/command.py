@@ -14,7 +14,7 @@ from kamuee.doctor import cpu, memory, network, pci
 from kamuee.doctor.facts import Facts
 from kamuee.doctor.finding import STATUSES, Finding
 from kamuee.doctor.host import Host
-from kamuee.errors import KamueeError
+from kamuee.errors import KamueeError, UsageError
 from kamuee.render import wrapped
 
 CHECKS = memory.CHECKS + cpu.CHECKS + pci.CHECKS + network.CHECKS
@@ -36,7 +36,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     known = [check.name for check in CHECKS]
     for name in found.check:
         if name not in known:
-            parser.error(f"there is no check '{name}'; expected one of {' '.join(known)}")
+            raise UsageError(f"there is no check '{name}'\nexpected: {' '.join(known)}")
     if found.fix and found.root != "/":
         parser.error("--fix is for this machine, not for a recorded one")
     if not Path(found.root).is_dir():
