@@ -175,7 +175,7 @@ void candidate_update(struct candidate *c, struct errors *notes)
 static struct lyd_node *rebased(const struct candidate *c, struct config_result *result, struct errors *e)
 {
     if (c->base == config_snapshot() || !c->edited)
-        return config_dup(c->edited ? c->tree : config_running());
+        return c->edited ? config_dup(c->tree) : config_running_copy();
     struct lyd_node *tree = config_rebase(c->base->tree, c->tree, config_running(), e);
     if (e->n) {
         const struct revision *last = config_revision(0);

@@ -168,6 +168,19 @@ static void note_file_changed(struct errors *notes)
                              "file' shows the difference)", config_file());
 }
 
+// The model has the lines of each access list.
+static bool print_acl(void *ctx, const struct lyd_node *entry, struct text *t)
+{
+    const struct model *m = ctx;
+    const struct acl_wanted_list *l = NULL;
+
+    if (!lyd_parent(entry) && !strcmp(entry->schema->name, "acl"))
+        l = acl_wanted_list_find(m->acl, lyd_get_value(lyd_child(entry)));
+    if (l)
+        text_append(t, l->text.s, l->text.n);
+    return l;
+}
+
 // The running configuration becomes `s`, as a revision, or nothing happens.
 static int make_it_run(struct snapshot *s, const struct commit *how, unsigned n_changes, struct errors *e)
 {
@@ -177,7 +190,7 @@ static int make_it_run(struct snapshot *s, const struct commit *how, unsigned n_
 
     snprintf(new.by, sizeof new.by, "%s", how->by);
     snprintf(new.comment, sizeof new.comment, "%s", how->comment ? how->comment : "");
-    config_print(s->tree, &t);
+    config_print_with(s->tree, &(struct config_lines){print_acl, s->model}, &t);
     int r = revision_prepare(&new, &t, err, sizeof err);
     text_free(&t);
     if (r) {

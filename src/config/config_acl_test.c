@@ -11,6 +11,7 @@
 
 #include "config/complete.h"
 #include "config/config.h"
+#include "model/model_make.h"
 #include "core/thread.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
@@ -209,6 +210,118 @@ static void completion_knows_where_a_word_of_a_rule_may_stand(void **state)
     assert_false(offers("set acl e rule 10 permit tcp nonsense ", "log"));
 }
 
+// --- what is known is not looked at again -----------------------------------------------------------
+
+static void random_line(struct text *t)
+{
+    static const char *const end[] = {"", " from set s", " from set u to any port 443", " from 10.0.0.0/8", " log", " log every 7", " description \"a b\""};
+    unsigned number = 1 + (unsigned)rand() % 40;
+
+    switch (rand() % 8) {
+    case 0:
+        text_printf(t, "delete acl %c rule %u\n", 'a' + rand() % 2, number);
+        break;
+    case 1:
+        text_printf(t, "delete address-set u\n");
+        break;
+    case 2:
+        text_printf(t, "set address-set %c prefix 192.0.2.%d\n", "su"[rand() % 2], rand() % 256);
+        break;
+    case 3:
+        text_printf(t, "set acl %c default %s\n", 'a' + rand() % 2, rand() % 2 ? "permit" : "deny");
+        break;
+    default:
+        text_printf(t, "set acl %c rule %u %s %s%s\n", 'a' + rand() % 2, number, rand() % 2 ? "permit" : "deny", rand() % 2 ? "tcp" : "udp",
+                    end[(size_t)rand() % (sizeof end / sizeof *end)]);
+    }
+}
+
+// Everything that a model says of access lists, and the errors.
+static void tell_model(const struct model *m, struct errors *e, struct text *t)
+{
+    vec_foreach (&m->acl->list, l) {
+        text_printf(t, "%s %u\n%s", l->name, l->otherwise, text_str(&l->text));
+        for (size_t i = 0; i < l->rules.rule.n; i++) {
+            const struct acl_how *how = &l->rules.how.item[i];
+
+            acl_line_format(&l->rules.rule.item[i], how->verb, how->more ? &l->rules.more.item[how->more - 1] : NULL, l->rules.set, t);
+            text_printf(t, "\n");
+        }
+    }
+    errors_text(e, NULL, t);
+    errors_free(e);
+}
+
+static void tell_tree(const struct lyd_node *base, const struct lyd_node *tree, struct text *t)
+{
+    char *all = NULL;
+
+    config_print(tree, t);
+    config_diff(base, tree, t);
+    assert_int_equal(lyd_print_mem(&all, tree, LYD_JSON, LYD_PRINT_WITHSIBLINGS | LYD_PRINT_WD_ALL), 0);
+    text_printf(t, "%s", all ? all : "");
+    free(all);
+}
+
+static void model_made_with_what_is_known_is_the_one_made_without(void **state)
+{
+    struct model *known = NULL;
+    struct lyd_node *base = NULL;
+    struct errors e = {0};
+    unsigned n_valid = 0, n_known = 0;
+
+    srand(20261122);
+    config_check(&base, &e);
+    known = model_make(base, NULL, &e);
+    for (int round = 0; round < 3000; round++) {
+        struct text lines = {0}, with = {0}, without = {0};
+        struct lyd_node *a = config_dup(base), *b = config_dup(base);
+        struct errors ignored = {0};
+
+        for (int i = 1 + rand() % 4; i; i--)
+            random_line(&lines);
+        config_read_text(&a, text_str(&lines), &ignored);
+        config_read_text(&b, text_str(&lines), &ignored);
+        errors_free(&ignored);
+        config_mark_known(base, a);
+        config_check(&a, &e);
+        struct model *m = model_make(a, known, &e);
+        if (!e.n)
+            config_validate(&a, &e);
+        bool valid = !e.n;
+        tell_model(m, &e, &with);
+        tell_tree(base, a, &with);
+        config_check(&b, &e);
+        struct model *n = model_make(b, NULL, &e);
+        if (!e.n)
+            config_validate(&b, &e);
+        tell_model(n, &e, &without);
+        tell_tree(base, b, &without);
+        assert_string_equal(text_str(&with), text_str(&without));
+        model_free(n);
+        lyd_free_all(b);
+        text_free(&lines);
+        text_free(&with);
+        text_free(&without);
+        if (!valid) {
+            model_free(m);
+            lyd_free_all(a);
+            continue;
+        }
+        for (const struct lyd_node *l = a; l; l = l->next)
+            for (const struct lyd_node *r = lyd_child(l); r; r = r->next)
+                n_known += config_is_known(r);
+        n_valid++;
+        model_free(known);
+        lyd_free_all(base);
+        known = m;
+        base = a;
+    }
+    assert_true(n_valid > 1000 && n_known > 10 * n_valid);
+    model_free(known);
+    lyd_free_all(base);
+}
+
 static int load(void **state)
 {
     char err[256];
@@ -235,6 +348,7 @@ int main(void)
         cmocka_unit_test(interface_has_its_own_lists_or_those_of_its_router_or_of_forwarding),
         cmocka_unit_test(difference_of_a_rule_is_its_line),
         cmocka_unit_test(completion_knows_where_a_word_of_a_rule_may_stand),
+        cmocka_unit_test(model_made_with_what_is_known_is_the_one_made_without),
     };
 
     return cmocka_run_group_tests(tests, load, unload);

@@ -37,7 +37,7 @@ int config_read_revision(const char *back, struct lyd_node **tree, struct errors
 
     *tree = NULL;
     if (!text_parse_u64(back, 0, 0, &n)) {
-        *tree = config_dup(config_running());
+        *tree = config_running_copy();
         return 0;
     }
     const struct revision *r = text_parse_u64(back, 0, UINT32_MAX, &n) ? NULL : config_revision((unsigned)n);
@@ -80,7 +80,7 @@ int config_edited(const struct lyd_node *from, const struct config_edit *how, st
     else if (how->file)
         r = config_read_file(false, tree, e);
     else if (!how->replace)
-        *tree = config_dup(from);
+        *tree = from == config_running() ? config_running_copy() : config_dup(from);
     if (!r && how->text && how->json)
         add_json(tree, how->text, e);
     else if (!r && how->text)

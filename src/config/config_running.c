@@ -2,11 +2,14 @@
 // config_running.c - the configuration that is in force
 #include "config/config_running.h"
 
+#include <event2/event.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
 
 #include "apply/apply.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "core/thread.h"
 #include "model/model_make.h"
 #include "yang/config_tree.h"
@@ -57,13 +60,99 @@ struct snapshot *snapshot_ref(const struct snapshot *s)
     return mine;
 }
 
+static void snapshot_free(struct snapshot *s)
+{
+    lyd_free_all(s->tree);
+    model_free(s->model);
+    free(s);
+}
+
+// --- what need not be done within a commit ------------------------------------------------------
+
+#define LARGE_NS (3 * NS_PER_MS) // a configuration that takes so long to copy
+#define LATER_US 1000            // between two things that take long: others get their turn
+
+static struct {
+    struct event *timer; // NULL: everything is done at once
+    bool large;
+    struct lyd_node *spare; // a copy of what runs in this version
+    uint64_t version;
+    VEC(struct snapshot *) going; // that nobody holds any more
+} idle;
+
+static void do_later(void)
+{
+    event_add(idle.timer, &(struct timeval){.tv_usec = LATER_US});
+}
+
+static struct lyd_node *timed_copy(void)
+{
+    uint64_t since = clock_now_ns();
+    struct lyd_node *copy = config_dup(running->tree);
+
+    idle.large = clock_now_ns() - since > LARGE_NS;
+    return copy;
+}
+
+static void drop_spare(void)
+{
+    lyd_free_all(idle.spare);
+    idle.spare = NULL;
+}
+
+// One thing at a time.
+static void on_idle(evutil_socket_t fd, short what, void *ctx)
+{
+    if (idle.going.n) {
+        snapshot_free(idle.going.item[--idle.going.n]);
+        do_later();
+    } else if (idle.spare && idle.version != version) {
+        drop_spare();
+        do_later();
+    } else if (idle.large && !idle.spare) {
+        idle.spare = timed_copy();
+        idle.version = version;
+    }
+}
+
+void config_running_idle(struct event_base *loop)
+{
+    thread_must_be(ROLE_CONTROL);
+    idle.timer = evtimer_new(loop, on_idle, NULL);
+    bug_on(!idle.timer);
+}
+
+static void end_idle(void)
+{
+    if (idle.timer)
+        event_free(idle.timer);
+    idle.timer = NULL;
+    drop_spare();
+    while (idle.going.n)
+        snapshot_free(idle.going.item[--idle.going.n]);
+    vec_free(&idle.going);
+}
+
+struct lyd_node *config_running_copy(void)
+{
+    struct lyd_node *copy = idle.spare;
+
+    if (!copy || idle.version != version)
+        return timed_copy();
+    idle.spare = NULL;
+    return copy;
+}
+
 void snapshot_unref(struct snapshot *s)
 {
     if (!s || --s->refs)
         return;
-    lyd_free_all(s->tree);
-    model_free(s->model);
-    free(s);
+    if (idle.timer && idle.large) {
+        *vec_push(&idle.going) = s;
+        do_later();
+    } else {
+        snapshot_free(s);
+    }
 }
 
 void config_running_init(void)
@@ -84,14 +173,17 @@ void config_running_fini(void)
 {
     snapshot_unref(running);
     running = NULL;
+    end_idle();
 }
 
 struct model *config_model_of(struct lyd_node **candidate, struct errors *e)
 {
     struct model *m;
 
+    if (running)
+        config_mark_known(running->tree, *candidate);
     config_check(candidate, e);
-    m = model_make(*candidate, e);
+    m = model_make(*candidate, running ? running->model : NULL, e);
     if (!e->n)
         config_validate(candidate, e);
     return m;
@@ -110,6 +202,8 @@ void config_running_take(struct snapshot *s)
     running = s;
     version++;
     changed_at = time(NULL);
+    if (idle.timer && idle.large)
+        do_later();
 }
 
 void config_running_return(const struct snapshot *s)

@@ -12,6 +12,7 @@
 #include "base/errors.h"
 #include "model/model.h"
 
+struct event_base;
 struct lyd_node;
 
 struct snapshot { // never changes
@@ -23,9 +24,12 @@ struct snapshot { // never changes
 
 void config_running_init(void); // the empty configuration, nothing applied
 void config_running_fini(void);
+// From now on a copy of a large configuration is made, and the one before it freed, after a commit and not in the next one.
+void config_running_idle(struct event_base *loop);
 
 const struct snapshot *config_snapshot(void);
 const struct lyd_node *config_running(void);
+struct lyd_node *config_running_copy(void); // the caller's
 const struct model *config_model(void);
 uint64_t config_version(void);     // another one after each change
 time_t config_changed_at(void);    // the last change

@@ -138,6 +138,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     apply_defaults();
     enum log_level level = log_get_level(); // main has set it, perhaps by its command line
     confirm_init(loop);
+    config_running_idle(loop);
     r = config_start(candidate, &e);
     log_set_level(level);
     if (r) {

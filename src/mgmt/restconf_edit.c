@@ -248,7 +248,7 @@ static void put_or_patch(struct http *h, const struct path *p, bool replace)
         refuse(h, &e);
         return;
     }
-    struct lyd_node *candidate = config_dup(config_running());
+    struct lyd_node *candidate = config_running_copy();
     if (replace)
         remove_target(&candidate, p);
     merge(&candidate, tree);
@@ -273,7 +273,7 @@ static void edit_datastore(struct http *h, bool replace)
         refuse(h, &e);
         return;
     }
-    struct lyd_node *candidate = replace ? tree : config_dup(config_running());
+    struct lyd_node *candidate = replace ? tree : config_running_copy();
     if (!replace)
         merge(&candidate, tree);
     finish(h, candidate, 204, NULL);
@@ -337,7 +337,7 @@ static void post_child(struct http *h, const struct path *child)
         refuse(h, &e);
         return;
     }
-    struct lyd_node *candidate = config_dup(config_running());
+    struct lyd_node *candidate = config_running_copy();
     merge(&candidate, tree);
     finish(h, candidate, 201, child);
 }
@@ -368,7 +368,7 @@ static void delete_target(struct http *h, const struct path *p)
         config_not_there(h, p);
         return;
     }
-    struct lyd_node *candidate = config_dup(config_running());
+    struct lyd_node *candidate = config_running_copy();
     remove_target(&candidate, p);
     finish(h, candidate, 204, NULL);
 }

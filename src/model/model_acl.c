@@ -42,9 +42,76 @@ static void read_rule(struct acl_wanted_list *l, const struct lyd_node *entry, s
     text_free(&t);
 }
 
-static void read_list(struct acl_wanted *a, const struct lyd_node *entry, struct errors *e)
+// --- rules that are as they were -------------------------------------------------------------------
+
+// Goes through the rules of a list and the lines of its text, which are in the same order.
+struct earlier {
+    const struct acl_wanted_list *list; // NULL: there was none
+    size_t i;
+    const char *line; // of rule i
+};
+
+static const char *next_line(const char *line)
+{
+    const char *end = strchr(line, '\n');
+
+    return end ? end + 1 : line + strlen(line);
+}
+
+static struct earlier earlier_begin(const struct acl_wanted_list *l)
+{
+    struct earlier was = {.list = l};
+    size_t n = 0;
+
+    if (!l)
+        return was;
+    for (const char *at = text_str(&l->text); *at; at = next_line(at))
+        n++;
+    was.line = text_str(&l->text);
+    for (; n > l->rules.rule.n; n--) // what stands before the rules
+        was.line = next_line(was.line);
+    return was;
+}
+
+// Whether the entry is known; `was` is at its rule then.
+static bool earlier_find(struct earlier *was, const struct lyd_node *entry)
+{
+    if (!was->list || !config_is_known(entry))
+        return false;
+    uint32_t number = (uint32_t)strtoul(lyd_get_value(lyd_child(entry)), NULL, 10);
+    while (was->i < was->list->rules.rule.n && was->list->rules.rule.item[was->i].number < number) {
+        was->i++;
+        was->line = next_line(was->line);
+    }
+    return was->i < was->list->rules.rule.n && was->list->rules.rule.item[was->i].number == number;
+}
+
+static void copy_rule(struct acl_lines *l, const struct earlier *was)
+{
+    struct acl_how how = was->list->rules.how.item[was->i];
+
+    if (how.more) {
+        *vec_push(&l->more) = was->list->rules.more.item[how.more - 1];
+        how.more = (uint32_t)l->more.n;
+    }
+    *vec_push(&l->how) = how;
+    *vec_push(&l->rule) = was->list->rules.rule.item[was->i];
+}
+
+static bool copy_line(void *ctx, const struct lyd_node *entry, struct text *t)
+{
+    struct earlier *was = ctx;
+
+    if (!earlier_find(was, entry))
+        return false;
+    text_append(t, was->line, (size_t)(next_line(was->line) - was->line));
+    return true;
+}
+
+static void read_list(struct acl_wanted *a, const struct lyd_node *entry, const struct acl_wanted_list *known, struct errors *e)
 {
     struct acl_wanted_list *l = vec_push(&a->list);
+    struct earlier was = earlier_begin(known), lines = was;
     const struct lyd_node *first = lyd_child(entry);
     struct lyd_nodes v = {0};
     int verb;
@@ -56,10 +123,17 @@ static void read_list(struct acl_wanted *a, const struct lyd_node *entry, struct
     l->otherwise = verb < 0 ? ACL_DENY : (uint8_t)verb;
     l->line = leaf_line(entry, "file");
     config_children(first, yang_child(entry->schema, "rule", true), &v);
+    if (known) { // rules name sets by their index
+        memcpy(l->rules.set, known->rules.set, sizeof l->rules.set);
+        l->rules.n_sets = known->rules.n_sets;
+    }
     for (size_t i = 0; i < v.n; i++)
-        read_rule(l, v.item[i], e);
+        if (earlier_find(&was, v.item[i]))
+            copy_rule(&l->rules, &was);
+        else
+            read_rule(l, v.item[i], e);
     free(v.item);
-    config_print_node(entry, &l->text);
+    config_print_node_with(entry, &(struct config_lines){copy_line, &lines}, &l->text);
 }
 
 // --- sets ----------------------------------------------------------------------------------------
@@ -88,7 +162,17 @@ static uint64_t machine_memory(void)
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 1ull << 32;
 }
 
-void model_read_acls(struct model *m, const struct lyd_node *tree, struct errors *e)
+// Of a list that has no known rule, there may be none of the sets any more.
+static const struct acl_wanted_list *find_known(const struct model *known, const struct lyd_node *entry)
+{
+    bool any = false;
+
+    for (const struct lyd_node *n = lyd_child(entry); n && !any; n = n->next)
+        any = config_is_known(n);
+    return any ? acl_wanted_list_find(known->acl, lyd_get_value(lyd_child(entry))) : NULL;
+}
+
+void model_read_acls(struct model *m, const struct lyd_node *tree, const struct model *known, struct errors *e)
 {
     const struct lyd_node *limit = leaf_inside(tree, NULL, "acl-limit");
     uint64_t mib = leaf_number(limit, "memory", 0);
@@ -107,7 +191,7 @@ void model_read_acls(struct model *m, const struct lyd_node *tree, struct errors
     vec_free(&v);
     config_children(tree, yang_child(NULL, "acl", true), &v);
     for (size_t i = 0; i < v.n; i++)
-        read_list(m->acl, v.item[i], e);
+        read_list(m->acl, v.item[i], find_known(known, v.item[i]), e);
     vec_free(&v);
 }
 

@@ -9,7 +9,8 @@
 #include "model/model.h"
 
 // Reads all of them, and says what is wrong with rules.
-void model_read_acls(struct model *m, const struct lyd_node *tree, struct errors *e);
+// Rules that are marked (config_mark_known) are those of `known`.
+void model_read_acls(struct model *m, const struct lyd_node *tree, const struct model *known, struct errors *e);
 struct model_acls model_read_binding(const struct lyd_node *first, const struct lysc_node *parent); // container `acl` there
 void model_inherit_acls(struct model *m); // when all interfaces are bound: from their virtual router, or `forwarding`
 

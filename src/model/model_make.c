@@ -34,7 +34,7 @@ static void read_list(struct model *m, const struct lyd_node *tree, const char *
     free(v.item);
 }
 
-struct model *model_make(const struct lyd_node *tree, struct errors *e)
+struct model *model_make(const struct lyd_node *tree, const struct model *known, struct errors *e)
 {
     struct model *m = calloc(1, sizeof *m);
 
@@ -53,7 +53,7 @@ struct model *model_make(const struct lyd_node *tree, struct errors *e)
     read_list(m, tree, NULL, "alarm", model_read_alarm);
     read_list(m, tree, "multicast", "route", model_read_multicast);
     read_list(m, tree, "metrics", "listen", model_read_metrics_listen);
-    model_read_acls(m, tree, e);
+    model_read_acls(m, tree, known, e);
     read_list(m, tree, "web", "listen", model_read_web_listen);
     model_bind_interfaces(m);
     model_inherit_acls(m);

@@ -15,7 +15,7 @@
 
 unsigned config_line_of(const struct lyd_node *node)
 {
-    return (unsigned)(uintptr_t)node->priv;
+    return config_is_known(node) ? 0 : (unsigned)(uintptr_t)node->priv;
 }
 
 // Line of the node, or of the nearest ancestor that has one.
@@ -126,7 +126,7 @@ static void check_place(const struct lyd_node *tree, const struct lyd_node *plac
 
     check_required(place, first, place ? place->schema : NULL, e);
     for (const struct lyd_node *n = first; n; n = n->next) {
-        if (!n->schema || !yang_is_config(n->schema))
+        if (!n->schema || !yang_is_config(n->schema) || config_is_known(n))
             continue;
         if (n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST))
             check_reference(tree, n, e);
@@ -138,16 +138,19 @@ static void check_place(const struct lyd_node *tree, const struct lyd_node *plac
 void config_check(struct lyd_node **tree, struct errors *e)
 {
     check_place(*tree, NULL, e);
-    lyd_new_implicit_module(tree, yang_module, LYD_IMPLICIT_NO_STATE, NULL);
+    config_add_defaults(tree);
 }
 
 void config_validate(struct lyd_node **tree, struct errors *e)
 {
+    struct lyd_node *rest;
+    bool apart = config_dup_rest(*tree, &rest);
     struct text t = {0};
 
-    if (!lyd_validate_module(tree, yang_module, LYD_VALIDATE_NO_STATE, NULL))
-        return;
-    yang_say_error(&t);
-    errors_add(e, 0, "%s", text_str(&t));
-    text_free(&t);
+    if (lyd_validate_module(apart ? &rest : tree, yang_module, LYD_VALIDATE_NO_STATE, NULL)) {
+        yang_say_error(&t);
+        errors_add(e, 0, "%s", text_str(&t));
+        text_free(&t);
+    }
+    lyd_free_all(rest);
 }

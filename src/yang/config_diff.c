@@ -2,8 +2,8 @@
 // config_diff.c - what differs between two configurations, as set/delete lines
 //
 // libyang's own difference is quadratic in the entries of a list; this one
-// sorts the explicit entries of both sides as the printer does and merges them:
-// n log n. Reading the lines into `old` gives `new`.
+// leaves out what stands side by side and is alike (config_known.c), sorts the rest of the explicit
+// entries of both sides as the printer does, and merges them. Reading the lines into `old` gives `new`.
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +46,7 @@ static void diff_schema(const struct lyd_node *old, const struct lyd_node *new, 
     struct lyd_nodes a = {0}, b = {0};
     size_t i = 0, j = 0;
 
-    config_children(old, s, &a);
-    config_children(new, s, &b);
+    config_unlike(old, new, s, &a, &b);
     while (i < a.n || j < b.n) {
         int c = i == a.n ? 1 : j == b.n ? -1 : config_compare(a.item[i], b.item[j]);
 

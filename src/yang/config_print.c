@@ -71,15 +71,50 @@ static int compare_items(const void *a, const void *b)
     return config_compare(*(const struct lyd_node *const *)a, *(const struct lyd_node *const *)b);
 }
 
+// Puts item n, the first that is out of order, among those before it.
+static void insert_item(struct lyd_nodes *v, size_t n)
+{
+    const struct lyd_node *item = v->item[n];
+    size_t lo = 0, hi = n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+
+        if (config_compare(v->item[mid], item) <= 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    memmove(&v->item[lo + 1], &v->item[lo], (n - lo) * sizeof *v->item);
+    v->item[lo] = item;
+}
+
+#define OUT_OF_ORDER_MAX 32
+
+// Entries stand in the order in which they were made: mostly sorted, but for a few that came last.
+void config_sort(const struct lysc_node *s, struct lyd_nodes *v)
+{
+    unsigned n = 0;
+
+    if (!(s->nodetype & (LYS_LIST | LYS_LEAFLIST)) || s->flags & LYS_ORDBY_USER)
+        return;
+    for (size_t i = 1; i < v->n; i++) {
+        if (config_compare(v->item[i - 1], v->item[i]) <= 0)
+            continue;
+        if (++n > OUT_OF_ORDER_MAX) {
+            qsort(v->item, v->n, sizeof *v->item, compare_items);
+            return;
+        }
+        insert_item(v, i);
+    }
+}
+
 void config_children(const struct lyd_node *first, const struct lysc_node *s, struct lyd_nodes *v)
 {
-    bool entries = s->nodetype & (LYS_LIST | LYS_LEAFLIST);
-
     for (const struct lyd_node *n = first; n; n = n->next)
         if (n->schema == s && config_is_explicit(n))
             *vec_push(v) = n;
-    if (entries && v->n > 1 && !(s->flags & LYS_ORDBY_USER))
-        qsort(v->item, v->n, sizeof *v->item, compare_items);
+    config_sort(s, v);
 }
 
 static void append_keys(const struct lyd_node *entry, struct text *t)
@@ -149,11 +184,11 @@ void config_print_entry(const struct lyd_node *entry, struct text *t)
 }
 
 // `place` is "port p0 ": what stands between "set" and the node's name.
-static void print_node(const struct lyd_node *node, struct text *place, struct text *t);
+static void print_node(const struct lyd_node *node, struct text *place, const struct config_lines *lines, struct text *t);
 
 // Number of nodes printed.
 static unsigned print_children(const struct lyd_node *first, const struct lysc_node *parent,
-                               struct text *place, struct text *t)
+                               struct text *place, const struct config_lines *lines, struct text *t)
 {
     unsigned n = 0;
 
@@ -164,18 +199,20 @@ static unsigned print_children(const struct lyd_node *first, const struct lysc_n
             continue;
         config_children(first, s, &v);
         for (size_t i = 0; i < v.n; i++)
-            print_node(v.item[i], place, t);
+            print_node(v.item[i], place, lines, t);
         n += (unsigned)v.n;
         free(v.item);
     }
     return n;
 }
 
-static void print_node(const struct lyd_node *node, struct text *place, struct text *t)
+static void print_node(const struct lyd_node *node, struct text *place, const struct config_lines *lines, struct text *t)
 {
     const struct lysc_node *s = node->schema;
     size_t was = place->n;
 
+    if (lines && s->nodetype == LYS_LIST && lines->known(lines->ctx, node, t))
+        return;
     if (s->nodetype & (LYS_LEAF | LYS_LEAFLIST)) {
         text_printf(t, "set %s%s", text_str(place), s->name);
         if (!yang_is_flag(s)) {
@@ -195,21 +232,31 @@ static void print_node(const struct lyd_node *node, struct text *place, struct t
     if (s->nodetype == LYS_LIST)
         append_keys(node, place);
     text_append(place, " ", 1);
-    if (!print_children(lyd_child(node), s, place, t))
+    if (!print_children(lyd_child(node), s, place, lines, t))
         text_printf(t, "set %.*s\n", (int)place->n - 1, text_str(place));
     place->n = was;
     place->s[was] = 0;
 }
 
-void config_print(const struct lyd_node *tree, struct text *t)
+void config_print_with(const struct lyd_node *tree, const struct config_lines *lines, struct text *t)
 {
     struct text place = {0};
 
-    print_children(tree, NULL, &place, t);
+    print_children(tree, NULL, &place, lines, t);
     text_free(&place);
 }
 
+void config_print(const struct lyd_node *tree, struct text *t)
+{
+    config_print_with(tree, NULL, t);
+}
+
 void config_print_node(const struct lyd_node *node, struct text *t)
+{
+    config_print_node_with(node, NULL, t);
+}
+
+void config_print_node_with(const struct lyd_node *node, const struct config_lines *lines, struct text *t)
 {
     struct text place = {0};
 
@@ -217,6 +264,6 @@ void config_print_node(const struct lyd_node *node, struct text *t)
         append_place(lyd_parent(node), &place);
         text_append(&place, " ", 1);
     }
-    print_node(node, &place, t);
+    print_node(node, &place, lines, t);
     text_free(&place);
 }

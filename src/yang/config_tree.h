@@ -41,6 +41,13 @@ void words_quote(const char *word,
 void config_print(const struct lyd_node *tree,
                   struct text *t); // every explicit value, canonical order
 void config_print_node(const struct lyd_node *node, struct text *t); // "set" lines of one subtree
+// The same, and whoever knows the lines of a list's entry appends them himself and says so.
+struct config_lines {
+    bool (*known)(void *ctx, const struct lyd_node *entry, struct text *t);
+    void *ctx;
+};
+void config_print_with(const struct lyd_node *tree, const struct config_lines *lines, struct text *t);
+void config_print_node_with(const struct lyd_node *node, const struct config_lines *lines, struct text *t);
 // Of a one-line list: "permit tcp from any", and with the key before it " 100 permit tcp from any".
 void config_print_words(const struct lyd_node *entry, struct text *t);
 void config_print_entry(const struct lyd_node *entry, struct text *t);
@@ -53,6 +60,7 @@ struct lyd_nodes {
     size_t n, cap;
 };
 void config_children(const struct lyd_node *first, const struct lysc_node *s, struct lyd_nodes *v);
+void config_sort(const struct lysc_node *s, struct lyd_nodes *v); // into canonical order
 int config_compare(const struct lyd_node *a,
                    const struct lyd_node *b); // canonical order of two nodes of one schema node
 int natural_compare(const char *a, const char *b); // p2 before p10
@@ -63,6 +71,18 @@ void config_check(struct lyd_node **tree,
 void config_validate(struct lyd_node **tree,
                      struct errors *e); // the rest, by libyang: for a tree without errors so far
 unsigned config_line_of(const struct lyd_node *node); // 0 = no line made it
+
+// --- config_known.c: what a candidate has in common with a valid configuration ---
+bool config_same(const struct lyd_node *a, const struct lyd_node *b); // values and order; false also for what only stands in another order
+// Explicit children of one schema node that the other side has not, or not alike, or elsewhere; in canonical order, to be freed.
+void config_unlike(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *s, struct lyd_nodes *a,
+                   struct lyd_nodes *b);
+// Marks entries of one-line lists in `new` that are as in `old` and need not be checked again. Before any check of `new`, once.
+void config_mark_known(const struct lyd_node *old, const struct lyd_node *new);
+bool config_is_known(const struct lyd_node *node);
+void config_add_defaults(struct lyd_node **tree); // that are missing, as libyang does, but not below what is marked
+// A copy of all that is not marked. False: nothing is, or libyang has a choice to settle in the original; no copy is made.
+bool config_dup_rest(const struct lyd_node *tree, struct lyd_node **copy);
 
 // --- config_diff.c ---
 // Calls fn for each difference: the topmost node that is new or has another value (set), or is gone.

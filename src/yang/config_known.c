@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// config_known.c - what a candidate has in common with a configuration that has been looked at already
+//
+// A candidate begins as a copy, so almost all of it stands where it stood in the original: walking both side by side finds
+// what differs without sorting either. Entries of one-line lists are many (rules of access lists), stand for themselves and
+// are referred to by nobody; those that are as they were are marked, and need no second look as long as nothing went that
+// they may refer to.
+#include <string.h>
+
+#include "base/vec.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
+
+static const char mark;
+
+bool config_is_known(const struct lyd_node *node)
+{
+    return node->priv == &mark;
+}
+
+bool config_same(const struct lyd_node *a, const struct lyd_node *b)
+{
+    if (a->schema != b->schema || (a->flags ^ b->flags) & LYD_DEFAULT)
+        return false;
+    if (a->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST)) {
+        const char *x = lyd_get_value(a), *y = lyd_get_value(b);
+        return x == y || !strcmp(x, y); // libyang keeps one copy of most
+    }
+    const struct lyd_node *x = lyd_child(a), *y = lyd_child(b);
+    while (x && y && config_same(x, y)) {
+        x = x->next;
+        y = y->next;
+    }
+    return !x && !y;
+}
+
+static const struct lyd_node *from_here(const struct lyd_node *n, const struct lysc_node *s)
+{
+    while (n && n->schema != s)
+        n = n->next;
+    return n;
+}
+
+static const struct lyd_node *behind(const struct lyd_node *n)
+{
+    return from_here(n->next, n->schema);
+}
+
+struct twins {
+    struct lyd_nodes *old, *new; // that have no twin; NULL: not wanted
+    bool marks;                  // those of `new` that have one
+};
+
+static void alone(struct lyd_nodes *v, const struct lyd_node *n)
+{
+    if (v && config_is_explicit(n))
+        *vec_push(v) = n;
+}
+
+static void twin(const struct twins *w, const struct lyd_node *b)
+{
+    if (w->marks)
+        ((struct lyd_node *)(uintptr_t)b)->priv = (void *)(uintptr_t)&mark;
+}
+
+static void find_twins(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *s, const struct twins *w)
+{
+    const struct lyd_node *a = from_here(old, s), *b = from_here(new, s);
+
+    while (a && b) {
+        const struct lyd_node *next_a = behind(a), *next_b = behind(b);
+
+        if (config_same(a, b)) {
+            twin(w, b);
+        } else if (next_b && config_same(a, next_b)) { // b has come
+            alone(w->new, b);
+            b = next_b;
+            continue;
+        } else if (next_a && config_same(next_a, b)) { // a has gone
+            alone(w->old, a);
+            a = next_a;
+            continue;
+        } else {
+            alone(w->old, a);
+            alone(w->new, b);
+        }
+        a = next_a;
+        b = next_b;
+    }
+    for (; a; a = behind(a))
+        alone(w->old, a);
+    for (; b; b = behind(b))
+        alone(w->new, b);
+}
+
+void config_unlike(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *s, struct lyd_nodes *a,
+                   struct lyd_nodes *b)
+{
+    find_twins(old, new, s, &(struct twins){.old = a, .new = b});
+    config_sort(s, a);
+    config_sort(s, b);
+}
+
+// --- marks --------------------------------------------------------------------------------------
+
+static bool has_one_line(const struct lysc_node *parent)
+{
+    for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));)
+        if (s->nodetype & (LYS_LIST | LYS_CONTAINER) && (yang_is_one_line(s) || has_one_line(s)))
+            return true;
+    return false;
+}
+
+// Whether each old entry is there, in the old order. An entry that moved counts as gone: then more is looked at than need be.
+static bool all_there(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *s)
+{
+    const struct lyd_node *b = from_here(new, s);
+
+    for (const struct lyd_node *a = from_here(old, s); a; a = behind(a)) {
+        while (b && config_compare(a, b))
+            b = behind(b);
+        if (!b)
+            return false;
+        b = behind(b);
+    }
+    return true;
+}
+
+static void mark_below(const struct lyd_node *old, const struct lyd_node *new, const struct lysc_node *parent)
+{
+    for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));) {
+        if (!(s->nodetype & (LYS_LIST | LYS_CONTAINER)) || !yang_is_config(s))
+            continue;
+        if (yang_is_one_line(s)) {
+            find_twins(old, new, s, &(struct twins){.marks = true});
+            continue;
+        }
+        for (const struct lyd_node *b = has_one_line(s) ? from_here(new, s) : NULL; b; b = behind(b)) {
+            const struct lyd_node *a = from_here(old, s);
+
+            while (a && config_compare(a, b))
+                a = behind(a);
+            if (a)
+                mark_below(lyd_child(a), lyd_child(b), s);
+        }
+    }
+}
+
+void config_mark_known(const struct lyd_node *old, const struct lyd_node *new)
+{
+    for (const struct lysc_node *s = NULL; (s = yang_next(s, NULL));)
+        if (s->nodetype == LYS_LIST && yang_is_config(s) && !all_there(old, new, s))
+            return;
+    mark_below(old, new, NULL);
+}
+
+// --- defaults -----------------------------------------------------------------------------------
+
+static bool has_known(const struct lyd_node *first)
+{
+    for (const struct lyd_node *n = first; n; n = n->next)
+        if (config_is_known(n) || has_known(lyd_child(n)))
+            return true;
+    return false;
+}
+
+static bool has_default(const struct lysc_node *s)
+{
+    if (s->nodetype == LYS_LEAF)
+        return ((const struct lysc_node_leaf *)s)->dflt;
+    if (s->nodetype == LYS_LEAFLIST)
+        return ((const struct lysc_node_leaflist *)s)->dflts;
+    return s->nodetype == LYS_CONTAINER && !yang_is_presence(s);
+}
+
+// Whether libyang would add something right here.
+static bool lacks_default(const struct lyd_node *first, const struct lysc_node *parent)
+{
+    for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));)
+        if (yang_is_config(s) && has_default(s) && !from_here(first, s))
+            return true;
+    return false;
+}
+
+static void add_defaults(struct lyd_node *first)
+{
+    for (struct lyd_node *n = first; n; n = n->next) {
+        if (config_is_known(n) || n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST))
+            continue;
+        if (lacks_default(lyd_child(n), n->schema) || !has_known(lyd_child(n)))
+            lyd_new_implicit_tree(n, LYD_IMPLICIT_NO_STATE, NULL);
+        else
+            add_defaults(lyd_child(n));
+    }
+}
+
+void config_add_defaults(struct lyd_node **tree)
+{
+    if (lacks_default(*tree, NULL) || !has_known(*tree))
+        lyd_new_implicit_module(tree, yang_module, LYD_IMPLICIT_NO_STATE, NULL);
+    else
+        add_defaults(*tree);
+}
+
+// --- the rest -----------------------------------------------------------------------------------
+
+static bool has_two_cases(const struct lyd_node *first)
+{
+    for (const struct lyd_node *n = first; n; n = n->next) {
+        const struct lysc_node *mine = yang_case(n->schema);
+
+        for (const struct lyd_node *m = mine ? n->next : NULL; m; m = m->next) {
+            const struct lysc_node *other = yang_case(m->schema);
+            if (other && other != mine && other->parent == mine->parent)
+                return true;
+        }
+        if (!config_is_known(n) && has_two_cases(lyd_child(n)))
+            return true;
+    }
+    return false;
+}
+
+static void copy_rest(const struct lyd_node *first, struct lyd_node *parent, struct lyd_node **copy)
+{
+    for (const struct lyd_node *n = first; n; n = n->next) {
+        struct lyd_node *mine = NULL;
+
+        if (config_is_known(n) || (parent && lysc_is_key(n->schema))) // a list's entry is copied with its keys
+            continue;
+        bug_on(lyd_dup_single(n, (struct lyd_node_inner *)parent, LYD_DUP_WITH_FLAGS, &mine));
+        if (!parent)
+            lyd_insert_sibling(*copy, mine, copy);
+        copy_rest(lyd_child(n), mine, copy);
+    }
+}
+
+bool config_dup_rest(const struct lyd_node *tree, struct lyd_node **copy)
+{
+    *copy = NULL;
+    if (!has_known(tree) || has_two_cases(tree))
+        return false;
+    copy_rest(tree, NULL, copy);
+    return true;
+}
