@@ -1,84 +1,87 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What requests to the management interface cost forwarding, and how many there can be.
+"""What requests to the management interface, and walks of the whole table, cost forwarding.
 
-kamueed on replay ports forwards all it can. Beside it a client asks for the state of ports, 1,000 times a second on
-connections that stay open, then as often as it can. Client and control thread share the cores that do not forward.
+kamueed on replay ports forwards all it can, alone and asked in turns: by 1,000 requests a second, then by these and, at once, the
+full table by RESTCONF, by SNMP (a real snmpd) and the metrics of Prometheus; and beside a program that asks nothing and is busy, which
+shows what the machine itself takes when another core works (cores that are two threads of one). Clients and everything of kamueed but the forwarder
+share the cores that do not forward. What is left is each window against those alone before and after it. When these differ among
+themselves by as much as what is judged, nothing is judged.
 """
-import socket
+import shutil
 import statistics
-import threading
 import time
 
+from measure.api_load import COUNTED, RATE, Load
+from measure.context import Unavailable
 from measure.replay import CASES, Bench, kamueed
 
 NAME = "api"
-IDEA = "1,000 requests a second and as many as there can be: what is left of forwarding."
+IDEA = "1,000 requests a second, alone and with walks by SNMP, RESTCONF and Prometheus at once: what is left of forwarding."
 NEEDS = ("kamueed",)
-RATE = 1000
-REQUEST = b"GET /restconf/data/kamuee:state/ledger HTTP/1.1\r\nHost: k\r\n\r\n"
+WINDOWS = 6               # of each kind, in a round
+COST_PERCENT = 1.0        # that is allowed, and the most that the windows alone may differ (between quartiles)
+KINDS = {f"{RATE:,} requests/s": "requests", "and walks by RESTCONF, SNMP, Prometheus": "walks", "a busy program, no requests": "busy"}
+SETTLE_S = 3.0            # until snmpd and kamueed know each other
 
 
 def run(ctx) -> None:
-    case, seconds = CASES["ipv4-full"], 1.0 if ctx.quick else 3.0
+    if not shutil.which("snmpd") or not shutil.which("snmpbulkwalk"):
+        raise Unavailable("no snmpd and snmpbulkwalk: apt-get install snmp snmpd")
+    seconds = 0.5 if ctx.quick else 1.0
     bench = Bench(ctx.build, ctx.kamueed, prefixes=ctx.prefixes(), force=True, say=ctx.say)
-    with bench, bench.start(kamueed(), case) as router:
-        for _ in ctx.each_round():
-            alone = statistics.median(router.measure(seconds))
-            with Asking(router.live, RATE) as asking:
-                asked = statistics.median(router.measure(seconds))
-            with Asking(router.live, None) as most:
-                flooded = statistics.median(router.measure(seconds))
-            ctx.add("forwarded", "no requests", "Mpps", alone)
-            ctx.add("forwarded", f"{RATE:,} requests/s", "Mpps", asked)
-            ctx.add("forwarded", "as many as there can be", "Mpps", flooded)
-            ctx.add("throughput that is left", f"{RATE:,} requests/s", "%", 100 * asked / alone, goal=">= 99")
-            ctx.add("throughput that is left", "as many as there can be", "%", 100 * flooded / alone)
-            ctx.add("requests answered", f"{RATE:,} requests/s", "requests/s", asking.per_second, goal=f">= {0.95 * RATE:.0f}")
-            ctx.add("requests answered", "as many as there can be", "requests/s", most.per_second)
+    with bench:
+        with bench.start(kamueed(), CASES["ipv4-full"]) as router:
+            daemon = router.live.daemon
+            loads = {name: Load(router.live.ns, daemon.socket, daemon.run_dir, kind) for name, kind in KINDS.items()}
+            try:
+                for load in loads.values():
+                    begin(router, load)
+                measure(ctx, router, loads, seconds)
+            finally:
+                router.live.thaw()
+                for load in loads.values():
+                    load.end()
 
 
-class Asking:
-    """Asks from here on, on one connection, at a rate or one after the other."""
+def begin(router, load: Load) -> None:
+    router.live.thaw()
+    router.live.daemon.client.call("configure", line=[f"set snmp agentx {load.dir}/agentx"])
+    load.start()
+    time.sleep(SETTLE_S)
+    load.halt()
+    router.live.freeze()
 
-    def __init__(self, live, rate: int | None):
-        self.live, self.rate = live, rate
-        self.n, self.stopped, self.began, self.last = 0, False, 0.0, 0.0
-        self.thread = threading.Thread(target=self._ask)
 
-    def __enter__(self) -> "Asking":
-        self.began = time.monotonic()
-        self.thread.start()
-        return self
+def measure(ctx, router, loads: dict[str, Load], seconds: float) -> None:
+    alone, asked = [window(router, None, seconds)], {name: [] for name in loads}
+    for _ in ctx.each_round():
+        for _ in range(WINDOWS):
+            for name, load in loads.items():
+                rate, per_second = window(router, load, seconds), load.per_second
+                alone.append(window(router, None, seconds))
+                asked[name].append(100 * rate / statistics.mean(alone[-2:]))
+                ctx.add("forwarded", name, "Mpps", rate)
+                ctx.add("forwarder waited for its core", name, "%", 100 * router.waited)
+                for what, n in per_second.items():
+                    if n or load.kind == "walks":
+                        ctx.add(what, name, "1/s", n)
+    ctx.add("forwarded", "alone", "Mpps", *alone)
+    quartiles = statistics.quantiles(alone, n=4)
+    moved = 100 * (quartiles[2] - quartiles[0]) / quartiles[1]
+    judged = moved <= COST_PERCENT
+    ctx.note(f"Windows alone differ by {moved:.2f} % between their quartiles" + ("." if judged else ": nothing can be said about 1 %, so it is not judged."))
+    for name, left in asked.items():
+        ctx.add("throughput that is left", name, "%", *left, goal=f">= {100 - COST_PERCENT:g}" if judged and loads[name].kind != "busy" else "")
 
-    def __exit__(self, *_) -> None:
-        self.stopped = True
-        self.live.thaw()  # outside measuring kamueed stands still, and owes an answer
-        self.thread.join()
-        self.live.freeze()
 
-    @property
-    def per_second(self) -> float:
-        return self.n / (self.last - self.began)
-
-    def _ask(self) -> None:
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(self.live.daemon.socket))
-            while not self.stopped:
-                connection.sendall(REQUEST)
-                self._read(connection)
-                if self.stopped:
-                    return
-                self.n, self.last = self.n + 1, time.monotonic()
-                if self.rate and (early := self.began + self.n / self.rate - time.monotonic()) > 0:
-                    time.sleep(early)
-
-    @staticmethod
-    def _read(connection: socket.socket) -> None:
-        answer = b""
-        while b"\r\n\r\n" not in answer:
-            answer += connection.recv(65536)
-        head, _, body = answer.partition(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 200"), head
-        length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
-        while len(body) < length:
-            body += connection.recv(65536)
+def window(router, load: Load | None, seconds: float) -> float:
+    """Mpps, median of its intervals; the load's counts by the second are kept in it."""
+    if not load:
+        return statistics.median(router.measure(seconds))
+    before, since = load.counts(), time.monotonic()
+    load.go()
+    rate = statistics.median(router.measure(seconds))
+    load.halt()
+    passed, after = time.monotonic() - since, load.counts()
+    load.per_second = {what: (after[what] - before[what]) / passed for what in COUNTED}
+    return rate
