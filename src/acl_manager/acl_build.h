@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "acl/set.h"
-#include "acl_manager/acl_line.h"
+#include "acl_manager/acl_file.h"
 #include "table/acl.h"
 #include "table/acl_engine.h"
 
@@ -28,6 +28,7 @@ struct acl_build {
     struct acl_set *set[ACL_SETS_MAX];
     char set_name[ACL_SETS_MAX][ACL_NAME_MAX];
     unsigned n_sets;
+    struct acl_file_sign file; // of the file that some of the rules are of, as it was read
     VEC(uint32_t) number;     // of all rules, sorted
     VEC(struct acl_gone) gone; // changes in place whose grace period is not over
     VEC(uint32_t) free;     // slots that may be used again

@@ -109,9 +109,12 @@ static int one_rule(struct acl_list_change *x, bool forward)
 {
     struct acl_held_list *l = acl_held_list_find(x->name);
     struct acl_build *b = l->build;
+    struct acl_file_sign file = b->file;
     int r;
 
     l->changed_ns = clock_now_ns();
+    b->file = x->file;
+    x->file = file;
     if (x->adds == forward) {
         r = acl_build_add(b, x->id, &x->rule, x->verb, x->has_more ? &x->more : NULL);
         if (!r && !forward) // what it had counted

@@ -17,8 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
+
+#include "base/clock.h"
 
 #define LINE_MAX_BYTES 1024
 #define COLUMNS 16
@@ -358,6 +361,30 @@ static int open_source(struct source *s, const char *path, char *why, size_t why
         close(fd);
     snprintf(why, why_size, "%s: cannot be read: %s", path, e == EINVAL ? "it is not a file" : strerror(e));
     return -e;
+}
+
+#define MOMENT_NS (100 * NS_PER_MS)
+
+static uint64_t ns_of(const struct timespec *t)
+{
+    return (uint64_t)t->tv_sec * NS_PER_SECOND + (uint64_t)t->tv_nsec;
+}
+
+struct acl_file_sign acl_file_sign(const char *path)
+{
+    struct timespec now;
+    struct stat st;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (!*path || stat(path, &st) || ns_of(&st.st_ctim) + MOMENT_NS > ns_of(&now))
+        return (struct acl_file_sign){0};
+    return (struct acl_file_sign){.device = st.st_dev, .inode = st.st_ino, .bytes = (uint64_t)st.st_size, .changed_ns = ns_of(&st.st_ctim),
+                                  .modified_ns = ns_of(&st.st_mtim)};
+}
+
+bool acl_file_same(const struct acl_file_sign *a, const struct acl_file_sign *b)
+{
+    return a->inode && !memcmp(a, b, sizeof *a);
 }
 
 static bool ends_with(const char *s, const char *end)

@@ -6,6 +6,9 @@
 #ifndef ACL_MANAGER_ACL_FILE_H
 #define ACL_MANAGER_ACL_FILE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "acl/set.h"
 #include "acl_manager/acl_line.h"
 
@@ -16,6 +19,14 @@ struct acl_members {
 // Appends what the file says. 0, or -errno with "FILE:LINE: what is wrong" in why; then what was appended is worth nothing.
 int acl_file_rules(const char *path, struct acl_lines *l, char *why, size_t why_size);
 int acl_file_members(const char *path, struct acl_members *m, char *why, size_t why_size);
+
+// What tells whether a file is as it was: all zero = not known. Of a file that was changed within the last moment nothing is known:
+// it may change again without a new time.
+struct acl_file_sign {
+    uint64_t device, inode, bytes, changed_ns, modified_ns;
+};
+struct acl_file_sign acl_file_sign(const char *path); // "" = none
+bool acl_file_same(const struct acl_file_sign *a, const struct acl_file_sign *b); // known, and alike
 
 // Text of a member. 0 or -EINVAL. Bits behind the prefix length are ignored.
 int acl_member_parse(const char *text, struct acl_prefix *p);

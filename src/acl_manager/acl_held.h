@@ -64,6 +64,7 @@ struct acl_list_change {
     bool has_more;
     struct acl_more more;
     struct acl_hits hits; // that it had
+    struct acl_file_sign file; // IN_PLACE: of the list's file, now; the one before when it is carried out
 };
 
 struct acl_change {

@@ -18,6 +18,8 @@
 #include "acl_manager/acl_held.h"
 #include "core/rcu.h"
 #include "core/thread.h"
+#include "table/acl_meter.h"
+#include "table/acl_target.h"
 #include "table/grace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -315,6 +317,69 @@ static void files_are_plain_gzip_or_columns(void **state)
     assert_int_equal(acl_file_members("/nonexistent", &m, said, sizeof said), -ENOENT);
 }
 
+static int go_to_file_and(const char *own)
+{
+    struct acl_wanted *w = wanted_new();
+
+    want_set(w, "bad", "192.0.2.0/24\n", "");
+    want_list(w, "edge", own, file);
+    return go_to(w, true);
+}
+
+// Its own rules come and go beside those of a file, which is read again only when it has changed.
+static void list_with_a_file_takes_rules_of_its_own(void **state)
+{
+    const struct timespec moment = {.tv_nsec = 200000000};
+
+    write_file(file, "20 deny ip from set bad\n30 permit udp from 10.0.0.0/8 log\n");
+    nanosleep(&moment, NULL); // a file that was written just now may be written again
+    assert_int_equal(go_to_file_and("10 permit tcp from any to any port 443\n"), 0);
+    const struct acl_content *before = content("edge");
+    assert_int_equal(go_to_file_and("10 permit tcp from any to any port 443\n15 deny ip from set bad\n"), 0);
+    assert_ptr_equal(content("edge"), before);
+    assert_int_equal(pass("edge", key("192.0.2.9", "10.0.0.1", 6, 80)), 15);
+    assert_int_equal(go_to_file_and("10 permit tcp from any to any port 443\n"), 0);
+    assert_ptr_equal(content("edge"), before);
+    assert_int_equal(pass("edge", key("192.0.2.9", "10.0.0.1", 6, 80)), 20);
+
+    assert_int_equal(go_to_file_and("10 permit tcp from any to any port 443\n30 deny ip\n"), -EINVAL);
+    assert_non_null(strstr(text_str(&why), ":2: there is a rule 30 already"));
+
+    assert_int_equal(go_to_file_and("11 permit tcp from any to any port 443\n12 deny tcp\n"), 0); // several: built aside
+    assert_ptr_not_equal(content("edge"), before);
+    assert_int_equal(pass("edge", key("10.0.0.9", "10.0.0.1", 17, 80)), 30);
+    assert_int_equal(pass("edge", key("10.0.0.9", "10.0.0.1", 6, 80)), 12);
+    assert_int_equal(packets("edge", 20), 1);
+    const struct acl_build *b = acl_held_list_find("edge")->build;
+    assert_int_equal(acl_build_more(b, acl_slot_of(acl_engine_list(b->content->engine), 30))->extra, ACL_LOG);
+
+    before = content("edge");
+    write_file(file, "20 deny ip from set bad\n40 permit udp from 10.0.0.0/8\n");
+    assert_int_equal(go_to_file_and("11 permit tcp from any to any port 443\n12 deny tcp\n13 permit 89\n"), 0);
+    assert_int_equal(pass("edge", key("10.0.0.9", "10.0.0.1", 17, 80)), 40);
+}
+
+// What few rules have is let go of with the rule, in place or with its list.
+static void meters_sessions_and_redirects_go_with_their_rules(void **state)
+{
+    static const char with[] = "10 permit ip from 10.0.0.0/8\n20 permit udp police 100 mirror ids redirect to 192.0.2.9\n", without[] = "10 permit ip from 10.0.0.0/8\n";
+    struct ip_addr to[ACL_REDIRECT_MAX];
+
+    for (unsigned i = 0; i < 3 * ACL_METER_MAX; i++) {
+        struct acl_wanted *w = wanted_new();
+
+        strcpy(vec_push(&w->mirror)->name, "ids");
+        want_list(w, "edge", i % 2 ? without : with, "");
+        if (go_to(w, true))
+            fail_msg("%u: %s", i, text_str(&why));
+        assert_int_equal(acl_redirect_all(to), i % 2 ? 0 : 1);
+    }
+    struct acl_wanted *w = wanted_new();
+    want_list(w, "edge", with, "");
+    assert_int_equal(go_to(w, true), -EINVAL);
+    assert_non_null(strstr(text_str(&why), "there is no mirror-session 'ids'"));
+}
+
 // Lists that grow and shrink at random, one or many rules at a time, some taken back: always what the oracle says.
 static void random_changes_agree_with_the_oracle(void **state)
 {
@@ -417,6 +482,8 @@ int main(void)
         kept(what_is_taken_back_leaves_no_trace),
         kept(what_does_not_fit_or_is_wrong_changes_nothing),
         kept(files_are_plain_gzip_or_columns),
+        kept(list_with_a_file_takes_rules_of_its_own),
+        kept(meters_sessions_and_redirects_go_with_their_rules),
         kept(random_changes_agree_with_the_oracle),
         cmocka_unit_test(damaged_files_are_refused_or_say_what_they_say),
     };

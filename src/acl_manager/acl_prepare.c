@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acl_manager/acl_differ.h"
 #include "acl_manager/acl_held.h"
 #include "base/clock.h"
 
@@ -181,8 +182,18 @@ static struct acl_set *set_to_be(const struct prepare *p, const char *name, bool
 
 // --- lists ---------------------------------------------------------------------------------------
 
-// All rules, sorted, with the indexes of sets as the list in force has them, as far as they are still there.
-static bool wanted_rules(struct prepare *p, const struct acl_wanted_list *w, const struct acl_held_list *held, struct acl_lines *l)
+// Whether the list's file is the one that was read for the list in force, and is not asked to be read again.
+static bool file_is_as_read(const struct prepare *p, const struct acl_wanted_list *w, const struct acl_wanted_list *was,
+                            const struct acl_held_list *held, const struct acl_file_sign *now)
+{
+    return held && was && w->file[0] && !strcmp(w->file, was->file) && !asked(p->again->list, w->name) &&
+           acl_file_same(&held->build->file, now);
+}
+
+// All rules, sorted, with the indexes of sets as the list in force has them, as far as they are still there. `file_of`: those of the
+// file are taken from the list in force, apart from the rules that this configuration had; NULL: the file is read.
+static bool wanted_rules(struct prepare *p, const struct acl_wanted_list *w, const struct acl_wanted_list *file_of,
+                         const struct acl_held_list *held, struct acl_lines *l)
 {
     char why[400];
     size_t at = 0;
@@ -193,13 +204,22 @@ static bool wanted_rules(struct prepare *p, const struct acl_wanted_list *w, con
     if (acl_lines_copy(l, &w->rules)) {
         l->n_sets = 0;
         acl_lines_copy(l, &w->rules);
+        file_of = NULL;
     }
+    if (held && l->n_sets < held->build->n_sets) // its rules have other indexes
+        file_of = NULL;
     size_t own = l->rule.n;
-    if (w->file[0] && acl_file_rules(w->file, l, why, sizeof why)) {
+    if (file_of)
+        acl_kept_rules(file_of, held->build, l);
+    else if (w->file[0] && acl_file_rules(w->file, l, why, sizeof why)) {
         say(p, "acl %s: %s", w->name, why);
         return false;
     }
     if (acl_lines_sort(l, &at)) {
+        if (file_of) { // which line of the file is it?
+            acl_lines_free(l);
+            return wanted_rules(p, w, NULL, held, l);
+        }
         if (at < own)
             say(p, "acl %s: rule %u is there twice", w->name, l->rule.item[at].number);
         else
@@ -222,53 +242,13 @@ static bool find_sets(struct prepare *p, const char *name, const struct acl_line
     return true;
 }
 
-static bool how_equal(const struct acl_lines *l, size_t i, const struct acl_build *b, uint32_t slot)
-{
-    const struct acl_more *new = l->how.item[i].more ? &l->more.item[l->how.item[i].more - 1] : NULL, *old = acl_build_more(b, slot);
-
-    return l->how.item[i].verb == b->content->action[slot].verb && !new == !old && (!new || !memcmp(new, old, sizeof *new));
-}
-
-struct difference {
-    size_t n;      // rules that came, went, or (2) are others
-    size_t added;  // index of the last one that came
-    uint32_t gone; // number of the last one that went
-    bool comes;    // one did
-};
-
-// `l` against the list in force: both are sorted.
-static struct difference differ(const struct acl_lines *l, const struct acl_build *b)
-{
-    const struct acl *a = acl_engine_list(b->content->engine);
-    struct difference d = {0};
-    size_t i = 0, j = 0;
-
-    while (i < l->rule.n || j < b->number.n) {
-        uint32_t new = i < l->rule.n ? l->rule.item[i].number : UINT32_MAX, old = j < b->number.n ? b->number.item[j] : UINT32_MAX;
-        uint32_t slot = new == old ? acl_slot_of(a, old) : ACL_MISS;
-
-        if (new < old) {
-            d.n++;
-            d.added = i;
-            d.comes = true;
-        } else if (old < new) {
-            d.n++;
-            d.gone = old;
-        } else if (!acl_rule_equal(acl_rule_of(a, slot), &l->rule.item[i]) || !how_equal(l, i, b, slot)) {
-            d.n += 2;
-        }
-        i += new <= old;
-        j += old <= new;
-    }
-    return d;
-}
-
-static void in_place(struct acl_list_change *x, const struct acl_lines *l, const struct difference *d, const struct acl_build *b)
+static void in_place(struct acl_list_change *x, const struct acl_lines *l, const struct acl_difference *d, const struct acl_build *b)
 {
     const struct acl_more *more;
 
     x->kind = ACL_IN_PLACE;
     x->adds = d->comes;
+    x->file = b->file;
     if (d->comes) {
         const struct acl_how *how = &l->how.item[d->added];
         more = how->more ? &l->more.item[how->more - 1] : NULL;
@@ -301,7 +281,8 @@ static bool build_list(struct prepare *p, const struct acl_wanted_list *w, const
     return x->fresh;
 }
 
-static void prepare_rules(struct prepare *p, const struct acl_wanted_list *w, const struct acl_held_list *held, struct acl_lines *l)
+static void prepare_rules(struct prepare *p, const struct acl_wanted_list *w, const struct acl_held_list *held,
+                          const struct acl_file_sign *file, struct acl_lines *l)
 {
     struct acl_list_change x = {.kind = held ? ACL_REPLACE : ACL_NEW, .id = held ? held->id : 0};
     struct acl_set *set[ACL_SETS_MAX] = {0};
@@ -313,14 +294,19 @@ static void prepare_rules(struct prepare *p, const struct acl_wanted_list *w, co
     if (!find_sets(p, w->name, l, set, &another))
         return;
     if (!another) {
-        struct difference d = differ(l, held->build);
+        struct acl_difference d = acl_differ(l, held->build);
         if (!d.n)
             return;
         if (d.n == 1 && (!d.comes || acl_build_room(held->build)))
             in_place(&x, l, &d, held->build);
     }
-    if (x.kind == ACL_IN_PLACE || build_list(p, w, l, set, &x))
-        *vec_push(&p->c->list) = x;
+    if (x.kind != ACL_IN_PLACE && !build_list(p, w, l, set, &x))
+        return;
+    if (x.kind == ACL_IN_PLACE)
+        x.file = *file;
+    else
+        x.fresh->file = *file;
+    *vec_push(&p->c->list) = x;
 }
 
 static bool names_new_set(const struct prepare *p, const struct acl_held_list *held)
@@ -344,6 +330,40 @@ static bool find_mirrors(struct prepare *p, const char *name, const struct acl_m
     return true;
 }
 
+// Rules of the configuration alone, `w` against `was`, with the indexes of sets of the list in force; false: one names another set.
+static bool own_rules(const struct acl_wanted_list *w, const struct acl_build *b, struct acl_lines *l)
+{
+    size_t at;
+
+    for (unsigned i = 0; i < b->n_sets; i++)
+        acl_lines_set(l, b->set_name[i]);
+    return !acl_lines_copy(l, &w->rules) && l->n_sets == b->n_sets && !acl_lines_sort(l, &at);
+}
+
+// A list with a file that is as it was, of whose own rules one comes or goes: that rule is all that is looked at.
+static bool one_of_its_own(struct prepare *p, const struct acl_wanted_list *w, const struct acl_wanted_list *was, const struct acl_held_list *held)
+{
+    struct acl_list_change x = {.kind = ACL_REPLACE, .id = held->id};
+    const struct acl_build *b = held->build;
+    struct acl_lines new = {0}, old = {0};
+    struct acl_difference d = {0};
+    bool it_is = b->otherwise == w->otherwise && !names_new_set(p, held) && own_rules(w, b, &new) && own_rules(was, b, &old);
+
+    if (it_is) {
+        d = acl_differ_lines(&new, &old);
+        it_is = d.n == 1 && (!d.comes || (acl_slot_of(acl_engine_list(b->content->engine), new.rule.item[d.added].number) == ACL_MISS &&
+                                          acl_build_room(b)));
+    }
+    if (it_is && find_mirrors(p, w->name, new.more.item, new.more.n)) {
+        memcpy(x.name, w->name, sizeof x.name);
+        in_place(&x, &new, &d, b);
+        *vec_push(&p->c->list) = x;
+    }
+    acl_lines_free(&new);
+    acl_lines_free(&old);
+    return it_is;
+}
+
 static void prepare_list(struct prepare *p, const struct acl_wanted_list *w)
 {
     const struct acl_wanted_list *was = acl_wanted_list_find(acl_held.wanted, w->name);
@@ -354,8 +374,12 @@ static void prepare_list(struct prepare *p, const struct acl_wanted_list *w)
         find_mirrors(p, w->name, held->build->more.item, held->build->more.n);
         return;
     }
-    if (wanted_rules(p, w, held, &l) && find_mirrors(p, w->name, l.more.item, l.more.n))
-        prepare_rules(p, w, held, &l);
+    struct acl_file_sign file = acl_file_sign(w->file);
+    const struct acl_wanted_list *file_of = file_is_as_read(p, w, was, held, &file) ? was : NULL;
+    if (file_of && one_of_its_own(p, w, was, held))
+        return;
+    if (wanted_rules(p, w, file_of, held, &l) && find_mirrors(p, w->name, l.more.item, l.more.n))
+        prepare_rules(p, w, held, &file, &l);
     acl_lines_free(&l);
 }
 
