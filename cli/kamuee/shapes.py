@@ -56,10 +56,10 @@ SHAPES = {
     "vr": "[{name, id, namespace, table, flow-hash, flow-label, flow-hash-seed, synced, messages, batches, overruns, resyncs, swept, diverged, rules-ignored, "
           "nexthops, neighbors, held, rib-bytes, fib [{" + _FIB + "}]}]",
     "capture": "[{id, client, point [], port, interface, filter, snaplen, seconds, taken, bytes, sent, missed}]",
-    "acl": "[{name, default, file, rules, matched-packets, matched-bytes, unmatched-packets, unmatched-bytes, bytes, age, "
+    "acl": "[{name, default, file, rules, matched-packets, matched-bytes, unmatched-packets, unmatched-bytes, unmatched-last-hit, bytes, age, "
            "bound [{interface, direction}], cost {classifier, reason, tuples, probes-max, probes-mean, block-max, address-only, cycles-ours, "
            "cycles-rte-acl, reader-bytes, build-time}}]",
-    "acl-rules": "[{number, line, packets, bytes}]",
+    "acl-rules": "[{number, line, packets, bytes, last-hit}]",
     "acl-lint": "{rules, all-compared, finding [{number, kind, by}]}",
     "address-set": "[{name, file, members-ipv4, members-ipv6, bytes, age}]",
     "address-set-contains": "[{address, member}]",

@@ -13,7 +13,7 @@ from kamuee.render import Column, count, iec, percent, right
 
 LISTS = (Column("Name"), right("Rules"), Column("Default"), right("Matched"), right("Not matched"), Column("Bound", wrap=True),
          right("Memory", wide=True), Column("File", wide=True))
-RULES = (right("Rule"), Column("", wrap=True), right("Packets"), right("Bytes"), right("Share"))
+RULES = (right("Rule"), Column("", wrap=True), right("Packets"), right("Bytes"), right("Share"), right("Last hit"))
 FINDINGS = (right("Rule"), Column("Finding"), right("By"), Column("", wrap=True))
 SETS = (Column("Name"), right("IPv4"), right("IPv6"), right("Memory"), Column("File", wrap=True))
 
@@ -57,8 +57,9 @@ def rules(context: Context, match: Match) -> None:
         return
     entry = one(context, name)
     total = entry["matched-packets"] + entry["unmatched-packets"]
-    rows = [[str(rule["number"]), rule["line"], *numbers(rule["packets"], rule["bytes"], total)] for rule in every_rule(context, name)]
-    rows.append(["", f"{entry['default']}, what no rule matches", *numbers(entry["unmatched-packets"], entry["unmatched-bytes"], total)])
+    rows = [[str(rule["number"]), rule["line"], *numbers(rule["packets"], rule["bytes"], total), render.duration(rule.get("last-hit"))] for rule in every_rule(context, name)]
+    rows.append(["", f"{entry['default']}, what no rule matches", *numbers(entry["unmatched-packets"], entry["unmatched-bytes"], total),
+                 render.duration(entry.get("unmatched-last-hit"))])
     context.lines(render.table(RULES, rows, context.width, context.wide))
 
 

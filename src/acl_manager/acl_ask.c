@@ -13,6 +13,7 @@
 #include "acl/set.h"
 #include "acl_manager/acl_held.h"
 #include "acl_manager/acl_thread.h"
+#include "base/clock.h"
 #include "core/thread.h"
 
 #define LINT_RULES 2000
@@ -115,6 +116,18 @@ static const struct acl_rule *rule_of(const struct acl_build *b, uint32_t number
     return acl_rule_of(a, *slot);
 }
 
+static uint32_t now_s(void)
+{
+    return (uint32_t)(clock_now_ns() / NS_PER_SECOND) + 1;
+}
+
+static uint32_t last_s(struct acl_build *b, uint32_t slot, uint32_t now)
+{
+    uint32_t at = acl_build_seen(b, slot)->at_s;
+
+    return at ? now - at : ACL_NEVER;
+}
+
 static void add_list(struct question *q, const struct acl_held_list *l)
 {
     struct acl_list_row *row = vec_push(&q->a.list);
@@ -127,6 +140,8 @@ static void add_list(struct question *q, const struct acl_held_list *l)
     row->bytes = acl_build_bytes(l->build);
     row->changed_ns = l->changed_ns;
     row->unmatched = acl_build_hits(l->build, NULL);
+    acl_build_look(l->build, 0, 0, now_s());
+    row->unmatched_s = last_s(l->build, ACL_MISS, now_s());
     acl_engine_cost(l->build->content->engine, &row->cost);
     vec_foreach (&l->build->number, number) {
         struct acl_hits n = acl_build_hits(l->build, rule_of(l->build, *number, &slot));
@@ -175,17 +190,18 @@ static void answer_rules(struct question *q)
 
     if (!l)
         return;
-    const struct acl_build *b = l->build;
+    struct acl_build *b = l->build;
     q->a.rules = b->number.n;
     while (i < b->number.n && b->number.item[i] < q->from)
         i++;
+    acl_build_look(b, i, q->max, now_s());
     for (; i < b->number.n && q->a.rule.n < q->max; i++) {
         uint32_t slot;
         const struct acl_rule *r = rule_of(b, b->number.item[i], &slot);
 
         acl_line_format(r, b->content->action[slot].verb, acl_build_more(b, slot), (const char (*)[ACL_NAME_MAX])b->set_name, &q->lines);
         text_append(&q->lines, "", 1);
-        *vec_push(&q->a.rule) = (struct acl_rule_row){.number = r->number, .hits = acl_build_hits(b, r)};
+        *vec_push(&q->a.rule) = (struct acl_rule_row){.number = r->number, .hits = acl_build_hits(b, r), .last_s = last_s(b, slot, now_s())};
     }
     q->a.next = i < b->number.n ? b->number.item[i] : 0;
     vec_foreach (&q->a.rule, row) { // now that the text does not move any more

@@ -14,6 +14,8 @@
 #include "table/acl.h"
 #include "table/acl_engine.h"
 
+#define ACL_NEVER UINT32_MAX
+
 struct acl_list_row {
     char name[ACL_NAME_MAX];
     uint16_t id;
@@ -21,6 +23,7 @@ struct acl_list_row {
     uint64_t bytes;    // all memory
     uint64_t changed_ns; // CLOCK_MONOTONIC
     struct acl_hits matched, unmatched;
+    uint32_t unmatched_s; // since the last packet that no rule matched; ACL_NEVER
     struct acl_engine_cost cost;
 };
 
@@ -33,6 +36,7 @@ struct acl_set_row {
 struct acl_rule_row {
     uint32_t number;
     struct acl_hits hits;
+    uint32_t last_s; // since the last hit, as far as the counters were looked at; ACL_NEVER: none since they began
     const char *line; // "permit tcp from any to any"
 };
 

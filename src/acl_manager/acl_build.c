@@ -21,7 +21,7 @@
 
 static size_t array_bytes(uint32_t slots)
 {
-    size_t one = 1 + sizeof(struct acl_action) + (1 + COUNTED_ROWS) * sizeof(struct acl_hits) + 2 * sizeof(uint32_t);
+    size_t one = 1 + sizeof(struct acl_action) + (1 + COUNTED_ROWS) * sizeof(struct acl_hits) + 2 * sizeof(uint32_t) + sizeof(struct acl_seen);
 
     return (slots + 1) * one;
 }
@@ -117,6 +117,7 @@ void acl_build_free(struct acl_build *b)
         acl_engine_free(e);
     }
     free(b->more_of);
+    free(b->seen);
     vec_free(&b->more);
     vec_free(&b->more_free);
     vec_free(&b->number);
@@ -138,9 +139,10 @@ static int make_content(struct acl_build *b, const struct acl_lines *l, size_t m
     acl_stats(acl_engine_list(e), &s);
     b->content = acl_content_new(e, s.slots + SPARE(s.slots));
     b->more_of = b->content ? calloc(b->content->slots, sizeof *b->more_of) : NULL;
+    b->seen = b->content ? calloc(b->content->slots + 1ul, sizeof *b->seen) : NULL;
     if (!b->content)
         acl_engine_free(e);
-    return b->more_of ? 0 : -ENOMEM;
+    return b->more_of && b->seen ? 0 : -ENOMEM;
 }
 
 static uint32_t slot_of(const struct acl_build *b, uint32_t number)
@@ -269,6 +271,7 @@ int acl_build_add(struct acl_build *b, uint16_t id, const struct acl_rule *r, ui
     bug_on(slot >= b->content->slots);
     take_slot(b, slot);
     b->more_of[slot] = keep_more(b, more);
+    *acl_build_seen(b, slot) = (struct acl_seen){0};
     size_t at = place_of(b, r->number);
     (void)vec_push(&b->number);
     memmove(&b->number.item[at + 1], &b->number.item[at], (b->number.n - 1 - at) * sizeof *b->number.item);
@@ -315,14 +318,25 @@ struct acl_hits acl_build_hits(const struct acl_build *b, const struct acl_rule 
     return n;
 }
 
+static void absorb_rule(struct acl_build *b, const struct acl_rule *r, uint32_t slot)
+{
+    struct acl_hits had = acl_build_hits(b->before, r);
+    uint32_t before = r ? slot_of(b->before, r->number) : ACL_MISS;
+
+    if (!had.packets)
+        return;
+    acl_hits_add(b->content, slot, had);
+    *acl_build_seen(b, slot) = *acl_build_seen(b->before, before);
+}
+
 // Nobody counts in what was before any more.
 static void absorb(struct acl_build *b)
 {
     vec_foreach (&b->number, number) {
         uint32_t slot = slot_of(b, *number);
-        acl_hits_add(b->content, slot, acl_build_hits(b->before, rule_at(b, slot)));
+        absorb_rule(b, rule_at(b, slot), slot);
     }
-    acl_hits_add(b->content, ACL_MISS, acl_build_hits(b->before, NULL));
+    absorb_rule(b, NULL, ACL_MISS);
     acl_build_free(b->before);
     b->before = NULL;
 }

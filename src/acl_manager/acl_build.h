@@ -19,10 +19,16 @@ struct acl_gone {
     uint64_t epoch, ticket;
 };
 
+struct acl_seen { // when a rule's counter was found changed
+    uint32_t packets; // then, the low half
+    uint32_t at_s;    // CLOCK_MONOTONIC, at least 1; 0 = never
+};
+
 struct acl_build {
     struct acl_content *content; // its engine is ours, too
     uint8_t otherwise;           // enum acl_verb
     uint32_t *more_of;           // [content->slots] 1 + index; 0 = nothing more
+    struct acl_seen *seen;       // [content->slots + 1]; the last: what no rule matched
     VEC(struct acl_more) more;
     VEC(uint32_t) more_free; // indexes of `more` that no rule has
     struct acl_set *set[ACL_SETS_MAX];
@@ -53,6 +59,9 @@ bool acl_build_tidy(struct acl_build *b);
 // What has matched a rule, or (rule = NULL) none.
 struct acl_hits acl_build_hits(const struct acl_build *b, const struct acl_rule *r);
 void acl_build_clear(struct acl_build *b);
+// Last hits, known by sampling: looks at counters of n rules from the `from`-th on, and of what no rule matched (acl_seen.c).
+void acl_build_look(struct acl_build *b, size_t from, size_t n, uint32_t now_s);
+struct acl_seen *acl_build_seen(struct acl_build *b, uint32_t slot); // ACL_MISS: of what no rule matched
 const struct acl_more *acl_build_more(const struct acl_build *b, uint32_t slot); // or NULL
 
 #endif

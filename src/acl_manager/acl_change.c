@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "table/grace.h"
 
+#define RULES_LOOKED_AT 20000u // at a time
+
 struct acl_held acl_held = {.ns_per_rule = 3000};
 
 struct acl_held_set *acl_held_set_find(const char *name)
@@ -76,6 +78,30 @@ bool acl_held_tidy(void)
     return more;
 }
 
+// --- last hits -----------------------------------------------------------------------------------
+
+void acl_held_look(void)
+{
+    static size_t list, rule; // where it went on
+    uint32_t now_s = (uint32_t)(clock_now_ns() / NS_PER_SECOND) + 1;
+    size_t left = RULES_LOOKED_AT;
+
+    for (size_t lists = 0; left && lists < acl_held.list.n; lists++) {
+        if (list >= acl_held.list.n)
+            list = rule = 0;
+        struct acl_build *b = acl_held.list.item[list].build;
+        size_t n = b->number.n > rule ? b->number.n - rule : 0;
+        acl_build_look(b, rule, left, now_s);
+        if (n > left) { // it takes more than one time
+            rule += left;
+            return;
+        }
+        left -= n;
+        list++;
+        rule = 0;
+    }
+}
+
 // --- lists ---------------------------------------------------------------------------------------
 
 static int new_list(struct acl_list_change *x)
@@ -117,10 +143,14 @@ static int one_rule(struct acl_list_change *x, bool forward)
     x->file = file;
     if (x->adds == forward) {
         r = acl_build_add(b, x->id, &x->rule, x->verb, x->has_more ? &x->more : NULL);
-        if (!r && !forward) // what it had counted
-            acl_hits_add(b->content, acl_slot_of(acl_engine_list(b->content->engine), x->rule.number), x->hits);
+        if (!r && !forward) { // what it had counted
+            uint32_t slot = acl_slot_of(acl_engine_list(b->content->engine), x->rule.number);
+            acl_hits_add(b->content, slot, x->hits);
+            *acl_build_seen(b, slot) = x->seen;
+        }
         return r;
     }
+    x->seen = *acl_build_seen(b, acl_slot_of(acl_engine_list(b->content->engine), x->rule.number));
     x->hits = acl_build_hits(b, &x->rule);
     return acl_build_del(b, x->id, x->rule.number);
 }

@@ -37,6 +37,7 @@ extern struct acl_held {
 struct acl_held_set *acl_held_set_find(const char *name);
 struct acl_held_list *acl_held_list_find(const char *name);
 uint64_t acl_held_bytes(void);
+void acl_held_look(void); // once a second: for last hits, at counters of at most so many rules
 bool acl_held_tidy(void); // what grace periods have set free; true: some are not over yet
 
 // Adds and deletes members of a set in place. 0 or -errno with nothing changed.
@@ -64,6 +65,7 @@ struct acl_list_change {
     bool has_more;
     struct acl_more more;
     struct acl_hits hits; // that it had
+    struct acl_seen seen;
     struct acl_file_sign file; // IN_PLACE: of the list's file, now; the one before when it is carried out
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_manager.c - the thread that builds access lists and address sets
 //
-// One libevent loop, a mailbox, and a timer that runs while something waits for a grace period. Building is the only thing
+// One libevent loop, a mailbox, a timer that runs while something waits for a grace period, and one a second for last hits. Building is the only thing
 // that takes long, and only one change is built at a time; the calls that control waits for come when it is over, so that they
 // are short. Whoever asks for rows or counters meanwhile waits for the build: an answer, not control itself.
 #include "acl_manager/acl_manager.h"
@@ -26,7 +26,7 @@
 
 static struct thread *thread;
 static struct event_base *loop;
-static struct event *tidy_event;
+static struct event *tidy_event, *look_event;
 static VEC(struct reply {
     void (*fn)(void *arg);
     void *arg;
@@ -78,6 +78,12 @@ static void on_tidy(evutil_socket_t fd, short what, void *arg)
         acl_tidy_later();
 }
 
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+    thread_must_be(ROLE_ACL_MANAGER);
+    acl_held_look();
+}
+
 struct starting {
     sem_t ready;
     int result;
@@ -106,7 +112,8 @@ static void run(void *arg)
 
     loop = event_base_new();
     tidy_event = loop ? evtimer_new(loop, on_tidy, NULL) : NULL;
-    if (tidy_event)
+    look_event = loop ? event_new(loop, -1, EV_PERSIST, on_look, NULL) : NULL;
+    if (tidy_event && look_event && !event_add(look_event, &(struct timeval){.tv_sec = 1}))
         r = mailbox_open(loop);
     acl_held.wanted = acl_wanted_new();
     s->result = r;
@@ -116,6 +123,8 @@ static void run(void *arg)
         mailbox_close();
     }
     free_all();
+    if (look_event)
+        event_free(look_event);
     if (tidy_event)
         event_free(tidy_event);
     if (loop)

@@ -359,6 +359,45 @@ static void list_with_a_file_takes_rules_of_its_own(void **state)
     assert_int_equal(pass("edge", key("10.0.0.9", "10.0.0.1", 17, 80)), 40);
 }
 
+static uint32_t seen_at(uint32_t number)
+{
+    struct acl_build *b = acl_held_list_find("edge")->build;
+
+    return acl_build_seen(b, number ? acl_slot_of(acl_engine_list(b->content->engine), number) : ACL_MISS)->at_s;
+}
+
+static void last_hit_is_when_a_counter_was_found_changed(void **state)
+{
+    start();
+    struct acl_build *b = acl_held_list_find("edge")->build;
+    acl_build_look(b, 0, 10, 100);
+    assert_int_equal(seen_at(10), 0);
+    pass("edge", key("10.0.0.1", "10.0.0.2", 6, 443));
+    acl_build_look(b, 0, 10, 101);
+    acl_build_look(b, 0, 10, 102);
+    assert_int_equal(seen_at(10), 101);
+    assert_int_equal(seen_at(30), 0);
+    pass("edge", key("10.0.0.1", "10.0.0.2", 17, 1));
+    pass("edge", key("11.0.0.1", "10.0.0.2", 17, 1)); // no rule
+    acl_build_look(b, 0, 1, 103);                     // not that far
+    assert_int_equal(seen_at(30), 0);
+    assert_int_equal(seen_at(0), 103);
+    acl_build_look(b, 1, 10, 104);
+    assert_int_equal(seen_at(30), 104);
+
+    struct acl_wanted *w = wanted_new(); // another content: rules that stay keep it
+    want_set(w, "bad", "192.0.2.0/24\n", "");
+    want_list(w, "edge", "10 permit tcp from any to any port 443\n30 permit tcp\n40 deny tcp\n", "");
+    assert_int_equal(go_to(w, true), 0);
+    b = acl_held_list_find("edge")->build;
+    acl_build_look(b, 0, 10, 110);
+    assert_int_equal(seen_at(10), 101);
+    assert_int_equal(seen_at(30), 0); // another rule of this number
+    acl_build_clear(b);
+    acl_build_look(b, 0, 10, 111);
+    assert_int_equal(seen_at(10), 0);
+}
+
 // What few rules have is let go of with the rule, in place or with its list.
 static void meters_sessions_and_redirects_go_with_their_rules(void **state)
 {
@@ -483,6 +522,7 @@ int main(void)
         kept(what_does_not_fit_or_is_wrong_changes_nothing),
         kept(files_are_plain_gzip_or_columns),
         kept(list_with_a_file_takes_rules_of_its_own),
+        kept(last_hit_is_when_a_counter_was_found_changed),
         kept(meters_sessions_and_redirects_go_with_their_rules),
         kept(random_changes_agree_with_the_oracle),
         cmocka_unit_test(damaged_files_are_refused_or_say_what_they_say),

@@ -83,6 +83,8 @@ static void write_rules(struct jwrite *j, const struct asked *q, const struct ac
         jwrite_string(j, "line", r->line);
         jwrite_u64(j, "packets", r->hits.packets);
         jwrite_u64(j, "bytes", r->hits.bytes);
+        if (r->last_s != ACL_NEVER)
+            jwrite_int(j, "last-hit", r->last_s);
         jwrite_end(j, '}');
     }
     jwrite_end(j, ']');

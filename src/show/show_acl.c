@@ -69,6 +69,8 @@ static void write_list(struct jwrite *j, const struct acl_list_row *row)
     jwrite_u64(j, "matched-bytes", row->matched.bytes);
     jwrite_u64(j, "unmatched-packets", row->unmatched.packets);
     jwrite_u64(j, "unmatched-bytes", row->unmatched.bytes);
+    if (row->unmatched_s != ACL_NEVER)
+        jwrite_int(j, "unmatched-last-hit", row->unmatched_s);
     jwrite_u64(j, "bytes", row->bytes);
     jwrite_u64(j, "age", (clock_now_ns() - row->changed_ns) / NS_PER_SECOND);
     write_bound(j, row->id);

@@ -11,7 +11,8 @@ RULES = [
 
 def rules(given):
     """In pages of two rules."""
-    found = [{"number": n, "line": line, "packets": str(p), "bytes": str(b)} for n, line, p, b in RULES if n >= given["from"]]
+    found = [{"number": n, "line": line, "packets": str(p), "bytes": str(b)} | ({"last-hit": n * 800 - 8000} if p else {})
+             for n, line, p, b in RULES if n >= given["from"]]
     page = {"rules": len(RULES), "rule": found[:2]}
     return page | ({"next": found[2]["number"]} if len(found) > 2 else {})
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Access lists and address sets: what is shown, what is done, what other routers' rules become."""
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,8 @@ def test_what_is_shown(kamuee, command):
     result = kamuee(*command.split())
     path = HERE / "golden" / f"{command.replace(' -w', '_w').replace(' ', '_').replace('-', '_')}.txt"
     assert (result.code, result.err) == (0, "")
+    if os.environ.get("UPDATE"):
+        path.write_text(result.out, encoding="utf-8")
     assert result.out == path.read_text(encoding="utf-8")
     if "-w" not in command:
         assert max(map(len, result.out.splitlines())) <= 80
