@@ -78,6 +78,12 @@ class Context:
         for text in texts:
             self.sink.line(text)
 
+    def progress(self, text: str) -> None:
+        """One line of a terminal that the next one takes the place of; "" takes it away."""
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\033[K{text}")
+            sys.stderr.flush()
+
     def json(self, value: Any) -> None:
         for text in json.dumps(value, indent=2, ensure_ascii=False).split("\n"):
             self.sink.line(text)

@@ -60,7 +60,7 @@ SHAPES = {
            "bound [{interface, direction}], cost {classifier, reason, tuples, probes-max, probes-mean, block-max, address-only, cycles-ours, "
            "cycles-rte-acl, reader-bytes, build-time}}]",
     "acl-rules": "[{number, line, packets, bytes, last-hit}]",
-    "acl-lint": "{rules, all-compared, finding [{number, kind, by}]}",
+    "acl-lint": "{rules, all-compared, finding [{number, kind, by, until, count}]}",
     "address-set": "[{name, file, members-ipv4, members-ipv6, bytes, age}]",
     "address-set-contains": "[{address, member}]",
     "mirror": "[{port, direction, to-tap, to-port, sent, bytes, missed}]",

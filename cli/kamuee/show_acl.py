@@ -95,16 +95,36 @@ def cost(context: Context, match: Match) -> None:
 
 def lint(context: Context, match: Match) -> None:
     """show acl ACL lint"""
-    found = context.client.call("acl-lint", name=match.args["ACL"])
+    found = every_finding(context, match.args["ACL"])
     if context.options.json:
-        context.json({"rules": found["rules"], "all-compared": found["all-compared"], "finding": found.get("finding", [])})
+        context.json({"rules": found["rules"], "all-compared": found["all-compared"], "finding": found["finding"]})
         return
-    rows = [[str(f["number"]), f["kind"], str(f["by"]) if "by" in f else None, SAYS[f["kind"]].format(**f)] for f in found.get("finding", ())]
+    rows = [[str(f["number"]), f["kind"], str(f["by"]) if "by" in f else None, said(f)] for f in found["finding"]]
     if rows:
         context.lines(render.table(FINDINGS, rows, context.width, context.wide))
-    context.line(f"{count(found['rules'])} rules, {len(rows)} findings")
+    context.line(f"{count(found['rules'])} rules, {count(sum(f.get('count', 1) for f in found['finding']))} findings")
     if not found["all-compared"]:
         context.line("Not all were compared: too many rules are alike but for ranges.")
+
+
+def every_finding(context: Context, name: str) -> dict:
+    """Asks until all is looked at, then for all pages."""
+    findings: list[dict] = []
+    while True:
+        page = context.client.call("acl-lint", name=name, **{"from": len(findings), "limit": 10000})
+        if page["progress"] < 100:
+            context.progress(f"{name}: {page['progress']} % of {count(page['rules'])} rules")
+            continue
+        findings += page.get("finding", ())
+        if "next" not in page:
+            context.progress("")
+            return {**page, "finding": findings}
+
+
+def said(finding: dict) -> str:
+    if "count" in finding:
+        return f"{count(finding['count'])} rules, from here to {finding['until']}, have matched nothing since their counters began"
+    return SAYS[finding["kind"]].format(**finding)
 
 
 def sets(context: Context, match: Match) -> None:

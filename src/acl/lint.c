@@ -4,7 +4,8 @@
 // A rule that covers another one has addresses, protocol and ports that are the other's, or less particular. So rules are
 // sorted into classes by how particular they are (prefix lengths, sets, which fields are exact), and hashed by what a class
 // compares exactly. For each rule one look into the hash table for each class that may cover it finds the rules that agree in all
-// exact fields; what is left (ranges, flags) is compared one by one.
+// exact fields; what is left (ranges, flags) is compared one by one. Addresses are hashed once for each prefix length that there
+// is, and nearly all looks end at a bit of a small filter.
 #include "acl/lint.h"
 
 #include <errno.h>
@@ -16,7 +17,9 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-#define LOOK_MAX 256 // rules of one look that are compared
+#define LOOK_MAX 256       // rules of one look that are compared
+#define CLASSES_KEPT 4096u // of up to so many it is kept which may cover which
+#define FILTER_BITS 16u    // for each rule
 
 enum port_class { PORT_ANY, PORT_EXACT, PORT_RANGE };
 
@@ -33,8 +36,16 @@ struct acl_lint {
     size_t n, done, buckets;
     struct acl_set *set[ACL_SETS_MAX];
     VEC(struct class) class;
+    VEC(uint32_t) cover;    // numbers of the classes that may cover class c: [cover_at[c], cover_at[c + 1]); empty: not kept
+    VEC(size_t) cover_at;
+    VEC(uint8_t) length[2]; // of prefixes that there are: source, destination
+    uint64_t *filter;       // a bit for each hash that there is
     VEC(struct acl_finding) finding;
     bool incomplete;
+};
+
+struct hashes { // of a rule's addresses, by the length they are cut to
+    uint64_t side[2][129];
 };
 
 // --- does one cover the other? -------------------------------------------------------------------
@@ -129,14 +140,25 @@ static uint64_t hash_side(const struct acl_side *s, unsigned len, uint64_t h)
     return hash_bytes(b, sizeof b, h);
 }
 
-// Of what the class compares exactly, as rule `r` has it.
-static uint64_t hash_in(uint32_t number, const struct class *c, const struct acl_rule *r)
+static void hash_sides(const struct acl_lint *l, const struct acl_rule *r, struct hashes *h)
 {
-    uint64_t h = hash_side(&r->dst, c->dst_len, hash_side(&r->src, c->src_len, number));
+    for (unsigned side = 0; side < 2; side++)
+        vec_foreach (&l->length[side], len)
+            h->side[side][*len] = hash_side(side ? &r->dst : &r->src, *len, side);
+}
+
+// Of what the class compares exactly, as rule `r` has it.
+static uint64_t hash_in(uint32_t number, const struct class *c, const struct acl_rule *r, const struct hashes *h)
+{
     uint64_t rest = (c->proto_any ? 0 : r->proto) | (uint64_t)(c->sport == PORT_EXACT ? r->sport[0] : 0) << 16 |
                     (uint64_t)(c->dport == PORT_EXACT ? r->dport[0] : 0) << 32;
 
-    return hash_mix64(h ^ rest);
+    return hash_mix64(hash_mix64(rest ^ (uint64_t)number << 48 ^ number) ^ h->side[0][c->src_len] ^ h->side[1][c->dst_len]);
+}
+
+static uint64_t *filter_word(const struct acl_lint *l, uint64_t hash)
+{
+    return &l->filter[(hash >> 6) & (l->buckets * FILTER_BITS / 64 - 1)];
 }
 
 static uint32_t class_number(struct acl_lint *l, const struct acl_rule *r, uint32_t *index, size_t slots)
@@ -165,8 +187,34 @@ static bool may_cover(const struct class *a, const struct class *b)
 
 // --- a list --------------------------------------------------------------------------------------
 
+static void keep_lengths(struct acl_lint *l)
+{
+    bool seen[2][129] = {0};
+
+    vec_foreach (&l->class, c)
+        seen[0][c->src_len] = seen[1][c->dst_len] = true;
+    for (unsigned side = 0; side < 2; side++)
+        for (unsigned len = 0; len <= 128; len++)
+            if (seen[side][len])
+                *vec_push(&l->length[side]) = (uint8_t)len;
+}
+
+static void keep_cover(struct acl_lint *l)
+{
+    if (l->class.n > CLASSES_KEPT)
+        return;
+    vec_foreach (&l->class, mine) {
+        *vec_push(&l->cover_at) = l->cover.n;
+        for (uint32_t c = 0; c < l->class.n; c++)
+            if (may_cover(&l->class.item[c], mine))
+                *vec_push(&l->cover) = c;
+    }
+    *vec_push(&l->cover_at) = l->cover.n;
+}
+
 static void fill(struct acl_lint *l)
 {
+    struct hashes h;
     size_t slots = 64;
     uint32_t *index;
 
@@ -177,9 +225,14 @@ static void fill(struct acl_lint *l)
     for (size_t i = 0; i < l->n; i++)
         l->class_of[i] = class_number(l, &l->rule[i], index, slots);
     free(index);
+    keep_lengths(l);
+    keep_cover(l);
     for (size_t i = l->n; i--;) { // so that chains begin with the lowest number
         uint32_t c = l->class_of[i];
-        uint32_t *head = &l->head[hash_in(c, &l->class.item[c], &l->rule[i]) & (l->buckets - 1)];
+        hash_sides(l, &l->rule[i], &h);
+        uint64_t hash = hash_in(c, &l->class.item[c], &l->rule[i], &h);
+        uint32_t *head = &l->head[hash >> 32 & (l->buckets - 1)];
+        *filter_word(l, hash) |= 1ull << (hash & 63);
         l->next[i] = *head;
         *head = (uint32_t)i + 1;
     }
@@ -192,14 +245,15 @@ struct acl_lint *acl_lint_new(const struct acl_rule *r, const uint32_t *does, si
     if (!l)
         return NULL;
     l->n = n;
-    for (l->buckets = 64; l->buckets < n;)
+    for (l->buckets = 64; l->buckets < n;) // a power of two
         l->buckets *= 2;
     l->rule = malloc((n + 1) * sizeof *r);
     l->does = malloc((n + 1) * sizeof *does);
     l->class_of = malloc((n + 1) * sizeof *l->class_of);
     l->next = malloc((n + 1) * sizeof *l->next);
     l->head = calloc(l->buckets, sizeof *l->head);
-    if (!l->rule || !l->does || !l->class_of || !l->next || !l->head) {
+    l->filter = calloc(l->buckets * FILTER_BITS / 64, sizeof *l->filter);
+    if (!l->filter || !l->rule || !l->does || !l->class_of || !l->next || !l->head) {
         acl_lint_free(l);
         errno = ENOMEM;
         return NULL;
@@ -220,17 +274,25 @@ void acl_lint_free(struct acl_lint *l)
     free(l->class_of);
     free(l->next);
     free(l->head);
+    free(l->filter);
     vec_free(&l->class);
+    vec_free(&l->cover);
+    vec_free(&l->cover_at);
+    vec_free(&l->length[0]);
+    vec_free(&l->length[1]);
     vec_free(&l->finding);
     free(l);
 }
 
 // The first rule of class c before j that covers it; l->n: none.
-static size_t look(struct acl_lint *l, uint32_t c, size_t j)
+static size_t look(struct acl_lint *l, uint32_t c, size_t j, const struct hashes *h)
 {
-    uint32_t i = l->head[hash_in(c, &l->class.item[c], &l->rule[j]) & (l->buckets - 1)];
+    uint64_t hash = hash_in(c, &l->class.item[c], &l->rule[j], h);
     unsigned looked = 0;
 
+    if (!(*filter_word(l, hash) >> (hash & 63) & 1))
+        return l->n;
+    uint32_t i = l->head[hash >> 32 & (l->buckets - 1)];
     for (; i && i - 1 < j; i = l->next[i - 1]) {
         if (l->class_of[i - 1] != c)
             continue;
@@ -244,15 +306,32 @@ static size_t look(struct acl_lint *l, uint32_t c, size_t j)
     return l->n;
 }
 
-static void judge(struct acl_lint *l, size_t j)
+// The first rule before j that covers it; l->n: none.
+static size_t first_cover(struct acl_lint *l, size_t j)
 {
-    const struct class *mine = &l->class.item[l->class_of[j]];
+    uint32_t mine = l->class_of[j];
     size_t by = l->n;
+    struct hashes h;
 
+    hash_sides(l, &l->rule[j], &h);
+    if (l->cover_at.n) {
+        for (size_t k = l->cover_at.item[mine]; k < l->cover_at.item[mine + 1]; k++) {
+            size_t i = look(l, l->cover.item[k], j, &h);
+            by = i < by ? i : by;
+        }
+        return by;
+    }
     for (uint32_t c = 0; c < l->class.n; c++) {
-        size_t i = may_cover(&l->class.item[c], mine) ? look(l, c, j) : l->n;
+        size_t i = may_cover(&l->class.item[c], &l->class.item[mine]) ? look(l, c, j, &h) : l->n;
         by = i < by ? i : by;
     }
+    return by;
+}
+
+static void judge(struct acl_lint *l, size_t j)
+{
+    size_t by = first_cover(l, j);
+
     if (by == l->n)
         return;
     bool same = l->does[by] == l->does[j];

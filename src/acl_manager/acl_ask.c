@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_ask.c - questions about access lists and address sets in force
 //
-// All are answered at once, but lint, which looks at LINT_RULES at a time, so that changes do not wait for it; it works on
-// copies of the rules, and on sets only within one slice: when the list or its sets change meanwhile it begins again.
+// All are answered at once; the one that takes long is in acl_ask_lint.c.
 #include "acl_manager/acl_ask.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "acl/lint.h"
 #include "acl/set.h"
 #include "acl_manager/acl_held.h"
 #include "acl_manager/acl_thread.h"
 #include "base/clock.h"
 #include "core/thread.h"
-
-#define LINT_RULES 2000
-#define LINT_TRIES 20
 
 struct question {
     void (*answer)(struct question *q); // on acl_manager
@@ -28,9 +23,6 @@ struct question {
     uint32_t from, max;
     VEC(struct ip_addr) address;
     struct acl_members del, add;
-    struct acl_lint *lint;
-    const struct acl_content *linted; // and its epoch, when lint began
-    uint32_t epoch, tries;
     struct text lines; // of rule rows
     struct acl_answer a;
 };
@@ -40,12 +32,10 @@ static void free_question(struct question *q)
     vec_free(&q->address);
     vec_free(&q->del.item);
     vec_free(&q->add.item);
-    acl_lint_free(q->lint);
     text_free(&q->lines);
     vec_free(&q->a.list);
     vec_free(&q->a.set);
     vec_free(&q->a.rule);
-    vec_free(&q->a.lint);
     vec_free(&q->a.found);
     free(q);
 }
@@ -231,94 +221,6 @@ static void answer_clear(struct question *q)
 int acl_ask_clear(const char *list, acl_answered done, void *ctx)
 {
     return ask(question_new(list, done, ctx), answer_clear);
-}
-
-// --- lint ----------------------------------------------------------------------------------------
-
-// The same for two rules that do the same: of rules that do more than most, only with itself.
-static uint32_t what_it_does(const struct acl_build *b, uint32_t slot)
-{
-    return b->content->action[slot].extra ? slot + 3 : b->content->action[slot].verb;
-}
-
-static void lint_begin(struct question *q, const struct acl_build *b)
-{
-    struct acl_rule *r = malloc((b->number.n + 1) * sizeof *r);
-    uint32_t *does = malloc((b->number.n + 1) * sizeof *does), slot;
-
-    bug_on(!r || !does);
-    for (size_t i = 0; i < b->number.n; i++) {
-        r[i] = *rule_of(b, b->number.item[i], &slot);
-        does[i] = what_it_does(b, slot);
-    }
-    acl_lint_free(q->lint);
-    q->lint = acl_lint_new(r, does, b->number.n, b->set);
-    bug_on(!q->lint);
-    q->linted = b->content;
-    q->epoch = b->content->epoch;
-    free(r);
-    free(does);
-}
-
-static void lint_end(struct question *q, const struct acl_build *b)
-{
-    size_t n, at = 0;
-    const struct acl_finding *f = acl_lint_findings(q->lint, &n);
-    uint32_t slot;
-
-    q->a.rules = b->number.n;
-    q->a.complete = acl_lint_complete(q->lint);
-    for (size_t i = 0; i < b->number.n; i++) {
-        if (at < n && f[at].rule == i) {
-            *vec_push(&q->a.lint) = (struct acl_lint_row){b->number.item[i], b->number.item[f[at].by], f[at].kind};
-            at++;
-        } else if (!acl_build_hits(b, rule_of(b, b->number.item[i], &slot)).packets) {
-            *vec_push(&q->a.lint) = (struct acl_lint_row){.rule = b->number.item[i]};
-        }
-    }
-}
-
-static void lint_slice(void *arg);
-
-static void lint_go_on(void *arg)
-{
-    struct question *q = arg;
-    int r = acl_manager_run(lint_slice, q);
-
-    if (!r)
-        return;
-    q->a.result = r;
-    tell(q);
-}
-
-// By way of control, so that its other calls come in between.
-static void lint_slice(void *arg)
-{
-    struct question *q = arg;
-    const struct acl_held_list *l = list_of(q);
-
-    if (l && (q->linted != l->build->content || q->epoch != l->build->content->epoch)) {
-        lint_begin(q, l->build);
-        if (++q->tries > LINT_TRIES)
-            q->a.result = -EAGAIN;
-    }
-    if (l && !q->a.result && !acl_lint_step(q->lint, LINT_RULES)) {
-        acl_reply(lint_go_on, q);
-        return;
-    }
-    if (l && !q->a.result)
-        lint_end(q, l->build);
-    acl_reply(tell, q);
-}
-
-int acl_ask_lint(const char *list, acl_answered done, void *ctx)
-{
-    struct question *q = question_new(list, done, ctx);
-    int r = acl_manager_run(lint_slice, q);
-
-    if (r)
-        free_question(q);
-    return r;
 }
 
 // --- members of sets -----------------------------------------------------------------------------

@@ -41,8 +41,9 @@ struct acl_rule_row {
 };
 
 struct acl_lint_row {
-    uint32_t rule, by; // numbers; by = 0: the rule has matched nothing
-    uint8_t kind;      // enum acl_finding_kind
+    uint32_t rule, until, count; // first and last number, of so many rules next to each other
+    uint32_t by;                 // number; 0: the rules have matched nothing. Else count = 1
+    uint8_t kind;                // enum acl_finding_kind
 };
 
 struct acl_answer {
@@ -52,8 +53,9 @@ struct acl_answer {
     VEC(struct acl_rule_row) rule;
     VEC(struct acl_lint_row) lint;
     uint64_t rules;          // of the list
-    uint32_t next;           // rules: number of the first one that did not fit any more, 0 = that is all
-    bool complete;           // lint: all pairs were compared
+    uint32_t next;           // rules: number of the first one that did not fit any more; lint: which finding; 0 = that is all
+    unsigned progress;       // lint: percent; 100: what follows is known
+    bool complete;           // all pairs were compared
     VEC(struct prefix) found; // contains: the member with the longest prefix, for each address; family 0 = none
     uint64_t skipped;        // members that were there already, or not there
 };
@@ -63,7 +65,9 @@ int acl_ask_lists(const char *name, acl_answered done, void *ctx); // NULL = all
 int acl_ask_sets(const char *name, acl_answered done, void *ctx);
 // At most `max` rules with numbers from `from` on.
 int acl_ask_rules(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx);
-int acl_ask_lint(const char *list, acl_answered done, void *ctx);
+// At most `max` findings from the `from`-th (0 is the first) on; within a second, and then perhaps only how far it is: who asks
+// again pushes on.
+int acl_ask_lint(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx);
 int acl_ask_contains(const char *set, const struct ip_addr *address, size_t n, acl_answered done, void *ctx);
 int acl_ask_clear(const char *list, acl_answered done, void *ctx); // counters; "" = of all lists
 // Members come and go until the set is read again or kamueed ends. Takes over both.

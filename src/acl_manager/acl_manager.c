@@ -82,6 +82,7 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 {
     thread_must_be(ROLE_ACL_MANAGER);
     acl_held_look();
+    acl_lint_forget(false);
 }
 
 struct starting {
@@ -91,6 +92,7 @@ struct starting {
 
 static void free_all(void)
 {
+    acl_lint_forget(true);
     vec_foreach (&acl_held.list, l) {
         acl_publish(l->id, NULL);
         acl_list_free(l->id);

@@ -38,6 +38,11 @@ static void asked_free(struct asked *q)
     free(q);
 }
 
+static uint32_t number_input(const struct lyd_node *op, const char *leaf)
+{
+    return (uint32_t)strtoul(operation_input(op, leaf), NULL, 10);
+}
+
 // `r`: what asking acl_manager returned. 0, or there will be no other answer.
 static void asked(struct asked *q, int r)
 {
@@ -100,9 +105,8 @@ static void rules_answered(void *ctx, const struct acl_answer *a)
 void operation_acl_rules(struct http *h, const struct lyd_node *op)
 {
     struct asked *q = asked_new(h, op, "acl");
-    uint32_t from = (uint32_t)strtoul(operation_input(op, "from"), NULL, 10), max = (uint32_t)strtoul(operation_input(op, "limit"), NULL, 10);
 
-    asked(q, acl_ask_rules(q->name, from, max, rules_answered, q));
+    asked(q, acl_ask_rules(q->name, number_input(op, "from"), number_input(op, "limit"), rules_answered, q));
 }
 
 // --- lint ----------------------------------------------------------------------------------------
@@ -112,6 +116,9 @@ static void write_lint(struct jwrite *j, const struct asked *q, const struct acl
     static const char *const kinds[] = {"shadowed", "contradicting", "redundant"};
 
     jwrite_int(j, "rules", (int64_t)a->rules);
+    jwrite_int(j, "progress", a->progress);
+    if (a->progress < 100)
+        return;
     jwrite_bool(j, "all-compared", a->complete);
     jwrite_begin(j, "finding", '[');
     vec_foreach (&a->lint, f) {
@@ -120,9 +127,15 @@ static void write_lint(struct jwrite *j, const struct asked *q, const struct acl
         jwrite_string(j, "kind", f->by ? kinds[f->kind] : "never-hit");
         if (f->by)
             jwrite_int(j, "by", f->by);
+        if (f->count > 1) {
+            jwrite_int(j, "until", f->until);
+            jwrite_int(j, "count", f->count);
+        }
         jwrite_end(j, '}');
     }
     jwrite_end(j, ']');
+    if (a->next)
+        jwrite_int(j, "next", a->next);
 }
 
 static void lint_answered(void *ctx, const struct acl_answer *a)
@@ -134,7 +147,7 @@ void operation_acl_lint(struct http *h, const struct lyd_node *op)
 {
     struct asked *q = asked_new(h, op, "acl");
 
-    asked(q, acl_ask_lint(q->name, lint_answered, q));
+    asked(q, acl_ask_lint(q->name, number_input(op, "from"), number_input(op, "limit"), lint_answered, q));
 }
 
 // --- counters ------------------------------------------------------------------------------------

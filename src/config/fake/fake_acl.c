@@ -168,7 +168,7 @@ void fake_acl_state(struct text *t)
 
 static int nothing(acl_answered done, void *ctx)
 {
-    done(ctx, &(struct acl_answer){.complete = true});
+    done(ctx, &(struct acl_answer){.complete = true, .progress = 100});
     return 0;
 }
 
@@ -187,7 +187,7 @@ int acl_ask_rules(const char *list, uint32_t from, uint32_t max, acl_answered do
     return nothing(done, ctx);
 }
 
-int acl_ask_lint(const char *list, acl_answered done, void *ctx)
+int acl_ask_lint(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx)
 {
     return nothing(done, ctx);
 }
