@@ -57,7 +57,8 @@ def rules(context: Context, match: Match) -> None:
         return
     entry = one(context, name)
     total = entry["matched-packets"] + entry["unmatched-packets"]
-    rows = [[str(rule["number"]), rule["line"], *numbers(rule["packets"], rule["bytes"], total), render.duration(rule.get("last-hit"))] for rule in every_rule(context, name)]
+    rows = [[str(rule["number"]), rule["line"],
+             *numbers(rule["packets"], rule["bytes"], total), render.duration(rule.get("last-hit"))] for rule in every_rule(context, name)]
     rows.append(["", f"{entry['default']}, what no rule matches", *numbers(entry["unmatched-packets"], entry["unmatched-bytes"], total),
                  render.duration(entry.get("unmatched-last-hit"))])
     context.lines(render.table(RULES, rows, context.width, context.wide))

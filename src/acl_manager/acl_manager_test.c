@@ -401,7 +401,8 @@ static void last_hit_is_when_a_counter_was_found_changed(void **state)
 // What few rules have is let go of with the rule, in place or with its list.
 static void meters_sessions_and_redirects_go_with_their_rules(void **state)
 {
-    static const char with[] = "10 permit ip from 10.0.0.0/8\n20 permit udp police 100 mirror ids redirect to 192.0.2.9\n", without[] = "10 permit ip from 10.0.0.0/8\n";
+    static const char with[] = "10 permit ip from 10.0.0.0/8\n20 permit udp police 100 mirror ids redirect to 192.0.2.9\n",
+                      without[] = "10 permit ip from 10.0.0.0/8\n";
     struct ip_addr to[ACL_REDIRECT_MAX];
 
     for (unsigned i = 0; i < 3 * ACL_METER_MAX; i++) {

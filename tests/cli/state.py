@@ -55,7 +55,8 @@ def state():
              "taken": "0", "bytes": "0", "sent": "0", "missed": "0"}],
         "acl": [
             {"name": "edge", "default": "deny", "file": "/etc/kamuee/edge.rules", "rules": 100004, "matched-packets": "123456789",
-             "matched-bytes": "98765432109", "unmatched-packets": "1000", "unmatched-bytes": "64000", "unmatched-last-hit": 90061, "bytes": "41943040", "age": "3600",
+             "matched-bytes": "98765432109", "unmatched-packets": "1000", "unmatched-bytes": "64000",
+             "unmatched-last-hit": 90061, "bytes": "41943040", "age": "3600",
              "bound": [{"interface": "p0", "direction": "in"}, {"interface": "v40", "direction": "out"}],
              "cost": {"classifier": "ours", "reason": "31.0 cycles a packet, rte_acl 105.2", "tuples": 61, "probes-max": 9,
                       "probes-mean": "1.3", "block-max": 7, "address-only": 2, "cycles-ours": "31.0", "cycles-rte-acl": "105.2", "reader-bytes": "20971520",
