@@ -379,6 +379,7 @@ struct engine engines[] = {
     POPTRIE(4, "avx2", POPTRIE_KERNEL_AVX2),
     POPTRIE(4, "avx512", POPTRIE_KERNEL_AVX512),
     POPTRIE(4, "avx512-vpopcnt", POPTRIE_KERNEL_AVX512_VPOPCNT),
+    POPTRIE(4, "avx512-loads", POPTRIE_KERNEL_AVX512_LOADS),
     {"poptrie", "single", 4, poptrie_build, poptrie_drop, poptrie_run_single},
     {"rte_fib", "avx512", 4, fib_build, fib_drop, fib_run, fib_select, fib_withdraw, fib_announce,
      .variant = RTE_FIB_LOOKUP_DIR24_8_VECTOR_AVX512},

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // forward_bench.c - what one packet costs from rx to tx, in TSC cycles
 //
-//     forward_bench [--prefixes FILE] [--rounds 21] [--only TEXT | --acl] [--quick] [--json]
+//     forward_bench [--prefixes FILE] [--rounds 21] [--only TEXT | --acl] [--sets] [--quick] [--json]
 //     valgrind --tool=callgrind --toggle-collect='forward_poll' forward_bench --only =CASE --polls 2000
 //
 // --only: the cases whose names contain TEXT, or after "=" the one that is called so. --acl: those with packets for access
-// lists, of which "acl-none" has nothing bound. --polls: so many polls a
+// lists, of which "acl-none" has nothing bound. --sets: each case with every set of lanes and every lookup kernel that this CPU runs,
+// in place of those that are chosen at start. --polls: so many polls a
 // trial instead of a time, and how many packets they were: for counting instructions.
 //
 // The forwarder of the product, its tables written as its managers write them,
@@ -33,6 +34,8 @@
 #include "forward/peer.h"
 #include "forward/port.h"
 #include "forwarder/forwarder.h"
+#include "forwarder/state.h"
+#include "poptrie/poptrie.h"
 #include "table/acl.h"
 #include "table/acl_log.h"
 #include "table/acl.h"
@@ -49,27 +52,30 @@
 #define NEXT_HOPS 64
 #define LINES (1u << 18)
 #define VLAN 7
-#define ROUTERS 16 // VLANs 7 .. 22, each in a virtual router of its own with the full table
+#define ROUTERS 16 // VLANs 7 .. 22, each in a virtual router of its own with the full table; the next 16 share the first one's
 #define POOL_SIZE 8191
 #define SAMPLE_RATE 1000
 #define ROUNDS_MAX 101
+#define TESTS_MAX 160
 
-static uint16_t port_id[PORTS], vport[ROUTERS][PORTS]; // DPDK's ids; the interfaces of the VLANs
+static uint16_t port_id[PORTS], vport[2 * ROUTERS][PORTS]; // DPDK's ids; the interfaces of the VLANs
 static struct forwarder *forwarder;
 static const char *prefixes, *only = ""; // file of routes; text in the names of the cases to run
-static bool lists_only;
+static bool lists_only, all_sets;
 static unsigned sampler; // watch
 static unsigned rounds = 21, round_ms = 10, polls; // polls: 0 = by time
 
 struct test {
-    const char *name;
+    char *name;
     int family; // 4, 6, 46 = in turn
     unsigned (*poll)(void);
     bool skip, one_flow, computed; // `computed`: checksums not verified by the port
-    unsigned tagged;               // frames are of so many VLANs in turn
+    unsigned tagged, vlan;         // frames are of so many VLANs in turn, from this one on
     enum lists_case lists;
     bool out;                      // of what leaves, not of what comes in
     bool sampled;                  // a watch takes one packet in SAMPLE_RATE, with its reader
+    const struct lanes *lanes;     // NULL, POPTRIE_KERNEL_AUTO: as chosen at start
+    enum poptrie_kernel kernel;
     uint8_t (*line)[REPLAY_LINE];
     double cycles[ROUNDS_MAX];
 };
@@ -80,13 +86,14 @@ static __rte_noinline unsigned forward_poll(void)
     return forwarder_poll(forwarder);
 }
 
-static struct test tests[] = {
+static struct test tests[TESTS_MAX] = {
     {.name = "harness", .family = 4, .poll = harness_poll},
     {.name = "IPv4 full table, minimal on rte_fib", .family = 4, .poll = peer_poll},
     {.name = "IPv4 full table", .family = 4, .poll = forward_poll},
     {.name = "IPv4 full table, checksums computed", .family = 4, .poll = forward_poll, .computed = true},
-    {.name = "IPv4 full table, VLAN to VLAN", .family = 4, .poll = forward_poll, .tagged = 1},
-    {.name = "IPv4 full table, 16 virtual routers by VLAN", .family = 4, .poll = forward_poll, .tagged = ROUTERS},
+    {.name = "IPv4 full table, VLAN to VLAN", .family = 4, .poll = forward_poll, .tagged = 1, .vlan = VLAN},
+    {.name = "IPv4 full table, 16 virtual routers by VLAN", .family = 4, .poll = forward_poll, .tagged = ROUTERS, .vlan = VLAN},
+    {.name = "IPv4 full table, 16 virtual routers with one table", .family = 4, .poll = forward_poll, .tagged = ROUTERS, .vlan = VLAN + ROUTERS},
     {.name = "IPv4 one flow", .family = 4, .poll = forward_poll, .one_flow = true},
     {.name = "IPv4 full table, 1 in 1000 sampled", .family = 4, .poll = forward_poll, .sampled = true},
     {.name = "IPv6 full table", .family = 6, .poll = forward_poll},
@@ -97,7 +104,8 @@ static struct test tests[] = {
     {.name = "IPv4 full table, acl-blocklist", .family = 4, .poll = forward_poll, .lists = LISTS_BLOCKLIST},
     {.name = "IPv4 full table, acl-full", .family = 4, .poll = forward_poll, .lists = LISTS_FULL},
 };
-#define N_TESTS (sizeof tests / sizeof *tests)
+
+static unsigned n_tests;
 
 static void check(bool ok, const char *what)
 {
@@ -161,14 +169,14 @@ static void router_make(const struct table *t4, const struct table *t6)
     check(!counter_init() && !port_table_init() && !iface_table_init() && !nexthop_table_init() && !vr_table_init() &&
               !plan_init() && !acl_table_init() && !acl_log_init() && !exchange_init(2047, RTE_MBUF_DEFAULT_BUF_SIZE), "no memory for the tables");
     check(vr_new("default"), "no memory for the virtual router");
-    for (unsigned v = 0; v < ROUTERS; v++) {
+    for (unsigned v = 0; v < 2 * ROUTERS; v++) {
         snprintf(name, sizeof name, "vr%u", v);
         check(vr_new(name), "no memory for the virtual routers");
     }
     uint16_t own[PORTS];
     for (unsigned p = 0; p < PORTS; p++) {
         own[p] = iface_make(p, 0);
-        for (unsigned v = 0; v < ROUTERS; v++) {
+        for (unsigned v = 0; v < 2 * ROUTERS; v++) {
             vport[v][p] = iface_make(p, (uint16_t)(VLAN + v));
             iface_get(vport[v][p])->vr = (uint16_t)(1 + v);
         }
@@ -194,6 +202,8 @@ static void router_make(const struct table *t4, const struct table *t6)
         }
         routes_load(t4, (uint16_t)(1 + v), tagged);
     }
+    for (unsigned v = ROUTERS; v < 2 * ROUTERS; v++)
+        vr_publish(vr_get((uint16_t)(1 + v)), IP4, vr_get(1)->fib4);
     static struct plan plan;
     plan.n_rx = 2;
     for (unsigned p = 0; p < PORTS; p++)
@@ -222,7 +232,7 @@ static void line_write(uint8_t *p, const struct test *t, bool is4, const struct 
     memcpy(p, (uint8_t[12]){2, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}, 12);
     p += 12;
     if (t->tagged) {
-        memcpy(p, (uint8_t[4]){0x81, 0, 0, (uint8_t)(VLAN + i % t->tagged)}, 4);
+        memcpy(p, (uint8_t[4]){0x81, 0, 0, (uint8_t)(t->vlan + i % t->tagged)}, 4);
         p += 4;
     }
     if (is4) {
@@ -304,6 +314,8 @@ static double cycles_per_packet(const struct test *t)
     uint64_t packets = 0;
 
     lists_bind(t);
+    forwarder->lanes = t->lanes ? t->lanes : lanes_choose(0);
+    (void)poptrie_set_kernel(t->kernel, 0);
     replay = (struct replay){.line = (const uint8_t (*)[REPLAY_LINE])t->line, .n_lines = LINES, .bytes = 60,
                              .ol_flags = t->computed ? 0 : RTE_MBUF_F_RX_IP_CKSUM_GOOD};
     for (unsigned p = 0; p < PORTS; p++)
@@ -335,8 +347,8 @@ static void report_text(void)
 {
     double ghz = (double)rte_get_tsc_hz() / 1e9;
 
-    printf("%-38s %8s %8s %8s %8s %8s\n", "TSC cycles a packet", "median", "min", "max", "net", "Mpps");
-    for (struct test *t = tests; t < tests + N_TESTS; t++) {
+    printf("%-80s %8s %8s %8s %8s %8s\n", "TSC cycles a packet", "median", "min", "max", "net", "Mpps");
+    for (struct test *t = tests; t < tests + n_tests; t++) {
         double v[ROUNDS_MAX], net[ROUNDS_MAX];
         if (t->skip)
             continue;
@@ -345,7 +357,7 @@ static void report_text(void)
         memcpy(v, t->cycles, sizeof v);
         qsort(v, rounds, sizeof *v, by_value);
         qsort(net, rounds, sizeof *net, by_value);
-        printf("%-38s %8.1f %8.1f %8.1f %8.1f %8.1f\n", t->name, v[rounds / 2], v[0], v[rounds - 1],
+        printf("%-80s %8.1f %8.1f %8.1f %8.1f %8.1f\n", t->name, v[rounds / 2], v[0], v[rounds - 1],
                net[rounds / 2], ghz * 1e3 / v[rounds / 2]);
     }
 }
@@ -354,7 +366,7 @@ static void report_json(void)
 {
     printf("{\"results\": [\n");
     const char *comma = "";
-    for (struct test *t = tests + 1; t < tests + N_TESTS; t++) {
+    for (struct test *t = tests + 1; t < tests + n_tests; t++) {
         if (t->skip)
             continue;
         bool peer = t->poll == peer_poll;
@@ -386,7 +398,7 @@ static bool options_read(int argc, char **argv)
     static const struct option known[] = {
         {"prefixes", 1, NULL, 'p'}, {"rounds", 1, NULL, 'r'}, {"only", 1, NULL, 'o'},
         {"polls", 1, NULL, 'n'},    {"quick", 0, NULL, 'q'},  {"json", 0, NULL, 'j'},
-        {"acl", 0, NULL, 'a'},      {0}};
+        {"acl", 0, NULL, 'a'},      {"sets", 0, NULL, 's'},   {0}};
     bool json = false;
 
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
@@ -400,6 +412,8 @@ static bool options_read(int argc, char **argv)
             polls = (unsigned)atoi(optarg);
         else if (c == 'a')
             lists_only = true;
+        else if (c == 's')
+            all_sets = true;
         else if (c == 'q')
             rounds = 7;
         else if (c == 'j')
@@ -409,6 +423,42 @@ static bool options_read(int argc, char **argv)
     }
     check(rounds >= 1 && rounds <= ROUNDS_MAX, "--rounds is 1 to 101");
     return json;
+}
+
+// The wanted cases once more with these lanes and this kernel, where they run.
+static void set_add(unsigned n, const char *lanes, enum poptrie_kernel kernel)
+{
+    if (!lanes_of(lanes) || poptrie_set_kernel(kernel, 0))
+        return;
+    for (unsigned i = 1; i < n; i++) {
+        struct test *t = &tests[n_tests];
+        if (tests[i].poll != forward_poll || tests[i].skip)
+            continue;
+        check(n_tests < TESTS_MAX && asprintf(&t->name, "%s, lanes %s, kernel %s", tests[i].name, lanes, poptrie_kernel_name()) > 0,
+              "too many cases");
+        char *name = t->name;
+        *t = tests[i];
+        t->name = name;
+        t->lanes = lanes_of(lanes);
+        t->kernel = kernel;
+        n_tests++;
+    }
+}
+
+// What runs: the wanted cases; with --sets, those in all ways.
+static void tests_choose(void)
+{
+    while (tests[n_tests].name)
+        n_tests++;
+    for (unsigned i = 1; i < n_tests; i++)
+        tests[i].skip = !wanted(&tests[i]);
+    if (!all_sets)
+        return;
+    unsigned n = n_tests;
+    for (int k = POPTRIE_KERNEL_SCALAR; k < POPTRIE_KERNELS; k++)
+        set_add(n, "avx512-loads", (enum poptrie_kernel)k);
+    set_add(n, "avx512", POPTRIE_KERNEL_AUTO);
+    set_add(n, "scalar", POPTRIE_KERNEL_AUTO);
 }
 
 int main(int argc, char **argv)
@@ -436,17 +486,17 @@ int main(int argc, char **argv)
     check(!peer_make(&t4, port_id, NEXT_HOPS), "rte_fib does not take the table");
     // Both receiving ports and their sub-interfaces answer to one MAC, so that either may get any line.
     memcpy(iface_get(port_get(port_id[1])->untagged)->mac, iface_get(port_get(port_id[0])->untagged)->mac, 6);
-    for (unsigned v = 0; v < ROUTERS; v++)
+    for (unsigned v = 0; v < 2 * ROUTERS; v++)
         memcpy(iface_get(vport[v][1])->mac, iface_get(vport[v][0])->mac, 6);
     struct traffic a = traffic_new(&t4, &t6);
     lists_make();
-    for (unsigned i = 0; i < N_TESTS; i++) {
-        tests[i].skip = i && !wanted(&tests[i]);
+    tests_choose();
+    for (unsigned i = 0; i < n_tests; i++) {
         if (!tests[i].skip)
             lines_make(&tests[i], &a);
     }
     for (unsigned r = 0; r < rounds; r++)
-        for (unsigned i = 0; i < N_TESTS; i++)
+        for (unsigned i = 0; i < n_tests; i++)
             if (!tests[i].skip)
                 tests[i].cycles[r] = cycles_per_packet(&tests[i]);
     json ? report_json() : report_text();

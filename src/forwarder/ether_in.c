@@ -132,25 +132,30 @@ static struct kind kind_of(const struct rte_mbuf *m, const uint8_t *frame)
 }
 
 // Counts the packets from `at` on as received by their interfaces, and notes their virtual routers and features. Their bytes.
+// Those of one interface that follow each other are counted together: a counter that each packet adds to is eight cycles a packet.
 static uint64_t count_plain(struct forwarder *f, const struct port *port, struct burst *b, unsigned at, enum tag tag)
 {
     struct counter_iface *const counter = f->counter->iface;
+    const unsigned n = b->n;
     uint64_t bytes = 0;
 
-    if (tag == UNTAGGED && b->n > at) {
-        for (unsigned i = at; i < b->n; i++)
+    if (tag == UNTAGGED && n > at) {
+        for (unsigned i = at; i < n; i++)
             bytes += b->size[i];
-        counter[port->untagged].rx_packets += b->n - at;
+        counter[port->untagged].rx_packets += n - at;
         counter[port->untagged].rx_bytes += bytes;
         burst_joins(b, at, iface_get(port->untagged));
         return bytes;
     }
-    for (unsigned i = at; i < b->n; i++) {
-        struct counter_iface *c = &counter[b->iface[i]];
-        c->rx_packets++;
-        c->rx_bytes += b->size[i];
-        bytes += b->size[i];
-        burst_joins(b, i, iface_get(b->iface[i]));
+    for (unsigned i = at, end; i < n; i = end) {
+        const uint16_t id = b->iface[i];
+        uint64_t run = 0;
+        for (end = i; end < n && b->iface[end] == id; end++)
+            run += b->size[end];
+        counter[id].rx_packets += end - i;
+        counter[id].rx_bytes += run;
+        bytes += run;
+        burst_joins(b, i, iface_get(id));
     }
     return bytes;
 }

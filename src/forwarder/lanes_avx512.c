@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lanes_avx512.c - eight packets at a time
 //
-// Gathers bring the same 8 bytes of eight frames, or of eight mbufs, into one register:
+// The same 8 bytes of eight frames, or of eight mbufs, come into one register (lanes_columns.h):
 // nothing is stored on the way, which counts, since a core commits one store a cycle. Conditions are
 // mask registers. Lanes behind the last packet are masked out of the gathers and of the result; what
-// is stored for them means nothing (burst.h). Compiled with its own flags, called after lanes_of() has asked the CPU.
+// is stored for them means nothing (burst.h). Compiled with its own flags, twice: with gathers, and with loads in their place;
+// called after lanes_of() has asked the CPU.
 #include "forwarder/lanes_priv.h"
 
-#include <immintrin.h>
-
+#include "forwarder/lanes_columns.h"
 #include "forwarder/forbidden.h"
-
-#define INLINE static inline __attribute__((always_inline))
-#define ALL(x) _mm512_set1_epi64((long long)(x))
-
-// 8 bytes at `offset` from each of eight addresses.
-INLINE __m512i gather(__mmask8 live, __m512i at, long offset)
-{
-    return _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), live, at, (const void *)offset, 1);
-}
 
 // Byte k, alone, of each lane.
 INLINE __m512i byte_of(__m512i v, int k)
@@ -85,10 +76,22 @@ INLINE void pair_ids(const struct port *port, enum tag tag, __m512i word, __m512
         id[j] = lanes_pair(port, tag, words[j], (uint16_t)tcis[j]);
 }
 
-// The interface by tag, and whether the frame is for it.
-INLINE __mmask8 for_us(__mmask8 k, const struct port *port, enum tag tag, __m512i frame, __m512i size, __m512i *iface)
+// struct iface's first word of each lane.
+INLINE __m512i own_words(__mmask8 live, const uint64_t id[8])
 {
-    __m512i mac = _mm512_and_si512(gather(k, frame, 0), ALL(LANES_MAC)), own;
+    const void *at[8];
+
+    if (!LANES_BY_LOADS)
+        return gather(live, _mm512_add_epi64(ALL((uintptr_t)iface_table), _mm512_mullo_epi64(_mm512_loadu_si512(id), ALL(sizeof(struct iface)))), 0);
+    for (unsigned j = 0; j < 8; j++)
+        at[j] = iface_get((uint16_t)id[j]);
+    return column(LANES_ALL, at, 0);
+}
+
+// The interface by tag, and whether the frame is for it.
+INLINE __mmask8 for_us(__mmask8 k, const struct port *port, enum tag tag, uint8_t *const *frame, __m512i size, __m512i *iface)
+{
+    __m512i mac = _mm512_and_si512(column(k, frame, 0), ALL(LANES_MAC)), own;
 
     if (tag == UNTAGGED) {
         uint64_t word;
@@ -98,14 +101,14 @@ INLINE __mmask8 for_us(__mmask8 k, const struct port *port, enum tag tag, __m512
             return 0;
         return _mm512_mask_cmpeq_epu64_mask(k, mac, ALL(word >> 16));
     }
-    __m512i word = tag == STRIPPED ? _mm512_setzero_si512() : gather(k, frame, 12), tci = _mm512_srli_epi64(size, 48);
+    __m512i word = tag == STRIPPED ? _mm512_setzero_si512() : column(k, frame, 12), tci = _mm512_srli_epi64(size, 48);
     uint64_t id[8];
     if (tag == DOUBLE || tag == DOUBLE_STRIPPED)
         pair_ids(port, tag, word, tci, id);
     else
         single_ids(port, _mm512_and_si512(tag == TAGGED ? number16(word, 2) : tci, ALL(0xfff)), id);
     *iface = _mm512_loadu_si512(id);
-    own = gather(k, _mm512_add_epi64(ALL((uintptr_t)iface_table), _mm512_mullo_epi64(*iface, ALL(sizeof(struct iface)))), 0);
+    own = own_words(k, id);
     if (tag == TAGGED)
         k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(word, ALL(0xffff)), ALL(LANES_TAG));
     k = _mm512_mask_test_epi64_mask(k, own, ALL(0xff));
@@ -139,47 +142,64 @@ INLINE void append(struct burst *b, unsigned at, __mmask8 k, struct packets p, u
         store32(b->dst4 + at, p.dst);
 }
 
+// The plain ones of eight frames, in p.
+INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t *const *frame, const struct port *port, enum tag tag,
+                            struct burst *b, uint8_t family, struct packets *p)
+{
+    const unsigned l2 = lanes_l2(tag);
+    __m512i c[4];
+    columns(live, frame, l2 - 2, c); // the last one is used of IPv6 alone
+    __m512i type = c[0], ip6 = c[1], end = c[2];
+    __m512i size = column(live, mbuf, offsetof(struct rte_mbuf, pkt_len)), flags = column(live, mbuf, offsetof(struct rte_mbuf, ol_flags));
+    __m512i all = _mm512_and_si512(size, ALL(0xffffffff)), first = _mm512_and_si512(_mm512_srli_epi64(size, 32), ALL(0xffff));
+    p->pkt = _mm512_loadu_si512(mbuf);
+    p->ip = _mm512_add_epi64(_mm512_loadu_si512(frame), ALL(l2));
+    p->size = all;
+    __mmask8 k = for_us(live, port, tag, frame, size, &p->iface);
+
+    k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(flags, ALL(LANES_STRIPPED)), ALL(lanes_stripped(tag)));
+    k &= _mm512_cmpge_epu64_mask(first, ALL(LANES_WHOLE)) | _mm512_cmpge_epu64_mask(first, all);
+    b->chained |= _mm512_mask_cmpneq_epu64_mask(live, first, all) != 0;
+    if (family == IP4) {
+        p->len = number16(type, 4);
+        p->hop = _mm512_srli_epi64(ip6, 16);
+        p->dst = _mm512_srli_epi64(end, 16);
+        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xffffff)), ALL(LANES_IP4));
+        k = _mm512_mask_cmpge_epu64_mask(k, p->len, ALL(20));
+        k = unicast(unicast(k, ip6, 6), end, 2);
+        __mmask8 summed = _mm512_cmpeq_epu64_mask(_mm512_and_si512(flags, ALL(LANES_CKSUM)), ALL(RTE_MBUF_F_RX_IP_CKSUM_GOOD));
+        if ((summed & live) != live) { // the port has not (RFC 1071)
+            __m512i sum = _mm512_add_epi64(halves(_mm512_srli_epi64(type, 16)),
+                                           _mm512_add_epi64(halves(ip6), halves(_mm512_and_si512(end, ALL(LANES_MAC)))));
+            k &= summed | _mm512_cmpeq_epu64_mask(folded(sum), ALL(0xffff));
+        }
+    } else {
+        __m512i first_octet = byte_of(c[3], 2); // of the destination
+        p->len = _mm512_add_epi64(number16(type, 6), ALL(40));
+        p->hop = _mm512_or_si512(_mm512_srli_epi64(type, 48), _mm512_slli_epi64(ip6, 16));
+        p->dst = end; // not stored: too wide
+        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xf0ffff)), ALL(LANES_IP6));
+        k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(p->len, ALL(41)), ALL(UINT16_MAX - 40)); // 0: perhaps a jumbo payload
+        k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(byte_of(ip6, 2), ALL(1)), ALL(0xfd));
+        k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(first_octet, ALL(1)), ALL(0xfd));
+    }
+    return _mm512_mask_cmple_epu64_mask(k, _mm512_add_epi64(p->len, ALL(l2)), all);
+}
+
 INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
 {
-    const unsigned l2 = lanes_l2(tag), n = a->n;
+    const unsigned n = a->n;
     unsigned at = b->n;
     uint64_t odd = 0;
 
     for (unsigned i = 0; i < n; i += 8) {
-        __mmask8 live = n - i >= 8 ? 0xff : (__mmask8)((1u << (n - i)) - 1);
-        __m512i pkt = _mm512_loadu_si512(a->pkt + i), frame = _mm512_loadu_si512(a->frame + i);
-        __m512i type = gather(live, frame, l2 - 2), ip6 = gather(live, frame, l2 + 6), end = gather(live, frame, l2 + (family == IP4 ? 14 : 24));
-        __m512i size = gather(live, pkt, offsetof(struct rte_mbuf, pkt_len)), flags = gather(live, pkt, offsetof(struct rte_mbuf, ol_flags));
-        __m512i all = _mm512_and_si512(size, ALL(0xffffffff)), first = _mm512_and_si512(_mm512_srli_epi64(size, 32), ALL(0xffff));
-        struct packets p = {.pkt = pkt, .ip = _mm512_add_epi64(frame, ALL(l2)), .size = all};
-        __mmask8 k = for_us(live, port, tag, frame, size, &p.iface);
+        __mmask8 live = n - i >= 8 ? LANES_ALL : (__mmask8)((1u << (n - i)) - 1), k;
+        struct packets p;
 
-        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(flags, ALL(LANES_STRIPPED)), ALL(lanes_stripped(tag)));
-        k &= _mm512_cmpge_epu64_mask(first, ALL(LANES_WHOLE)) | _mm512_cmpge_epu64_mask(first, all);
-        b->chained |= _mm512_mask_cmpneq_epu64_mask(live, first, all) != 0;
-        if (family == IP4) {
-            p.len = number16(type, 4);
-            p.hop = _mm512_srli_epi64(ip6, 16);
-            p.dst = _mm512_srli_epi64(end, 16);
-            k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xffffff)), ALL(LANES_IP4));
-            k = _mm512_mask_cmpge_epu64_mask(k, p.len, ALL(20));
-            k = unicast(unicast(k, ip6, 6), end, 2);
-            __mmask8 summed = _mm512_cmpeq_epu64_mask(_mm512_and_si512(flags, ALL(LANES_CKSUM)), ALL(RTE_MBUF_F_RX_IP_CKSUM_GOOD));
-            if ((summed & live) != live) { // the port has not (RFC 1071)
-                __m512i sum = _mm512_add_epi64(halves(_mm512_srli_epi64(type, 16)),
-                                               _mm512_add_epi64(halves(ip6), halves(_mm512_and_si512(end, ALL(LANES_MAC)))));
-                k &= summed | _mm512_cmpeq_epu64_mask(folded(sum), ALL(0xffff));
-            }
-        } else {
-            p.len = _mm512_add_epi64(number16(type, 6), ALL(40));
-            p.hop = _mm512_or_si512(_mm512_srli_epi64(type, 48), _mm512_slli_epi64(ip6, 16));
-            p.dst = end; // not stored: too wide
-            k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(type, ALL(0xf0ffff)), ALL(LANES_IP6));
-            k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(p.len, ALL(41)), ALL(UINT16_MAX - 40)); // 0: perhaps a jumbo payload
-            k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(byte_of(ip6, 2), ALL(1)), ALL(0xfd));
-            k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(byte_of(end, 0), ALL(1)), ALL(0xfd));
-        }
-        k = _mm512_mask_cmple_epu64_mask(k, _mm512_add_epi64(p.len, ALL(l2)), all);
+        if (LANES_BY_LOADS && live == LANES_ALL)
+            k = plain_eight(LANES_ALL, a->pkt + i, a->frame + i, port, tag, b, family, &p);
+        else
+            k = plain_eight(live, a->pkt + i, a->frame + i, port, tag, b, family, &p);
         append(b, at, k, p, family);
         at += (unsigned)__builtin_popcount(k);
         odd |= (uint64_t)(uint8_t)(k ^ live) << i;
@@ -216,6 +236,20 @@ INLINE __m512i hop_lowered(__m512i hop, uint8_t family)
     return _mm512_or_si512(_mm512_sub_epi64(_mm512_and_si512(hop, ALL(0xffff)), ALL(1)), _mm512_slli_epi64(sum, 16));
 }
 
+// The decisions of eight next hops.
+INLINE __m512i nexthop_words(__mmask8 live, const uint32_t *id)
+{
+    const void *at[8];
+
+    if (!LANES_BY_LOADS || live != LANES_ALL) {
+        __m512i wide = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)id));
+        return gather(live, _mm512_add_epi64(ALL((uintptr_t)nexthop_table), _mm512_slli_epi64(wide, 6)), 0);
+    }
+    for (unsigned j = 0; j < 8; j++)
+        at[j] = &nexthop_table[id[j]];
+    return column(LANES_ALL, at, 0);
+}
+
 INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
 {
     const unsigned n = b->n;
@@ -225,8 +259,7 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
     // Loads, gathered ones too, are done in order here: each word is read whole, before what it names (N3).
     for (unsigned i = 0; i < n; i += 8) {
         __mmask8 live = n - i >= 8 ? 0xff : (__mmask8)((1u << (n - i)) - 1);
-        __m512i id = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(b->nh + i)));
-        __m512i word = gather(live, _mm512_add_epi64(ALL((uintptr_t)nexthop_table), _mm512_slli_epi64(id, 6)), 0);
+        __m512i word = nexthop_words(live, b->nh + i);
         __m512i len = _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)(b->len + i)));
         __m512i came = _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)(b->size + i)));
         __m512i hop = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(b->hop + i)));
@@ -255,4 +288,8 @@ static uint64_t take(struct burst *b, bool lower)
     return lower ? take_family(b, true, IP6) : take_family(b, false, IP6);
 }
 
+#ifdef LANES_LOADS
+const struct lanes lanes_avx512_loads = {.name = "avx512-loads", .plain4 = plain4, .plain6 = plain6, .take = take};
+#else
 const struct lanes lanes_avx512 = {.name = "avx512", .plain4 = plain4, .plain6 = plain6, .take = take};
+#endif

@@ -3,6 +3,8 @@
 #include "forwarder/lanes_priv.h"
 
 #include <string.h>
+
+#include "base/gather.h"
 #ifdef LANES_X86
 #include <rte_cpuflags.h>
 #endif
@@ -26,13 +28,15 @@ const struct lanes *lanes_of(const char *name)
 #ifdef LANES_X86
     if (!strcmp(name, "avx512"))
         return have_avx512() ? &lanes_avx512 : NULL;
+    if (!strcmp(name, "avx512-loads"))
+        return have_avx512() ? &lanes_avx512_loads : NULL;
 #endif
     return strcmp(name, "scalar") ? NULL : &lanes_scalar;
 }
 
 const struct lanes *lanes_choose(unsigned simd_bits)
 {
-    const struct lanes *wide = !simd_bits || simd_bits >= 512 ? lanes_of("avx512") : NULL;
+    const struct lanes *wide = !simd_bits || simd_bits >= 512 ? lanes_of(gather_is_slow() ? "avx512-loads" : "avx512") : NULL;
 
     return wide ? wide : &lanes_scalar;
 }

@@ -43,6 +43,6 @@ static inline uint16_t lanes_pair(const struct port *port, enum tag tag, uint64_
     return right ? id : 0;
 }
 
-extern const struct lanes lanes_scalar, lanes_avx512;
+extern const struct lanes lanes_scalar, lanes_avx512, lanes_avx512_loads;
 
 #endif

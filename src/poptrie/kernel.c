@@ -3,6 +3,7 @@
 //
 // One pointer for the process.  It starts at a kernel whose functions choose the best one and go
 // on with it, so nothing needs to be called first.
+#include "base/gather.h"
 #include "poptrie/poptrie_priv.h"
 
 #include <errno.h>
@@ -38,6 +39,7 @@ static bool kernel_runs(enum poptrie_kernel k, unsigned bits)
     case POPTRIE_KERNEL_AVX512:
         return avx512;
     case POPTRIE_KERNEL_AVX512_VPOPCNT:
+    case POPTRIE_KERNEL_AVX512_LOADS:
         return avx512 && __builtin_cpu_supports("avx512vpopcntdq");
     default:
         break;
@@ -56,6 +58,8 @@ static const struct kernel *kernel_of(enum poptrie_kernel k)
         return &kernel_avx512;
     case POPTRIE_KERNEL_AVX512_VPOPCNT:
         return &kernel_avx512_vpopcnt;
+    case POPTRIE_KERNEL_AVX512_LOADS:
+        return &kernel_avx512_loads;
 #endif
     default:
         return &kernel_scalar;
@@ -67,7 +71,7 @@ int poptrie_set_kernel(enum poptrie_kernel k, unsigned max_simd_bits)
     unsigned bits = max_simd_bits == 0 ? 512 : max_simd_bits;
 
     if (k == POPTRIE_KERNEL_AUTO)
-        for (k = POPTRIE_KERNEL_AVX512_VPOPCNT; !kernel_runs(k, bits);)
+        for (k = gather_is_slow() ? POPTRIE_KERNEL_AVX512_LOADS : POPTRIE_KERNEL_AVX512_VPOPCNT; !kernel_runs(k, bits);)
             k--;
     if (!kernel_runs(k, bits))
         return -ENOTSUP;

@@ -470,7 +470,13 @@ INLINE void burst6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *
     }
 }
 
-static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+#ifdef __AVX512VPOPCNTDQ__
+#define find6 find6_avx512_vpopcnt
+#else
+#define find6 find6_avx512
+#endif
+
+void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
 {
     for (; n >= 64; n -= 64, dst += 64, value += 64)
         burst6(t, dst, value, 8, 64);

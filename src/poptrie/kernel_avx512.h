@@ -24,6 +24,10 @@ INLINE __m512i popcount64(__m512i v)
 #endif
 }
 
+// kernel_avx512.c
+void find6_avx512(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
+void find6_avx512_vpopcnt(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
+
 // kernel_avx512_each.c
 void find4_each_avx512(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
 void find4_each_avx512_vpopcnt(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);

@@ -270,5 +270,6 @@ extern const struct kernel kernel_scalar;
 extern const struct kernel kernel_avx2;
 extern const struct kernel kernel_avx512;
 extern const struct kernel kernel_avx512_vpopcnt;
+extern const struct kernel kernel_avx512_loads;
 
 #endif

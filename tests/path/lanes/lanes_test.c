@@ -3,6 +3,7 @@
 #include <rte_mbuf.h>
 #include <string.h>
 
+#include "base/gather.h"
 #include "forwarder/lanes.h"
 #include "forwarder/packet.h"
 #include "harness.h"
@@ -10,7 +11,7 @@
 
 enum { BURSTS = 4000 };
 
-static const struct lanes *scalar, *wide;
+static const struct lanes *scalar, *wide; // compared
 static struct random rnd = {.state = 20151001};
 
 // As a port takes off the tag, the outer one of two; or what it says of a frame that had none.
@@ -146,22 +147,39 @@ static void next_hops_take_the_same_packets(void **state)
     assert_true(n_same > 100 && n_bad > BURSTS);
 }
 
-static int choose(void **state)
+static int with_gathers(void **state)
 {
-    scalar = lanes_of("scalar");
     wide = lanes_of("avx512");
-    rig_reach += 4; // tag_off() moves the data so far after the rest of the buffer was poisoned
-    return rig_group_setup(state);
+    return rig_setup(state);
 }
+
+static int with_loads(void **state)
+{
+    wide = lanes_of("avx512-loads");
+    return rig_setup(state);
+}
+
+static void one_of_them_is_chosen(void **state)
+{
+    assert_ptr_equal(lanes_choose(0), lanes_of(gather_is_slow() ? "avx512-loads" : "avx512"));
+    assert_ptr_equal(lanes_choose(256), scalar);
+}
+
+#define compared(test, with) cmocka_unit_test_setup_teardown(test, with, rig_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        path_test(plain_packets_are_the_same_ones),
-        path_test(next_hops_take_the_same_packets),
+        compared(plain_packets_are_the_same_ones, with_gathers),
+        compared(plain_packets_are_the_same_ones, with_loads),
+        compared(next_hops_take_the_same_packets, with_gathers),
+        compared(next_hops_take_the_same_packets, with_loads),
+        path_test(one_of_them_is_chosen),
     };
 
+    scalar = lanes_of("scalar");
+    rig_reach += 4; // tag_off() moves the data so far after the rest of the buffer was poisoned
     if (!lanes_of("avx512"))
         return 77; // one set only: skipped
-    return cmocka_run_group_tests(tests, choose, rig_group_teardown);
+    return cmocka_run_group_tests(tests, rig_group_setup, rig_group_teardown);
 }
