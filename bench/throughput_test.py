@@ -15,7 +15,7 @@ from commands import throughput as command                            # noqa: E4
 from kamuee import bench                                              # noqa: E402
 from measure import machine                                           # noqa: E402
 from measure.search import Goal, Outcome, Search                      # noqa: E402
-from throughput import device, frames, report, tester, tests          # noqa: E402
+from throughput import device, frames, report, soak, tester, tests    # noqa: E402
 
 TOP = 10e6
 
@@ -222,9 +222,17 @@ ROWS = [
     {"test": "back-to-back", "size": "64", "frames": 1234, "unlimited": False, "burst_ms": 0.2, "buffer_ms": 0.1, "mpps": 6.0, **COMMON},
     {"test": "recovery", "size": "64", "recovery_ms": 2.0, "overloaded": True, "overload_mpps": 4.6, **COMMON},
     {"test": "reset", "size": "64", "reset_ms": None, "mpps": 2.1, **COMMON},
-    {"test": "soak", "size": "64", "load": 95, "mpps": 4.0, "lost": 3, "attempted": 1000, "minutes": 10, "ledger_difference": 0,
+    {"test": "soak", "size": "64", "load": 95, "mpps": 4.0, "lost": 3, "attempted": 1000, "minutes": 10, "ledger_difference": 0, "lost_while_kept": 3,
      "latency_us": DELAY, "lost_at": [[17.0, 2, 1, 4.5]], "device_counts": {"drop tx_full": 2}, **COMMON},
 ]
+
+
+def test_what_a_soak_lost_while_the_device_was_kept_from_its_core_is_told_apart():
+    kept_ms = {3: 0.0, 4: 12.0, 9: 0.1}
+    lost_at = [[2.0, 7, 0], [3.0, 5, 1], [4.0, 0, 10], [9.0, 100, 0], [20.0, 0, 1000]]
+    assert soak.apart(lost_at, kept_ms, fills_ms=0.2) == (16, 1107)
+    assert soak.apart(lost_at, kept_ms, fills_ms=20.0) == (0, 1123)
+    assert soak.apart([], kept_ms, fills_ms=0.2) == (0, 0)
 
 
 def result() -> dict:

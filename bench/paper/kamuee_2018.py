@@ -86,21 +86,22 @@ def cores_per_port(ctx, result: Result) -> None:
 
 def route_settings(ctx, result: Result) -> None:
     full = {"table": ROUTES, "pattern": "random"}
-    names = {"LoopbackTap": (case(table="default4", pattern="loopback"), of(12), FIGURE_3A[12], None, "empty ACL there"),
-             "LoopbackBlackhole": (case(table="default4", pattern="loopback"), of(12), LOOPBACK_BLACKHOLE_GBPS, None,
-                                   "127/8 is dropped before the lookup"),
+    names = {"LoopbackTap, empty ACL": (case(table="default4", pattern="loopback", acl="empty"), of(12), FIGURE_3A[12], None, ""),
+             "LoopbackBlackhole, empty ACL": (case(table="default4", pattern="loopback", acl="empty"), of(12), LOOPBACK_BLACKHOLE_GBPS,
+                                              None, "the same packets here: 127/8 is dropped before the lookup"),
              "blackhole of 9/8": (case(table="bhole4", pattern="random"), None, None, None, "1 packet in 222, found by lookup"),
              "no 127/8 in the traffic": (case(table="default4", pattern="random"), None, None, None, ""),
              "NoACL-LoopbackTap": (case(table="default4", pattern="loopback"), of(12), None, NO_ACL_LOOPBACK_TAP_MPPS, ""),
-             "FullRoute-LoopbackBlackhole": (case(**{**full, "pattern": "loopback"}), of(12), None, FULL_ROUTE_MPPS, "empty ACL there"),
+             "FullRoute-LoopbackBlackhole, empty ACL": (case(**{**full, "pattern": "loopback"}, acl="empty"), of(12), None,
+                                                        FULL_ROUTE_MPPS, ""),
+             "FullRoute-LoopbackBlackhole, no ACL": (case(**{**full, "pattern": "loopback"}), None, None, None, ""),
              "FullRoute, addresses of its prefixes": (case(**{**full, "pattern": "prefix"}), None, None, None, ""),
              "a full table of today": (case(table="full", pattern="prefix"), None, None, None, "")}
-    large = case(**{**full, "pattern": "loopback"}, bytes=512)
+    large = case(**{**full, "pattern": "loopback"}, bytes=512, acl="empty")
     found = measure(ctx, [name for name, *_ in names.values()] + [large])
     for label, (name, theirs, rate, mpps, note) in names.items():
         result.rows += rows("figure 4" if mpps is None else "figure 5", f"{label}, 64 B", found, name, 64, theirs, rate, mpps, note)
-    result.rows += rows("figure 4", "FullRoute-LoopbackBlackhole, 512 B", found, large, 512, of(12), FULL_ROUTE_512_GBPS)
-    result.rows.append(not_here("figure 4", "empty ACL", "Gb/s", FIGURE_3A[12], "there is no ACL stage yet: all rows are without one"))
+    result.rows += rows("figure 4", "FullRoute-LoopbackBlackhole, empty ACL, 512 B", found, large, 512, of(12), FULL_ROUTE_512_GBPS)
     result.charts.append(plot.Bars("Route settings, 64 B (as figures 4 and 5)", "Mpps a core", labels(names),
                                    {"kamuee": [median(found.mpps(name)) for name, *_ in names.values()],
                                     "paper, of 48 cores": [(mpps or (mpps_of(rate, 64) if rate else None)) and

@@ -9,6 +9,7 @@
 //     engine   poptrie dir24_8 lpm
 //     table    linx ntt full (or a part: linx/4) default4 bhole4, or a number of routes  (router.c)
 //     pattern  straight cross random loopback prefix flows ports; flows=N        (traffic.h)
+//     acl      none, or empty: a list without rules for what all ports receive
 //     rss      all ip none: what spreads packets over a port's queues
 //     bytes    of a frame, checksum included; whole=1: its payload is written and read as well
 //     burst    packets a port gives at a time, at most
@@ -70,7 +71,7 @@ struct path_case {
     enum mode mode;
     struct traffic_of traffic;
     unsigned burst, ports, queues, threads;
-    bool whole, pipeline;
+    bool whole, pipeline, acl;
     double mpps;
     const struct router_fib *fib;
     struct trial trial[ROUNDS_MAX];
@@ -373,6 +374,7 @@ static void trial_run(const struct path_case *c, struct trial *t)
 
     stages_add(t, -1);
     router_use(c->fib);
+    router_lists(c->acl);
     for (unsigned p = 0; p < SOURCE_PORTS; p++)
         for (unsigned q = 0; q < SOURCE_QUEUES; q++)
             source[p][q] = (struct source){.pool = pool};
@@ -434,6 +436,8 @@ static void case_set(struct path_case *c, const char *key, const char *value)
         c->whole = atoi(value);
     else if (!strcmp(key, "pipeline"))
         c->pipeline = atoi(value);
+    else if (!strcmp(key, "acl"))
+        c->acl = name_find((const char *const[]){"none", "empty"}, 2, value, c->text);
     else if (!strcmp(key, "mpps"))
         c->mpps = strtod(value, NULL);
     else

@@ -24,6 +24,8 @@
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "paper/source.h"
+#include "table/acl.h"
+#include "table/acl_log.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
@@ -41,6 +43,7 @@ unsigned router_n_fibs;
 static const char *prefixes;
 static uint32_t nexthop[256]; // by the value in a route
 static uint16_t iface_id[SOURCE_PORTS];
+static uint16_t empty_list;
 static struct {
     char name[16];
     struct table table;
@@ -290,11 +293,29 @@ static uint16_t iface_make(unsigned p, uint16_t port_id)
     return i->id;
 }
 
+// A list without rules, which permits everything: 0, or -errno.
+static int empty_list_make(void)
+{
+    be(ROLE_ACL_MANAGER);
+    struct acl_content *c = acl_content_new(NULL, 0);
+    empty_list = c ? acl_list_new("empty") : 0;
+    if (empty_list)
+        (void)acl_publish(empty_list, c);
+    return empty_list ? 0 : -ENOMEM;
+}
+
+void router_lists(bool bound)
+{
+    be(ROLE_CONTROL);
+    for (unsigned p = 0; p < SOURCE_PORTS; p++)
+        iface_bind_acl(iface_get(iface_id[p]), bound ? empty_list : 0, 0);
+}
+
 int router_init(const int *port_id)
 {
     be(ROLE_CONTROL);
     if (counter_init() || port_table_init() || iface_table_init() || nexthop_table_init() || vr_table_init() ||
-        plan_init() || exchange_init(2047, RTE_MBUF_DEFAULT_BUF_SIZE) || !vr_new("default"))
+        plan_init() || acl_table_init() || acl_log_init() || exchange_init(2047, RTE_MBUF_DEFAULT_BUF_SIZE) || !vr_new("default"))
         return -ENOMEM;
     for (unsigned p = 0; p < SOURCE_PORTS; p++)
         iface_id[p] = iface_make(p, (uint16_t)port_id[p]);
@@ -305,6 +326,7 @@ int router_init(const int *port_id)
         nexthop_set_adjacency(nexthop[k], iface_id[k % SOURCE_PORTS], mac);
     }
     nexthop[BLACKHOLE] = nexthop_new(NEXTHOP_BLACKHOLE, 0);
+    int r = empty_list_make();
     be(ROLE_CONTROL);
-    return 0;
+    return r;
 }

@@ -7,6 +7,7 @@
 #ifndef BENCH_PAPER_ROUTER_H
 #define BENCH_PAPER_ROUTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,5 +36,7 @@ int router_init(const int *port_id);
 const struct router_fib *router_fib_get(const char *table, const char *engine);
 // From now on all ports belong to this FIB's virtual router.
 void router_use(const struct router_fib *f);
+// Whether all ports have an access list without rules for what they receive.
+void router_lists(bool bound);
 
 #endif

@@ -132,6 +132,18 @@ def device_waited(bench: Bench) -> float:
     return sum(ms for whose, ms in bench.waited().items() if whose.startswith("device"))
 
 
+def apart(lost_at: list[list], kept_ms: dict[int, float], fills_ms: float) -> tuple[int, int]:
+    """Packets lost while the device was kept from its core for longer than its ring bridges, and others. The kernel tells what the
+    hypervisor took in steps of its clock, so up to a second late: the second after counts too."""
+    kept = others = 0
+    for at, inside, refused, *_ in lost_at:
+        if max(kept_ms.get(int(at), 0.0), kept_ms.get(int(at) + 1, 0.0)) > fills_ms:
+            kept += inside + refused
+        else:
+            others += inside + refused
+    return kept, others
+
+
 def row_of(bench: Bench, frames: Frames, given: argparse.Namespace, rate: float, r: dict, kept_ms: list[float], losses: dict, ledger: int,
            asking: Asking | None, changes: dict) -> dict:
     """Every second in which a packet was lost: [second, lost inside the device, refused by its ring, ms the device was kept from its core]."""
@@ -142,9 +154,14 @@ def row_of(bench: Bench, frames: Frames, given: argparse.Namespace, rate: float,
     worst = max(r["directions"], key=lambda d: d["latency_ns"].get("p99.9", 0))
     for at, inside, refused, ms in lost_at[:50]:
         bench.say(f"soak: second {at:.0f}: {inside:,} packets lost, {refused:,} not taken by the device's ring; it was kept from its core for {ms:g} ms")
-    bench.say(f"soak: {r['lost']:,} of {r['attempted']:,} lost, {changes.get('per_second', 0):,.0f} route changes/s")
+    ring_ms = 1000 * (1 << bench.device.setting.ring) / rate
+    while_kept, others = apart(lost_at, kept, ring_ms)
+    bench.say(f"soak: {r['lost']:,} of {r['attempted']:,} lost, {changes.get('per_second', 0):,.0f} route changes/s; {while_kept:,} of them in seconds in which "
+              f"other threads or the hypervisor kept the device from its core for more than the {ring_ms:.2g} ms that its ring bridges "
+              f"({sum(kept_ms):,.0f} ms in all), {others:,} in others")
     return bench.row("soak", frames, minutes=given.soak, load=given.load, mpps=rate * bench.directions / 1e6,
                      offered_mpps=sum(d["offered_pps"] for d in r["directions"]) / 1e6, attempted=r["attempted"], lost=r["lost"],
+                     lost_while_kept=while_kept, lost_otherwise=others, kept_ms=round(sum(kept_ms), 1),
                      ratio=r["lost"] / max(1, r["attempted"]), lost_at=lost_at, device_counts=counted,
                      ledger_difference=(bench.device.ledger() - ledger) if asking else None, disturbed=r["disturbed"] if r["lost"] else "",
                      latency_us=in_us(worst["latency_ns"]), jitter_us=in_us(worst["jitter_ns"]), changes_per_s=changes.get("per_second"),
