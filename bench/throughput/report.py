@@ -49,8 +49,8 @@ def outcome(row: dict) -> str:
         return f"{row['recovery_ms']:.0f} ms" if row["overloaded"] else "no loss at the overload: the tester is the limit"
     if test == "reset":
         return "did not come back" if row["reset_ms"] is None else f"{row['reset_ms']:,.0f} ms without a packet"
-    return (f"{row['lost']:,} of {row['attempted']:,} lost in {row['minutes']:g} min, {row['lost_while_kept']:,} of them while kept from its core, ledger {row['ledger_difference']}, "
-            f"p99.9 {row['latency_us'].get('p99.9', 0):.4g} µs")
+    return (f"{row['lost']:,} of {row['attempted']:,} lost in {row['minutes']:g} min, {row['lost_while_kept']:,} of them while kept from its core, "
+            f"ledger {row['ledger_difference']}, p99.9 {row['latency_us'].get('p99.9', 0):.4g} µs")
 
 
 def cells(row: dict) -> list[str | None]:

@@ -156,8 +156,8 @@ def row_of(bench: Bench, frames: Frames, given: argparse.Namespace, rate: float,
         bench.say(f"soak: second {at:.0f}: {inside:,} packets lost, {refused:,} not taken by the device's ring; it was kept from its core for {ms:g} ms")
     ring_ms = 1000 * (1 << bench.device.setting.ring) / rate
     while_kept, others = apart(lost_at, kept, ring_ms)
-    bench.say(f"soak: {r['lost']:,} of {r['attempted']:,} lost, {changes.get('per_second', 0):,.0f} route changes/s; {while_kept:,} of them in seconds in which "
-              f"other threads or the hypervisor kept the device from its core for more than the {ring_ms:.2g} ms that its ring bridges "
+    bench.say(f"soak: {r['lost']:,} of {r['attempted']:,} lost, {changes.get('per_second', 0):,.0f} route changes/s; {while_kept:,} of them in seconds "
+              f"in which other threads or the hypervisor kept the device from its core for more than the {ring_ms:.2g} ms that its ring bridges "
               f"({sum(kept_ms):,.0f} ms in all), {others:,} in others")
     return bench.row("soak", frames, minutes=given.soak, load=given.load, mpps=rate * bench.directions / 1e6,
                      offered_mpps=sum(d["offered_pps"] for d in r["directions"]) / 1e6, attempted=r["attempted"], lost=r["lost"],

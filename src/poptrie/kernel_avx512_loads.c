@@ -126,7 +126,9 @@ INLINE void burst4(const struct poptrie *one, const struct poptrie *const *each,
         find_leaves(&b, i, load_addresses(dst_be + i, used_of(n - i)));
     for (unsigned i = 0; i < n; i += LANES) {
         __mmask8 used = used_of(n - i);
-        __m512i table = one ? _mm512_set1_epi64((long long)(uintptr_t)one) : _mm512_mask_loadu_epi64(_mm512_set1_epi64((long long)(uintptr_t)each[0]), used, each + i);
+        __m512i table = _mm512_set1_epi64((long long)(uintptr_t)(one ? one : each[0]));
+        if (!one)
+            table = _mm512_mask_loadu_epi64(table, used, each + i);
         __m256i found;
         deep |= (uint64_t)(read_leaves(&b, i, table, load_addresses(dst_be + i, used), &found) & used) << i;
         if (used == 0xff)
