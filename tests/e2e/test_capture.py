@@ -56,7 +56,7 @@ class Capture:
             argv += ["write", str(path)]
         self.lab, self.path = lab, path
         self.proc = subprocess.Popen(argv, stderr=subprocess.PIPE, **options)
-        eventually(lambda: len(running(lab)) > before or self.proc.poll() is not None, 10, "the capture runs")
+        eventually(lambda: len(running(lab)) > before or self.proc.poll() is not None, 30, "the capture runs")
 
     def holds(self, n):
         """Waits until the file has so many frames."""
