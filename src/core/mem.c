@@ -71,6 +71,7 @@ static void *map_aligned(size_t bytes)
 // --- memory nodes ---
 
 static unsigned n_nodes; // 0 = not looked yet
+static bool pretended;   // that there are so many
 
 // "0", "0-3", "0,2": the last number counts, for nodes are numbered from 0 and holes are rare.
 static unsigned nodes_online(void)
@@ -89,32 +90,59 @@ static unsigned nodes_online(void)
     return (unsigned)atoi(last) + 1;
 }
 
+static unsigned at_most(unsigned n)
+{
+    return n < MEM_NODES_MAX ? n : MEM_NODES_MAX;
+}
+
 unsigned mem_nodes(void)
 {
     if (!n_nodes)
-        mem_nodes_set(nodes_online());
+        n_nodes = at_most(nodes_online());
     return n_nodes;
 }
 
 void mem_nodes_set(unsigned n)
 {
-    n_nodes = n < MEM_NODES_MAX ? n : MEM_NODES_MAX;
+    n_nodes = at_most(n);
+    pretended = true;
 }
 
 unsigned mem_node_of_thread(void)
 {
     unsigned cpu, node;
 
-    return getcpu(&cpu, &node) || node >= mem_nodes() ? 0 : node;
+    if (getcpu(&cpu, &node))
+        return 0;
+    if (pretended)
+        return cpu % n_nodes;
+    return node >= mem_nodes() ? 0 : node;
+}
+
+int mem_node_of_core(int core)
+{
+    char path[64];
+
+    if (core >= 0 && pretended)
+        return core % (int)n_nodes;
+    for (unsigned node = 0; core >= 0 && node < mem_nodes(); node++) {
+        snprintf(path, sizeof path, "/sys/devices/system/node/node%u/cpu%d", node, core);
+        if (!access(path, F_OK))
+            return (int)node;
+    }
+    return -1;
 }
 
 void *mem_map_node(const char *name, size_t bytes, unsigned node)
 {
     unsigned long mask = 1ul << node;
-    void *p = mem_map(name, bytes);
+    char of_node[32];
 
+    if (mem_nodes() > 1)
+        snprintf(of_node, sizeof of_node, "%.20s, node %u", name, node);
+    void *p = mem_map(mem_nodes() > 1 ? of_node : name, bytes);
     // A wish: a node that is full or without memory gives way to another one.
-    if (p && mem_nodes() > 1)
+    if (p && mem_nodes() > 1 && !pretended)
         syscall(SYS_mbind, p, bytes, MPOL_PREFERRED, &mask, sizeof mask * 8, 0);
     return p;
 }

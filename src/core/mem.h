@@ -15,13 +15,15 @@
 #include <stddef.h>
 
 void *mem_map(const char *name, size_t bytes); // NULL with errno
-void *mem_map_node(const char *name, size_t bytes, unsigned node); // there, if that node has room
+// There, if that node has room; where there are several its name ends with ", node N".
+void *mem_map_node(const char *name, size_t bytes, unsigned node);
 void mem_unmap(void *p, size_t bytes);
 
 #define MEM_NODES_MAX 8
 unsigned mem_nodes(void);         // of this machine, 1 .. MEM_NODES_MAX
-void mem_nodes_set(unsigned n);   // for tests: as if it had so many
+void mem_nodes_set(unsigned n);   // for tests: as if it had so many, core c on node c % n; before anything is mapped
 unsigned mem_node_of_thread(void); // of the core that the calling thread runs on
+int mem_node_of_core(int core);    // -1: not known
 
 struct mem_region {
     char name[32];

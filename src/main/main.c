@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "core/mem.h"
 #include "core/thread.h"
 #include "main/instance.h"
 #include "main/journal.h"
@@ -88,6 +89,8 @@ int main(int argc, char **argv)
 
     if (!options_parse(argc, argv, &o, &code))
         return code;
+    if (o.memory_nodes)
+        mem_nodes_set(o.memory_nodes);
     journal_start();
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     if (o.log_level >= 0)

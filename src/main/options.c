@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "core/mem.h"
 
 static const char help[] =
     "kamueed " KAMUEE_VERSION " - the router's data plane\n"
@@ -59,10 +60,10 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
         {"memory", required_argument, NULL, 'm'},    {"no-huge", no_argument, NULL, 'n'},
         {"log-level", required_argument, NULL, 'l'}, {"check", no_argument, NULL, 'k'},
         {"state-dir", required_argument, NULL, 's'}, {"from-file", no_argument, NULL, 'f'},
-        {"version", no_argument, NULL, 'v'},         {"help", no_argument, NULL, 'h'},
+        {"memory-nodes", required_argument, NULL, 'N'}, {"version", no_argument, NULL, 'v'},         {"help", no_argument, NULL, 'h'},
         {0},
     };
-    uint64_t mib;
+    uint64_t number;
 
     *o = (struct options){.config_path = "/etc/kamuee/kamuee.conf",
                           .run_dir = RUN_DIR,
@@ -84,9 +85,9 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
             o->from_file = true;
             break;
         case 'm':
-            if (text_parse_u64(optarg, 64, 1048576, &mib))
+            if (text_parse_u64(optarg, 64, 1048576, &number))
                 return wrong(code, "--memory", optarg, "64 to 1048576 MiB");
-            o->memory_mib = (unsigned)mib;
+            o->memory_mib = (unsigned)number;
             break;
         case 'n':
             o->no_huge = true;
@@ -95,6 +96,11 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
             o->log_level = level_parse(optarg);
             if (o->log_level < 0)
                 return wrong(code, "--log-level", optarg, "error, warning, notice, info or debug");
+            break;
+        case 'N': // for tests: as on a machine with so many memory nodes; not in --help
+            if (text_parse_u64(optarg, 1, MEM_NODES_MAX, &number))
+                return wrong(code, "--memory-nodes", optarg, "1 to 8");
+            o->memory_nodes = (unsigned)number;
             break;
         case 'k':
             o->check = true;

@@ -25,6 +25,7 @@ struct options {
     bool from_file;        // whatever was committed
     bool no_huge;
     unsigned memory_mib; // 0 = as configured
+    unsigned memory_nodes; // 0 = as the machine has; for tests
     int log_level;       // enum log_level, -1 = as configured
     bool check;
 };

@@ -37,6 +37,7 @@ static void no_options_mean_the_usual_places(void **state)
     assert_string_equal(o.run_dir, "/run/kamuee");
     assert_false(o.config_given || o.no_huge || o.check);
     assert_int_equal(o.memory_mib, 0);
+    assert_int_equal(o.memory_nodes, 0);
     assert_int_equal(o.log_level, -1);
 }
 
@@ -44,6 +45,9 @@ static void values_are_taken_and_checked(void **state)
 {
     assert_true(parse("--memory", "256"));
     assert_int_equal(o.memory_mib, 256);
+    assert_true(parse("--memory-nodes", "2"));
+    assert_int_equal(o.memory_nodes, 2);
+    assert_false(parse("--memory-nodes", "9"));
     assert_true(parse("--log-level", "warning"));
     assert_int_equal(o.log_level, LOG_LEVEL_WARNING);
     assert_true(parse("--config", "x.conf"));

@@ -19,10 +19,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "core/mem.h"
 #include "port/plan_compute.h"
 #include "table/counter.h"
 #include "table/exchange.h"
@@ -332,18 +332,6 @@ void thread_manager_set_idle(enum idle_mode mode)
         waker_wake(&forwarder_slot[f].waker);
 }
 
-static int core_socket(int core)
-{
-    char path[64];
-
-    for (int node = 0; core >= 0 && node < RTE_MAX_NUMA_NODES; node++) {
-        snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpu%d", node, core);
-        if (!access(path, F_OK))
-            return node;
-    }
-    return -1;
-}
-
 int thread_manager_port_socket(uint16_t port)
 {
     return rte_eth_dev_socket_id(port);
@@ -366,7 +354,7 @@ unsigned thread_manager_list(struct thread_state *s, unsigned max)
                                                                   : ROLE_CONTROL;
         s[n] = (struct thread_state){.role = thread_role_name(role),
                                      .core = thread_cpu(t),
-                                     .socket = core_socket(thread_cpu(t)),
+                                     .socket = mem_node_of_core(thread_cpu(t)),
                                      .cpu_time_ns = thread_cpu_time_ns(t),
                                      .slot = slot,
                                      .forwarder = forwards ? (int)(slot - THREAD_SLOT_FORWARDER) : -1};
