@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libyang/libyang.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,8 +21,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+#include "base/file.h"
 #include "config/config.h"
 #include "config/config_confirm.h"
 #include "config/config_edit.h"
@@ -52,6 +56,20 @@ static bool fails(void)
     failed = true;
     errno = ENOSPC;
     return true;
+}
+
+static time_t clock_back_s; // the clock of the wall has been set back by so much
+
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+    int r = __real_clock_gettime(clock, t);
+
+    if (clock == CLOCK_REALTIME)
+        t->tv_sec -= clock_back_s;
+    return r;
 }
 
 int __real_open(const char *path, int flags, ...);
@@ -418,6 +436,73 @@ static void a_revision_that_is_cut_off_anywhere_is_left_aside(void **state)
     free(before);
 }
 
+// The newest revision as an earlier kamueed would have kept it, which knew a leaf that is gone: whole, with its own checksum.
+static void write_as_of_an_older_schema(void)
+{
+    char path[128], end[32];
+    struct text t = {0}, old = {0};
+
+    revision_path(revision_at(0), path, sizeof path);
+    assert_int_equal(file_read(path, &t), 0);
+    text_printf(&old, "%.*sset port p0 colour red\n", (int)(strstr(t.s, "\n# end ") + 1 - t.s), t.s);
+    snprintf(end, sizeof end, "# end %016" PRIx64 "\n", hash_bytes(old.s, old.n, 1));
+    text_append(&old, end, strlen(end));
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    assert_int_equal(fwrite(old.s, 1, old.n, f), old.n);
+    fclose(f);
+    text_free(&t);
+    text_free(&old);
+}
+
+static void a_revision_of_an_older_schema_is_refused_by_name_and_others_remain(void **state)
+{
+    struct errors e = {0};
+    struct text source = {0};
+    struct lyd_node *tree;
+
+    start_anew(A);
+    assert_int_equal(commit_lines(C, &at_once), 0);
+    write_as_of_an_older_schema();
+    stop();
+    fake_reset();
+    config_init(file, state_dir);
+    assert_int_equal(config_read_start(false, false, &tree, &e, &source), -EINVAL);
+    assert_non_null(strstr(source.s, "revision-2.conf"));
+    assert_non_null(strstr(e.item[0].sentence, "unknown word 'colour'"));
+    errors_free(&e);
+    lyd_free_all(tree);
+    assert_int_equal(config_read_start(false, true, &tree, &e, &source), 0); // --from-file
+    confirm_init(loop);
+    assert_int_equal(config_start(tree, &e), 0);
+    assert_non_null(model_find_port(config_model(), "p0"));
+    char *before = now();
+    assert_int_equal(config_edited(config_running(), &(struct config_edit){.revision = "1"}, &tree, &e), -EINVAL);
+    assert_now(before);
+    free(before);
+    errors_free(&e);
+    text_free(&source);
+}
+
+static void a_clock_that_goes_back_changes_neither_the_order_nor_what_waits(void **state)
+{
+    start_anew(A);
+    assert_int_equal(commit_lines("set port p0 mtu 3000", &at_once), 0);
+    clock_back_s = 86400;
+    assert_int_equal(commit_lines("set port p0 mtu 4000", &at_once), 0);
+    char *last = now();
+    assert_true(revision_at(0)->time_ns < revision_at(1)->time_ns);
+    assert_int_equal(commit_lines(C, &(struct commit){.by = "alice", .confirm_s = 600}), 0);
+    assert_in_range(confirm_waiting()->seconds, 590, 600);
+    clock_back_s = 2 * 86400;
+    assert_in_range(confirm_waiting()->seconds, 590, 600);
+    stop();
+    start();
+    assert_now(last);
+    clock_back_s = 0;
+    free(last);
+}
+
 // Text that replays to `wanted` in a router that knows nothing else.
 static void assert_replays(const char *text, const char *wanted)
 {
@@ -518,6 +603,8 @@ int main(void)
         cmocka_unit_test(death_at_any_step_leaves_the_old_or_the_new_configuration),
         cmocka_unit_test_prestate(death_at_any_step_leaves_the_old_or_the_new_configuration, (void *)1),
         cmocka_unit_test(a_revision_that_is_cut_off_anywhere_is_left_aside),
+        cmocka_unit_test(a_revision_of_an_older_schema_is_refused_by_name_and_others_remain),
+        cmocka_unit_test(a_clock_that_goes_back_changes_neither_the_order_nor_what_waits),
         cmocka_unit_test(the_last_fifty_are_kept_and_replay_to_the_state_they_had),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#define EVENT_LISTENERS_MAX 64
+#define EVENT_LISTENERS_MAX 128
 
 // `name`: a notification of kamuee.yang; `body`: its leaves, taken over. Without listeners nothing happens.
 // Those that make events only while somebody listens: told before the first listener.

@@ -70,7 +70,8 @@ static void finish(struct rib_vr *v)
     tell_log(v);
     for (size_t i = 0; i < a->n_askers; i++)
         a->asker.item[i].done(a->asker.item[i].ctx, &a->last);
-    memmove(a->asker.item, a->asker.item + a->n_askers, (a->asker.n - a->n_askers) * sizeof *a->asker.item);
+    if (a->n_askers)
+        memmove(a->asker.item, a->asker.item + a->n_askers, (a->asker.n - a->n_askers) * sizeof *a->asker.item);
     a->asker.n -= a->n_askers;
     a->n_askers = 0;
     if (a->asker.n)
