@@ -63,6 +63,7 @@ SHAPES = {
     "acl-lint": "{rules, all-compared, finding [{number, kind, by, until, count}]}",
     "address-set": "[{name, file, members-ipv4, members-ipv6, bytes, age}]",
     "address-set-contains": "[{address, member}]",
+    "counted-prefix": "[{vr, prefix, active, nexthop, packets, bytes}]",
     "mirror": "[{port, direction, to-tap, to-port, sent, bytes, missed}]",
     "mirror-session": "[{name, to-tap, to-port, sent, bytes, missed}]",
     "snmp": "{status, master, error, trees, sessions, get, get-next, get-bulk, set-refused, variables, errors, notifications, "
@@ -106,4 +107,4 @@ FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route",
               "snmp": "snmp", "sflow": "sflow", "ipfix": "ipfix", "journal": "journal", "audit-report": "audit",
               "alarm": "alarm", "latency": "latency", "alarm-history": "alarm-history",
               "revision": "configuration/revision", "configuration-session": "configuration/session",
-              "mroute": "multicast/route"}
+              "mroute": "multicast/route", "counted-prefix": "counted-prefix"}

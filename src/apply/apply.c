@@ -3,7 +3,7 @@
 //
 // The difference of two models becomes a list of steps (apply_step.h), which each area says in its apply_X.c.
 // The order (plan_all) is the one in which nothing is ever used after it went
-// or before it came: access lists come or change; multicast routes go, queues leave threads, vports go, interfaces leave virtual
+// or before it came: access lists come or change; multicast routes and counted prefixes go, queues leave threads, vports go, interfaces leave virtual
 // routers that go, ports go, virtual routers go; then all of it comes in the
 // opposite order. A thing that cannot be changed in place (a vport's VLAN, a
 // virtual router's namespace) goes and comes.
@@ -14,6 +14,7 @@
 
 #include "apply/apply_acl.h"
 #include "apply/apply_api.h"
+#include "apply/apply_counted.h"
 #include "apply/apply_export.h"
 #include "apply/apply_interface.h"
 #include "apply/apply_listen.h"
@@ -34,6 +35,7 @@ static void plan_all(struct plan_steps *p, const struct model *from, const struc
     plan_acls(p);
 
     plan_multicast_going(p);
+    plan_counted_going(p);
     plan_mirrors_going(p);
     plan_threads_going(p);
     plan_interfaces_going(p);
@@ -45,6 +47,7 @@ static void plan_all(struct plan_steps *p, const struct model *from, const struc
     plan_threads_coming(p);
     plan_mirrors_coming(p);
     plan_multicast_coming(p);
+    plan_counted_coming(p);
     plan_listens(p);
     plan_export(p);
     plan_api(p); // last: who closes his own listener still gets an answer

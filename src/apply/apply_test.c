@@ -111,6 +111,7 @@ static const char rich[] =
     "set vport v1 port p0 vlan 1\nset vport v2 port p0 vlan 2 mtu 1500\nset vport v3 port p1 vlan "
     "1\n"
     "set interface p1 vr red\nset interface v1 vr red\nset interface v2 vr blue\n"
+    "set counters prefix default 192.0.2.0/24\nset counters prefix red 2001:db8::/32\n"
     "set multicast route red 239.1.1.1 any input p1 output v1 ttl 9\nset multicast route default ff1e::1 2001:db8::1 input p0\n"
     "set thread 1 forwarder port p0 rx-queue 0\nset thread 2 forwarder port p0 rx-queue 1\nset "
     "thread 2 forwarder port p1 rx-queue 0\n";
@@ -130,10 +131,20 @@ static void a_multicast_route_is_changed_in_place_and_moves_with_its_virtual_rou
              BASE "set vr red table 10\nset interface p0 vr red\nset multicast route red 239.1.1.1 any input p0\n");
 }
 
+static void a_counted_prefix_moves_with_its_virtual_router(void **state)
+{
+    static const char a[] = "set vr red table 9\nset counters prefix red 192.0.2.0/24\nset counters prefix default 192.0.2.0/24\n";
+
+    assert_int_equal(try_pair(a, a), 0);
+    assert_int_equal(try_pair(a, "set vr red table 9\nset counters prefix red 192.0.2.0/25\nset counters prefix default 192.0.2.0/24\n"), 2);
+    assert_int_equal(try_pair(a, "set vr red table 10\nset counters prefix red 192.0.2.0/24\n"
+                                 "set counters prefix default 192.0.2.0/24\n"), 4);
+}
+
 static void everything_comes_and_goes(void **state)
 {
     assert_int_equal(try_pair("", rich),
-                     2 + 2 + 1 + 3 + 1 + 2); // vrs, ports, p1 into red, vports, threads, multicast routes
+                     2 + 2 + 1 + 3 + 1 + 2 + 2); // vrs, ports, p1 into red, vports, threads, multicast routes, counted prefixes
     assert_true(try_pair(rich, "") > 8);
     assert_int_equal(try_pair(rich, rich), 0);
 }
@@ -164,11 +175,12 @@ static void calls_come_in_the_safe_order(void **state)
     apply(empty, m);
     assert_string_equal(text_str(&fake_calls),
                         "add-vr blue\nadd-vr red\nattach p0\nattach p1\nset-vr p1\nadd-vport "
-                        "v1\nadd-vport v2\nadd-vport v3\nassign queues\nset-multicast default\nset-multicast red\n");
+                        "v1\nadd-vport v2\nadd-vport v3\nassign queues\nset-multicast default\nset-multicast red\nadd-counted default\nadd-counted red\n");
     text_clear(&fake_calls);
     apply(m, empty);
     assert_string_equal(text_str(&fake_calls),
-                        "del-multicast default\ndel-multicast red\ndel-vport v1\ndel-vport v2\ndel-vport v3\ndetach p0\nset-vr p1\ndetach "
+                        "del-multicast default\ndel-multicast red\ndel-counted default\ndel-counted red\n"
+                        "del-vport v1\ndel-vport v2\ndel-vport v3\ndetach p0\nset-vr p1\ndetach "
                         "p1\ndel-vr blue\ndel-vr red\nassign default\n");
     model_free(empty);
     model_free(m);
@@ -463,6 +475,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_comes_and_goes),
+        cmocka_unit_test(a_counted_prefix_moves_with_its_virtual_router),
         cmocka_unit_test(a_multicast_route_is_changed_in_place_and_moves_with_its_virtual_router),
         cmocka_unit_test(engine_of_a_router_follows_its_own_line_before_the_global_one),
         cmocka_unit_test(flow_hash_of_a_router_follows_its_own_line_before_the_global_one),

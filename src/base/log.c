@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,6 +63,22 @@ static void write_stderr(enum log_level level, const char *text)
         return; // nowhere left to say it
 }
 
+const char *log_value(const char *s, char buf[LOG_VALUE_MAX])
+{
+    size_t n = 0;
+
+    if (*s && !s[strcspn(s, "\"= \t\r\n")])
+        buf[n++] = '\0'; // no quotes
+    else
+        buf[n++] = '"';
+    for (; *s && n < LOG_VALUE_MAX - 2; s++)
+        buf[n++] = *s == '"' ? '\'' : (unsigned char)*s < ' ' || *s == 0x7f ? ' ' : *s;
+    if (buf[0])
+        buf[n++] = '"';
+    buf[n] = '\0';
+    return buf[0] ? buf : buf + 1;
+}
+
 void log_set_sink(log_sink_fn *sink)
 {
     sink_now = sink;
@@ -81,6 +98,8 @@ void log_line(struct log_site *site, enum log_level level, const char *fmt, ...)
     va_end(ap);
     n = n < 0 ? 0 : n < (int)sizeof text - 32 ? n : (int)sizeof text - 33;
     text[n] = '\0';
+    for (int i = 0; i < n; i++)
+        text[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i]; // an event is one line
     if (suppressed)
         snprintf(text + n, sizeof text - (size_t)n, " suppressed=%u", suppressed);
     if (!sink_now || !sink_now(level, text))

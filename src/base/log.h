@@ -43,6 +43,12 @@ void log_set_sink(log_sink_fn *sink); // NULL: stderr alone; before other thread
 #define log_info(...) log_at(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_at(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
+// What stands behind "key=" of what others have written: as it is, or in quotes when it is empty or has blanks, quotes or '=' in it.
+// A quote in it becomes ', a control character a blank: nobody can add a field or a line. Cut at LOG_VALUE_MAX - 3 bytes.
+#define LOG_VALUE_MAX 256
+const char *log_value(const char *s, char buf[LOG_VALUE_MAX]);
+#define LOG_VALUE(s) log_value(s, (char[LOG_VALUE_MAX]){""})
+
 // Broken invariant of our own: prints where and aborts. Never for outside input.
 #define bug_on(cond)                                                                               \
     do {                                                                                           \

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@ static void a_line_is_read_as_module_what_and_pairs(void **state)
 {
     struct log_fields f;
 
-    log_fields_read("config: changed: by=uid 0 lines=3 rx-offloads=0x1 comment=\"a \"b\" = c\" confirm=0", &f);
+    log_fields_read("config: changed: by=uid lines=3 rx-offloads=0x1 comment=\"a \"b\" = c\" confirm=0", &f);
     assert_piece(&f.module, "config");
     assert_piece(&f.what, "changed");
     assert_int_equal(f.n, 5);
@@ -34,6 +35,27 @@ static void a_line_is_read_as_module_what_and_pairs(void **state)
     assert_piece(&f.value[3], "a \"b\" = c");
     assert_piece(&f.value[4], "0");
     assert_non_null(f.id);
+}
+
+static void what_others_wrote_is_one_value(void **state)
+{
+    static const char *const row[][2] = {{"alice", "alice"}, {"uid 0", "\"uid 0\""}, {"", "\"\""}, {"a\nb\x01", "\"a b \""},
+                                         {"x\" by=\"root", "\"x' by='root\""}, {"a=b", "\"a=b\""}, {"tab\there", "\"tab here\""}};
+    char longer[2 * LOG_VALUE_MAX], line[3 * LOG_VALUE_MAX];
+    struct log_fields f;
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        assert_string_equal(LOG_VALUE(row[i][0]), row[i][1]);
+        snprintf(line, sizeof line, "m: w: a=%s by=uid", LOG_VALUE(row[i][0]));
+        log_fields_read(line, &f);
+        assert_int_equal(f.n, 2);
+        assert_piece(&f.value[1], "uid");
+    }
+    memset(longer, ' ', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    assert_int_equal(strlen(LOG_VALUE(longer)), LOG_VALUE_MAX - 1);
+    memset(longer, 'x', sizeof longer - 1);
+    assert_int_equal(strlen(LOG_VALUE(longer)), LOG_VALUE_MAX - 3);
 }
 
 static void odd_lines_are_read_as_far_as_they_go(void **state)
@@ -147,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_read_as_module_what_and_pairs),
+        cmocka_unit_test(what_others_wrote_is_one_value),
         cmocka_unit_test(odd_lines_are_read_as_far_as_they_go),
         cmocka_unit_test(there_are_so_many_pairs_and_no_more),
         cmocka_unit_test(message_ids_are_128_bits_and_each_is_one_line_s),

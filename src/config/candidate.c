@@ -68,7 +68,7 @@ static void end_idle(uint64_t now)
 
         if (!c->id || now - c->touched_ns < CANDIDATE_IDLE_S * NS_PER_SECOND)
             continue;
-        log_notice("config: session ended, idle: session=%" PRIu64 " by=%s lines=%u", c->id, c->by, count_changes(c));
+        log_notice("config: session ended, idle: session=%" PRIu64 " by=%s lines=%u", c->id, LOG_VALUE(c->by), count_changes(c));
         candidate_close(c);
     }
 }

@@ -78,7 +78,7 @@ int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **can
     text_free(&t);
     text_printf(source, "%s", config_file());
     if (any)
-        log_notice("config: the file is newer than the last commit: file=%s revision=%" PRIu64, config_file(), any->id);
+        log_notice("config: the file is newer than the last commit: file=%s revision=%" PRIu64, LOG_VALUE(config_file()), any->id);
     return config_read_file(may_be_missing, candidate, e);
 }
 
@@ -226,8 +226,8 @@ static void tell_change(const struct config_result *result, const struct commit 
     const char *line = text_str(&result->change), *comment = how->comment ? how->comment : "";
     json_t *lines = json_array();
 
-    log_notice("config: changed: by=%s lines=%u revision=%" PRIu64 " confirm=%u comment=\"%s\"", how->by, result->n_changes,
-               s->revision, how->confirm_s, comment);
+    log_notice("config: changed: by=%s lines=%u revision=%" PRIu64 " confirm=%u comment=%s", LOG_VALUE(how->by), result->n_changes,
+               s->revision, how->confirm_s, LOG_VALUE(comment));
     for (unsigned i = 0; *line && i < CHANGE_LINES; i++) {
         size_t n = strcspn(line, "\n");
 

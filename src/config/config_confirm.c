@@ -66,11 +66,11 @@ static void go_back(void *ctx) // the revision
     }
     if (r || config_running_apply(wait.back, &e)) {
         errors_text(&e, NULL, &t);
-        log_error("config: not confirmed, but going back failed and is tried again: revision=%" PRIu64 " by=%s error=\"%s\"",
-                  wait.told.revision, wait.told.by, text_str(&t));
+        log_error("config: not confirmed, but going back failed and is tried again: revision=%" PRIu64 " by=%s error=%s",
+                  wait.told.revision, LOG_VALUE(wait.told.by), LOG_VALUE(text_str(&t)));
         start_timer(AGAIN_S);
     } else {
-        log_warning("config: not confirmed, rolled back: revision=%" PRIu64 " by=%s to=%" PRIu64, wait.told.revision, wait.told.by,
+        log_warning("config: not confirmed, rolled back: revision=%" PRIu64 " by=%s to=%" PRIu64, wait.told.revision, LOG_VALUE(wait.told.by),
                     wait.back->revision);
         config_running_take(snapshot_ref(wait.back));
         tell_rollback();
@@ -123,7 +123,7 @@ int confirm_now(const char *by, char *err, size_t err_size)
     int r = revision_confirm(wait.told.revision, err, err_size);
     if (r)
         return r;
-    log_notice("config: confirmed: revision=%" PRIu64 " by=%s", wait.told.revision, by);
+    log_notice("config: confirmed: revision=%" PRIu64 " by=%s", wait.told.revision, LOG_VALUE(by));
     end_waiting();
     return 0;
 }

@@ -262,6 +262,17 @@ static void each_wrong_line_says_what_was_expected(void **state)
         assert_string_equal(errors_of(table[i][0]), table[i][1]);
 }
 
+static void more_entries_than_there_is_room_for_are_refused(void **state)
+{
+    char *said = errors_of("set sflow collector 10.0.0.1 port 1\nset sflow collector 10.0.0.2 port 1\nset sflow collector 10.0.0.3 port 1\n"
+                           "set sflow collector 10.0.0.4 port 1\n");
+
+    assert_string_equal(said, "");
+    said = errors_of("set sflow collector 10.0.0.1 port 1\nset sflow collector 10.0.0.2 port 1\nset sflow collector 10.0.0.3 port 1\n"
+                     "set sflow collector 10.0.0.4 port 1\nset sflow collector 10.0.0.5 port 1\n");
+    assert_non_null(strstr(said, "sflow: 5 'collector' are configured, at most 4 are possible"));
+}
+
 static void all_errors_are_told_up_to_twenty(void **state)
 {
     struct text t = {0};
@@ -422,6 +433,7 @@ int main(void)
         cmocka_unit_test(delete_removes_a_value_an_entry_or_one_of_many),
         cmocka_unit_test(delete_of_what_is_not_there_is_refused),
         cmocka_unit_test(each_wrong_line_says_what_was_expected),
+        cmocka_unit_test(more_entries_than_there_is_room_for_are_refused),
         cmocka_unit_test(all_errors_are_told_up_to_twenty),
         cmocka_unit_test(reference_left_behind_by_a_delete_is_named),
         cmocka_unit_test(diff_is_the_lines_that_lead_from_one_to_the_other),

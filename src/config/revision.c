@@ -139,7 +139,7 @@ static void look_at(const char *name)
         if (!e && r.id == id)
             *vec_push(&store.item) = r;
         else
-            log_warning("revision: left aside: file=%s why=\"%s\"", path.s,
+            log_warning("revision: left aside: file=%s why=\"%s\"", LOG_VALUE(path.s),
                         e && e != -EBADMSG ? strerror(-e) : "damaged: cut off, or its checksum is wrong");
     }
     text_free(&path);

@@ -109,7 +109,7 @@ void eal_fini(void)
         rte_eal_cleanup();
         // DPDK leaves its run-time directory; ours is empty, because nothing is shared.
         if (rmdir(dir))
-            log_debug("eal: not removed: path=%s error=%m", dir);
+            log_debug("eal: not removed: path=%s error=\"%m\"", dir);
     }
     running = false;
     if (log_stream) {

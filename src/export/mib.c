@@ -12,6 +12,9 @@ const struct mib mib_table[] = {
     {TREE(1, 3, 6, 1, 2, 1, 2, 2), false, mib_if_table},           // ifTable
     {TREE(1, 3, 6, 1, 2, 1, 4, 24, 6, 0), true, mib_route_number}, // inetCidrRouteNumber
     {TREE(1, 3, 6, 1, 2, 1, 4, 24, 7), true, mib_route_table},     // inetCidrRouteTable
+    {TREE(1, 3, 6, 1, 2, 1, 4, 32), true, mib_prefix_table},       // ipAddressPrefixTable
+    {TREE(1, 3, 6, 1, 2, 1, 4, 34), true, mib_address_table},      // ipAddressTable
+    {TREE(1, 3, 6, 1, 2, 1, 4, 35), true, mib_neighbor_table},     // ipNetToPhysicalTable
     {TREE(1, 3, 6, 1, 2, 1, 31, 1, 1), false, mib_ifx_table},      // ifXTable
     {TREE(1, 3, 6, 1, 2, 1, 31, 1, 2), false, mib_stack_table},    // ifStackTable
     {TREE(1, 3, 6, 1, 2, 1, 31, 1, 5, 0), false, mib_if_changed},  // ifTableLastChange
@@ -60,6 +63,27 @@ struct value value_string(const void *s, unsigned n)
 
     memcpy(v.string, s, v.n);
     return v;
+}
+
+bool mib_place_of(const struct oid *tree, const struct oid *from, uint32_t first, struct mib_place *p)
+{
+    const uint32_t *id = from->id + tree->n;
+    unsigned n = oid_is_in(from, tree) ? from->n - tree->n : 0;
+    uint32_t column = n > 1 && id[0] == 1 ? id[1] : 0;
+
+    if (n && id[0] > 1)
+        return false;
+    *p = (struct mib_place){.column = column < first ? first : column, .key = id + 2, .n = n > 2 && column >= first ? n - 2 : 0};
+    return true;
+}
+
+void mib_place_name(const struct oid *tree, uint32_t column, const uint32_t *key, unsigned n, struct oid *name)
+{
+    *name = *tree;
+    oid_add(name, 1);
+    oid_add(name, column);
+    for (unsigned i = 0; i < n; i++)
+        oid_add(name, key[i]);
 }
 
 enum mib_found mib_scalar(const struct oid *tree, const struct oid *from, bool include, struct oid *name)

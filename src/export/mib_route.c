@@ -328,27 +328,19 @@ static struct value column_of(const struct row *r, uint32_t column)
 
 enum mib_found mib_route_table(const struct mib_question *q, const struct oid *from, bool include, struct oid *name, struct value *v)
 {
-    const uint32_t *id = from->id + route_table.n;
-    unsigned n = oid_is_in(from, &route_table) ? from->n - route_table.n : 0;
-    uint32_t column = n > 1 && id[0] == 1 ? id[1] : 0;
     const struct row *row;
+    struct mib_place p;
 
-    if (n && id[0] > 1)
+    if (!mib_place_of(&route_table, from, COLUMN_FIRST, &p))
         return MIB_END;
-    n = n > 2 && column >= COLUMN_FIRST ? n - 2 : 0;
-    column = column < COLUMN_FIRST ? COLUMN_FIRST : column;
-    for (; column <= COLUMN_LAST; column++, n = 0) {
-        enum mib_found found = find_row(q, id + 2, n, include, &row);
+    for (; p.column <= COLUMN_LAST; p.column++, p.n = 0) {
+        enum mib_found found = find_row(q, p.key, p.n, include, &row);
         if (found == MIB_LATER)
             return found;
         if (found == MIB_END)
             continue;
-        *name = route_table;
-        oid_add(name, 1);
-        oid_add(name, column);
-        for (unsigned i = 0; i < row->n; i++)
-            oid_add(name, row->key[i]);
-        *v = column_of(row, column);
+        mib_place_name(&route_table, p.column, row->key, row->n, name);
+        *v = column_of(row, p.column);
         return MIB_FOUND;
     }
     return MIB_END;

@@ -27,13 +27,12 @@
 #include "export/export.h"
 #include "export/mib.h"
 #include "export/snmp_answer.h"
+#include "export/snmp_pdu.h"
 #include "table/iface.h"
 #include "table/vr.h"
 
 #define RETRY_MS 1000
 #define LOOK_MS 250
-#define TIMEOUT_S 5        // what the master waits for an answer
-#define PRIORITY 100       // before that of the master's own modules, 127
 #define UNREAD_MAX 1048576 // bytes of answers that a master leaves unread
 
 static struct session {
@@ -102,29 +101,8 @@ static bool is_read(void)
 
 static void send_open(void)
 {
-    const struct oid nobody = {0};
-    static const char description[] = "kamueed " KAMUEE_VERSION;
-    size_t begun = agentx_begin(&session.out, AGENTX_OPEN, 0, 0, 0, ++session.packet);
-
-    agentx_write_u8(&session.out, TIMEOUT_S);
-    text_append(&session.out, "\0\0\0", 3);
-    agentx_write_oid(&session.out, &nobody, false);
-    agentx_write_string(&session.out, description, sizeof description - 1);
-    agentx_end(&session.out, begun);
+    snmp_pdu_open(&session.out, ++session.packet);
     send_out();
-}
-
-static void send_registration(enum agentx_type type, const struct oid *tree, const char *context)
-{
-    size_t begun = agentx_begin(&session.out, type, context[0] ? AGENTX_FLAG_CONTEXT : 0, session.id, 0, ++session.packet);
-
-    if (context[0])
-        agentx_write_string(&session.out, context, (uint32_t)strlen(context));
-    agentx_write_u8(&session.out, type == AGENTX_REGISTER ? TIMEOUT_S : 0);
-    agentx_write_u8(&session.out, PRIORITY);
-    text_append(&session.out, "\0\0", 2); // no range
-    agentx_write_oid(&session.out, tree, false);
-    agentx_end(&session.out, begun);
 }
 
 // In the context of the virtual router; `default` has none.
@@ -134,7 +112,7 @@ static void register_trees(enum agentx_type type, const char *vr)
 
     for (unsigned i = 0; i < mib_n; i++)
         if (all || mib_table[i].per_vr)
-            send_registration(type, &mib_table[i].tree, all ? "" : vr);
+            snmp_pdu_register(&session.out, type, session.id, ++session.packet, &mib_table[i].tree, all ? "" : vr);
 }
 
 static void register_all(void)
@@ -154,33 +132,15 @@ static void register_all(void)
     send_out();
 }
 
-static void write_status(const struct oid *column, uint16_t id, const struct value *v)
-{
-    struct oid name = *column;
-
-    oid_add(&name, id);
-    agentx_write_variable(&session.out, &name, v);
-}
-
 static void announce(void *ctx, uint16_t id, bool up)
 {
-    static const struct oid trap = {11, {1, 3, 6, 1, 6, 3, 1, 1, 4, 1, 0}}, index = {10, {1, 3, 6, 1, 2, 1, 2, 2, 1, 1}},
-                            admin = {10, {1, 3, 6, 1, 2, 1, 2, 2, 1, 7}}, oper = {10, {1, 3, 6, 1, 2, 1, 2, 2, 1, 8}};
-    struct value what = {.type = VALUE_OID, .oid = {10, {1, 3, 6, 1, 6, 3, 1, 1, 5, up ? 4 : 3}}}, number = value_integer(id);
-    struct value a = mib_if_status(id, true), o = value_integer(up ? 1 : 2);
-
     if (!session.config.notifications)
         return;
     if (session.state != UP || !is_read()) {
         session.lost++;
         return;
     }
-    size_t begun = agentx_begin(&session.out, AGENTX_NOTIFY, 0, session.id, 0, ++session.packet);
-    agentx_write_variable(&session.out, &trap, &what);
-    write_status(&index, id, &number);
-    write_status(&admin, id, &a);
-    write_status(&oper, id, &o);
-    agentx_end(&session.out, begun);
+    snmp_pdu_link(&session.out, session.id, ++session.packet, id, up);
     send_out();
     session.notifications++;
 }
@@ -218,17 +178,6 @@ static void answered(void)
         read_all();
 }
 
-// A PDU that has no answer of its own.
-static void acknowledge(const struct agentx_header *h)
-{
-    size_t begun = agentx_begin(&session.out, AGENTX_RESPONSE, 0, h->session, h->transaction, h->packet);
-
-    agentx_write_u32(&session.out, mib_uptime_ticks());
-    agentx_write_u32(&session.out, AGENTX_NO_ERROR);
-    agentx_end(&session.out, begun);
-    send_out();
-}
-
 // False: the session is over.
 static bool take_pdu(const struct agentx_header *h, const uint8_t *payload)
 {
@@ -248,7 +197,8 @@ static bool take_pdu(const struct agentx_header *h, const uint8_t *payload)
         lose("the master has closed the session");
         return false;
     }
-    acknowledge(h);
+    snmp_pdu_acknowledge(&session.out, h); // it has no answer of its own
+    send_out();
     return true;
 }
 
@@ -371,12 +321,10 @@ static void look_now(evutil_socket_t fd, short what, void *ctx)
 static void end_session(void)
 {
     if (session.state == UP) {
-        size_t begun = agentx_begin(&session.out, AGENTX_CLOSE, 0, session.id, 0, ++session.packet);
-        agentx_write_u32(&session.out, AGENTX_REASON_SHUTDOWN << 24);
-        agentx_end(&session.out, begun);
+        snmp_pdu_close(&session.out, session.id, ++session.packet);
         evutil_socket_t fd = bufferevent_getfd(session.socket);
         if (send(fd, session.out.s, session.out.n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-            log_debug("snmp: the master is not told that the session ends: error=%s", strerror(errno));
+            log_debug("snmp: the master is not told that the session ends: error=%s", LOG_VALUE(strerror(errno)));
     }
     close_socket();
     if (session.retry)

@@ -205,5 +205,6 @@ void snmp_answer_forget(void)
 {
     answer.active = false;
     mib_route_forget();
+    mib_ip_forget();
     vec_free(&answer.range);
 }

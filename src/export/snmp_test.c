@@ -83,6 +83,66 @@ int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stat
     return 0;
 }
 
+// Two interfaces have a prefix in common, and one link-local address.
+static void address_add(struct address_row *r, uint16_t iface, const char *text, uint8_t len, bool usable)
+{
+    *r = (struct address_row){.iface = iface, .len = len, .usable = usable};
+    assert_int_equal(ip_parse(text, &r->addr), 0);
+}
+
+#define ADDRESSES 6
+static unsigned address_rows(struct address_row r[ADDRESSES])
+{
+    address_add(&r[0], 1, "fe80::1", 64, true);
+    address_add(&r[1], 2, "fe80::1", 64, true);
+    address_add(&r[2], 1, "10.1.0.200", 16, true);
+    address_add(&r[3], 1, "10.1.0.1", 16, true);
+    address_add(&r[4], 2, "2001:db8::1", 64, false);
+    address_add(&r[5], 2, "10.1.0.7", 24, true);
+    return ADDRESSES;
+}
+
+static void (*addresses_done)(void *ctx, const struct address_row *row, unsigned n);
+static void (*neighbors_done)(void *ctx, const struct neigh_row *row, unsigned n);
+static void *addresses_ctx, *neighbors_ctx;
+
+int rib_manager_addresses(int vr, void (*done)(void *ctx, const struct address_row *row, unsigned n), void *ctx)
+{
+    addresses_done = done;
+    addresses_ctx = ctx;
+    return 0;
+}
+
+int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n), void *ctx)
+{
+    neighbors_done = done;
+    neighbors_ctx = ctx;
+    return 0;
+}
+
+static bool answer_ip(void)
+{
+    struct address_row address[ADDRESSES];
+    struct neigh_row neighbor[3] = {{.iface = "p1", .state = "reachable", .mac = {2, 0, 0, 0, 0, 9}},
+                                    {.iface = "p0", .state = "incomplete"},
+                                    {.iface = "eth9", .state = "stale"}}; // not one of ours
+
+    assert_int_equal(ip_parse("10.1.0.9", &neighbor[0].addr) | ip_parse("fe80::9", &neighbor[1].addr), 0);
+    neighbor[2].addr = neighbor[0].addr;
+    if (addresses_done) {
+        void (*done)(void *ctx, const struct address_row *row, unsigned n) = addresses_done;
+        addresses_done = NULL;
+        done(addresses_ctx, address, address_rows(address));
+    } else if (neighbors_done) {
+        void (*done)(void *ctx, const struct neigh_row *row, unsigned n) = neighbors_done;
+        neighbors_done = NULL;
+        done(neighbors_ctx, neighbor, 3);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void answer_stats(void)
 {
     void (*done)(void *ctx, const struct rib_stats *s) = stats_done;
@@ -94,7 +154,9 @@ static void answer_stats(void)
 // Everything that was asked is answered, chunk by chunk.
 static void rib_answer(void)
 {
-    while (walk || stats_done) {
+    while (walk || stats_done || addresses_done || neighbors_done) {
+        if (answer_ip())
+            continue;
         if (stats_done) {
             answer_stats();
             continue;
@@ -378,10 +440,56 @@ static void a_walk_finds_everything_in_order(void **state)
 
     walk_all("");
     // 3 interfaces: 15 columns of ifTable, 11 of ifXTable; a port with a vport, and one without: 5 rows of ifStackTable
-    assert_int_equal(n_all, routes * 11 + 3 * 15 + 3 * 11 + 5 + 3);
+    // 5 prefixes of 5 columns, 6 addresses of 9, 2 neighbours of 5
+    unsigned ip = 5 * 5 + 6 * 9 + 2 * 5;
+    assert_int_equal(n_all, routes * 11 + 3 * 15 + 3 * 11 + 5 + 3 + ip);
     assert_in_range(walks, 1, 11 * 2 * (ROUTES / CHUNK + 2)); // about one for each chunk, not one for each row
     walk_all("red");
-    assert_int_equal(n_all, routes * 11 + 1);
+    assert_int_equal(n_all, routes * 11 + 1 + ip);
+}
+
+static void assert_there(const struct oid *name, uint16_t type)
+{
+    assert_int_equal(ask(AGENTX_GET, "", name, &no_end, 0), 1);
+    assert_int_equal(answer_type[0], type);
+}
+
+static void addresses_and_neighbors_have_the_names_of_the_rfc(void **state)
+{
+    static const struct oid address = {15, {1, 3, 6, 1, 2, 1, 4, 34, 1, 3, 1, 4, 10, 1, 0}},
+                            of_link = {32, {1, 3, 6, 1, 2, 1, 4, 34, 1, 5, 4, 20, 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2}},
+                            prefix = {18, {1, 3, 6, 1, 2, 1, 4, 32, 1, 5, 1, 1, 4, 10, 1, 0, 0, 16}},
+                            neighbor = {17, {1, 3, 6, 1, 2, 1, 4, 35, 1, 4, 2, 1, 4, 10, 1, 0, 9}};
+    struct oid name = address;
+
+    assert_there(&name, VALUE_NO_INSTANCE);
+    oid_add(&name, 200);
+    assert_there(&name, VALUE_INTEGER);
+    assert_there(&of_link, VALUE_OID);
+    assert_there(&prefix, VALUE_INTEGER);
+    assert_there(&neighbor, VALUE_STRING);
+}
+
+static void an_answer_to_an_older_question_is_nobodys(void **state)
+{
+    static const struct oid tree = {8, {1, 3, 6, 1, 2, 1, 4, 34}};
+    struct mib_question q = {.ready = NULL};
+    struct address_row row[ADDRESSES];
+    struct oid name;
+    struct value v;
+
+    snmp_answer_forget();
+    assert_int_equal(mib_address_table(&q, &tree, false, &name, &v), MIB_LATER);
+    void *old = addresses_ctx;
+    mib_ip_forget();
+    q.vr = 1;
+    assert_int_equal(mib_address_table(&q, &tree, false, &name, &v), MIB_LATER);
+    addresses_done(old, row, address_rows(row)); // of the other virtual router
+    assert_int_equal(mib_address_table(&q, &tree, false, &name, &v), MIB_LATER);
+    addresses_done(addresses_ctx, NULL, 0);
+    assert_int_equal(mib_address_table(&q, &tree, false, &name, &v), MIB_END);
+    addresses_done = NULL;
+    mib_ip_forget();
 }
 
 static void whatever_is_asked_the_next_one_is_the_right_one(void **state)
@@ -497,6 +605,8 @@ int main(void)
         cmocka_unit_test(both_byte_orders_are_read),
         cmocka_unit_test(what_is_no_agentx_is_refused),
         cmocka_unit_test(a_walk_finds_everything_in_order),
+        cmocka_unit_test(addresses_and_neighbors_have_the_names_of_the_rfc),
+        cmocka_unit_test(an_answer_to_an_older_question_is_nobodys),
         cmocka_unit_test(whatever_is_asked_the_next_one_is_the_right_one),
         cmocka_unit_test(get_bulk_gives_as_many_as_there_are_to_the_end),
         cmocka_unit_test(what_is_not_there_is_told_apart),

@@ -37,6 +37,17 @@ FWD_INLINE void fwd_choose(struct forwarder *f, struct burst *b, unsigned i, uin
     f->chosen[member]++;
 }
 
+// Packet i's prefix has an alias: counts it, if that is asked for, and replaces the alias by what it stands for.
+FWD_INLINE void fwd_unalias(struct forwarder *f, struct burst *b, unsigned i)
+{
+    const struct nexthop_alias *alias = &nexthop_get(b->nh[i])->alias;
+    struct prefix_count *c = &f->prefix_count[alias->counter]; // nobody reads the first, which others have
+
+    c->packets++;
+    c->bytes += b->len[i];
+    b->nh[i] = alias->target;
+}
+
 // Those whose next hop is a group get their member, those of an alias what it stands for. True when there were any.
 FWD_INLINE bool fwd_regroup(struct forwarder *f, struct burst *b, uint64_t out, uint8_t family)
 {
@@ -46,7 +57,7 @@ FWD_INLINE bool fwd_regroup(struct forwarder *f, struct burst *b, uint64_t out, 
         unsigned i = (unsigned)__builtin_ctzll(out);
         enum nexthop_kind kind = nexthop_word_kind(b->word[i]);
         if (kind == NEXTHOP_ALIAS) {
-            b->nh[i] = nexthop_get(b->nh[i])->alias.target;
+            fwd_unalias(f, b, i);
             kind = nexthop_word_kind(nexthop_word(nexthop_get(b->nh[i])));
             any = true;
         }

@@ -32,6 +32,7 @@ void forwarder_init(struct forwarder *f, unsigned index, struct counter_block *c
     f->counter = counter;
     f->used_mark = used_mark;
     f->chosen = chosen;
+    f->prefix_count = prefix_count_row(index);
     f->now = rte_rdtsc();
     f->lanes = lanes_choose(rte_vect_get_max_simd_bitwidth());
     burst_init(&f->in4, BURST_TRANSIT, IP4);

@@ -21,6 +21,7 @@
 #include "table/passage.h"
 #include "table/plan.h"
 #include "table/port.h"
+#include "table/prefix_count.h"
 #include "table/watch.h"
 
 struct acl_cache;
@@ -61,6 +62,7 @@ struct forwarder {
     struct counter_block *counter;   // ours
     uint8_t *used_mark;              // nexthop_used_mark[index]
     uint64_t *chosen;                // nexthop_chosen[index]
+    struct prefix_count *prefix_count; // prefix_count_row(index)
     struct nexthop_count *counting;  // nexthop_counting[index] of this poll; NULL = next hops are not counted
     uint8_t used_epoch;              // nexthop_used_epoch of this burst
     uint64_t now;                    // TSC at the start of the poll

@@ -102,7 +102,7 @@ int instance_lock(const char *run_dir, char *err, size_t err_size)
     }
     int n = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
     if (ftruncate(fd, 0) || pwrite(fd, pid, (size_t)n, 0) != n)
-        log_warning("main: lock file: path=%s error=%m", lock_path);
+        log_warning("main: lock file: path=%s error=\"%m\"", lock_path);
     lock_fd = fd;
     return 0;
 }

@@ -34,6 +34,7 @@ struct scrape {
     unsigned vr; // to be asked about next
     VEC(struct metrics_vr) row;
     VEC(struct nexthop_row) nexthop; // that were sent anything, while that is counted
+    VEC(struct counted_row) counted; // prefixes
 };
 
 // --- which format -------------------------------------------------------------------------------
@@ -82,6 +83,7 @@ static void scrape_free(struct scrape *s)
 {
     vec_free(&s->row);
     vec_free(&s->nexthop);
+    vec_free(&s->counted);
     free(s);
 }
 
@@ -98,6 +100,7 @@ static void answer(struct scrape *s)
     metrics_alarm(&m);
     metrics_rib(&m, s->row.item, (unsigned)s->row.n);
     metrics_nexthop(&m, s->nexthop.item, (unsigned)s->nexthop.n);
+    metrics_counted(&m, s->counted.item, (unsigned)s->counted.n);
     metric_end(&m);
     http_set_header(s->http, "Vary", "Accept");
     http_reply(s->http, 200, s->openmetrics ? OPENMETRICS_TYPE : TEXT_TYPE, &m.text);
@@ -106,19 +109,51 @@ static void answer(struct scrape *s)
 
 static void ask(struct scrape *s);
 
+// Nobody waits for the answer any more.
+static bool given_up(struct scrape *s)
+{
+    if (!http_gone(s->http))
+        return false;
+    http_reply(s->http, 200, NULL, NULL);
+    scrape_free(s);
+    return true;
+}
+
+static void put_off(struct scrape *s, int error)
+{
+    restconf_error(s->http, 503, "resource-denied", "rib_manager has no time to answer (%s); try again", strerror(-error));
+    scrape_free(s);
+}
+
+static void counted_answered(void *ctx, const struct counted_row *row, unsigned n)
+{
+    struct scrape *s = ctx;
+
+    if (given_up(s))
+        return;
+    for (unsigned i = 0; i < n; i++)
+        *vec_push(&s->counted) = row[i];
+    answer(s);
+}
+
+static void ask_counted(struct scrape *s)
+{
+    int r = rib_manager_counted(counted_answered, s);
+
+    if (r)
+        put_off(s, r);
+}
+
 static void nexthops_answered(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg)
 {
     struct scrape *s = ctx;
 
-    if (http_gone(s->http)) {
-        http_reply(s->http, 200, NULL, NULL);
-        scrape_free(s);
+    if (given_up(s))
         return;
-    }
     for (unsigned i = 0; i < n; i++)
         if (row[i].sent_packets)
             *vec_push(&s->nexthop) = row[i];
-    answer(s);
+    ask_counted(s);
 }
 
 static void answered(void *ctx, const struct rib_stats *r)
@@ -126,11 +161,8 @@ static void answered(void *ctx, const struct rib_stats *r)
     struct scrape *s = ctx;
     const struct vr *v = vr_get((uint16_t)s->vr++);
 
-    if (http_gone(s->http)) {
-        http_reply(s->http, 200, NULL, NULL);
-        scrape_free(s);
+    if (given_up(s))
         return;
-    }
     if (v->used && r) { // it may have been deleted meanwhile
         struct metrics_vr *row = vec_push(&s->row);
         *row = (struct metrics_vr){.stats = *r};
@@ -144,14 +176,12 @@ static void ask(struct scrape *s)
     while (s->vr < VR_MAX && !vr_get((uint16_t)s->vr)->used)
         s->vr++;
     if (s->vr == VR_MAX && !nexthop_count_is_on()) {
-        answer(s);
+        ask_counted(s);
         return;
     }
     int r = s->vr == VR_MAX ? rib_manager_nexthops(nexthops_answered, s) : rib_manager_stats((uint16_t)s->vr, answered, s);
-    if (r) {
-        restconf_error(s->http, 503, "resource-denied", "rib_manager has no time to answer (%s); try again", strerror(-r));
-        scrape_free(s);
-    }
+    if (r)
+        put_off(s, r);
 }
 
 void metrics_get(struct http *h)

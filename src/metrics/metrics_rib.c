@@ -9,6 +9,7 @@
 #include "show/show.h"
 #include "table/limits.h"
 #include "table/nexthop.h"
+#include "table/vr.h"
 
 struct field { // of struct rib_stats: a number of each virtual router, or one of each family
     enum metric_type type;
@@ -112,6 +113,26 @@ static void each_nexthop(struct metrics *m, const struct nexthop_row *row, unsig
         metric_u64(m, bytes ? row[i].sent_bytes : row[i].sent_packets, "nexthop", id, "iface", row[i].iface, "gateway",
                    row[i].gateway.family ? ip_format(&row[i].gateway, gateway) : "", NULL);
     }
+}
+
+static void each_counted(struct metrics *m, const struct counted_row *row, unsigned n, bool bytes)
+{
+    char prefix[PREFIX_TEXT_MAX];
+
+    for (unsigned i = 0; i < n; i++)
+        if (vr_get(row[i].vr)->used)
+            metric_u64(m, bytes ? row[i].bytes : row[i].packets, "vr", vr_get(row[i].vr)->name, "prefix",
+                       prefix_format(&row[i].prefix, prefix), NULL);
+}
+
+void metrics_counted(struct metrics *m, const struct counted_row *row, unsigned n)
+{
+    if (!n)
+        return;
+    metric_family(m, METRIC_COUNTER, "prefix_packets", "packets", "Packets whose longest match the prefix was, of prefixes that are counted.");
+    each_counted(m, row, n, false);
+    metric_family(m, METRIC_COUNTER, "prefix_bytes", "bytes", "Bytes of those IP packets.");
+    each_counted(m, row, n, true);
 }
 
 void metrics_nexthop(struct metrics *m, const struct nexthop_row *row, unsigned n)

@@ -97,6 +97,8 @@ static void every_thing_has_its_metric(void **state)
         "kamuee_netlink_overruns_total{vr=\"default\"} ",
         "kamuee_fib_divergence_prefixes_total 7\n",
         "kamuee_nexthops_max 65536\n",
+        "kamuee_prefix_packets_total{vr=\"default\",prefix=\"192.0.2.0/24\"} 7\n",
+        "kamuee_prefix_bytes_total{vr=\"default\",prefix=\"2001:db8::/32\"} 0\n",
     };
 
     counter_mine()->drop[DROP_IP4_NO_ROUTE] = 3;

@@ -48,7 +48,7 @@ static void stop_now(void)
 
 static void shut_down(struct http *h, const struct lyd_node *op)
 {
-    log_notice("main: shutdown: by=%s", http_peer(h));
+    log_notice("main: shutdown: by=%s", LOG_VALUE(http_peer(h)));
     http_reply(h, 204, NULL, NULL);
     http_after(100, stop_now);
 }

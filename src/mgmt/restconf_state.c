@@ -39,6 +39,7 @@ static const struct {
     {"multicast", show_multicast},
     {"capture", show_capture},
     {"nexthop", show_nexthop},
+    {"counted-prefix", show_counted},
     {"mirror", show_mirror},
     {"mirror-session", show_mirror_session},
     {"acl", show_acl}, {"address-set", show_address_set}, {"journal", show_journal},

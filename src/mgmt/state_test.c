@@ -80,6 +80,8 @@ static void each_part_of_state_can_be_asked_for(void **state)
                                         "audit=default",
                                         "latency", "alarm",
                                         "alarm-history",
+                                        "counted-prefix",
+                                        "counted-prefix=default,192.0.2.0%2F24",
                                         "multicast"};
     char path[128];
 
@@ -108,6 +110,8 @@ static void each_part_of_state_can_be_asked_for(void **state)
     assert_string_equal(a.body.s, "{\"kamuee:wrong-interface\":\"2\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/multicast/route=default,ff1e::1,2001:db8::1/by-kernel", NULL), 200);
     assert_string_equal(a.body.s, "{\"kamuee:by-kernel\":true}\n");
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/counted-prefix=default,192.0.2.0%2F24/packets", NULL), 200);
+    assert_string_equal(a.body.s, "{\"kamuee:packets\":\"7\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p9", NULL), 404);
     assert_said("there is no port 'p9'");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p0/statistics/queue=7", NULL),

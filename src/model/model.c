@@ -49,6 +49,14 @@ struct model_multicast *model_find_multicast(const struct model *m, const char *
     return NULL;
 }
 
+bool model_has_counted(const struct model *m, const struct model_counted *wanted)
+{
+    vec_foreach (&m->counted, c)
+        if (prefix_equal(&c->prefix, &wanted->prefix) && !strcmp(c->vr, wanted->vr))
+            return true;
+    return false;
+}
+
 bool model_has_listen(const struct model *m, const struct model_listen *wanted)
 {
     vec_foreach (&m->listen, l)
@@ -76,6 +84,7 @@ void model_free(struct model *m)
     vec_free(&m->interface);
     vec_free(&m->mirror);
     vec_free(&m->multicast);
+    vec_free(&m->counted);
     vec_free(&m->listen);
     vec_free(&m->thread);
     vec_free(&m->thread_line);

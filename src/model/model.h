@@ -83,6 +83,12 @@ struct model_multicast { // a multicast route
     unsigned line;
 };
 
+struct model_counted { // a prefix whose packets are counted
+    char vr[16];
+    struct prefix prefix;
+    unsigned line;
+};
+
 struct model_listen { // a listener on loopback
     struct listen listen;
     unsigned line;
@@ -126,6 +132,7 @@ struct model {
     VEC(struct model_interface) interface;
     VEC(struct model_mirror) mirror; // of each port in the order of the ports, then sessions
     VEC(struct model_multicast) multicast; // in the order of the configuration
+    VEC(struct model_counted) counted; // in the order of the configuration
     VEC(struct model_listen) listen;
     VEC(struct thread_assignment) thread; // sorted by core, port, queue
     VEC(unsigned) thread_line;            // of the assignment with the same index
@@ -137,6 +144,7 @@ struct model_vr *model_find_vr(const struct model *m, const char *name);
 struct model_port *model_find_port(const struct model *m, const char *name);
 struct model_vport *model_find_vport(const struct model *m, const char *name);
 struct model_multicast *model_find_multicast(const struct model *m, const char *vr, const struct multicast_key *k);
+bool model_has_counted(const struct model *m, const struct model_counted *wanted);
 bool model_has_listen(const struct model *m, const struct model_listen *wanted);
 bool model_has_mirror(const struct model *m, const struct model_mirror *wanted);
 

@@ -9,6 +9,7 @@
 #include "model/model_acl.h"
 #include "model/model_alarm.h"
 #include "model/model_api.h"
+#include "model/model_counted.h"
 #include "model/model_export.h"
 #include "model/model_interface.h"
 #include "model/model_leaf.h"
@@ -52,6 +53,7 @@ struct model *model_make(const struct lyd_node *tree, const struct model *known,
     read_list(m, tree, NULL, "punt", model_read_punt);
     read_list(m, tree, NULL, "alarm", model_read_alarm);
     read_list(m, tree, "multicast", "route", model_read_multicast);
+    read_list(m, tree, "counters", "prefix", model_read_counted);
     read_list(m, tree, "metrics", "listen", model_read_metrics_listen);
     model_read_acls(m, tree, known, e);
     read_list(m, tree, "web", "listen", model_read_web_listen);

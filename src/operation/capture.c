@@ -220,7 +220,7 @@ static void stream_begin(struct session *s)
 {
     char application[64], id[12];
 
-    log_notice("capture: begun: id=%u by=\"%s\" snaplen=%u filter=\"%s\"", s->c.id, s->c.peer, s->c.spec.snap, s->c.filter);
+    log_notice("capture: begun: id=%u by=%s snaplen=%u filter=%s", s->c.id, LOG_VALUE(s->c.peer), s->c.spec.snap, LOG_VALUE(s->c.filter));
     snprintf(id, sizeof id, "%u", s->c.id);
     http_set_header(s->c.http, "Capture", id);
     http_stream_begin(s->c.http, "application/x-pcapng", on_room, on_gone, s);

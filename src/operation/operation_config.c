@@ -294,7 +294,7 @@ void operation_save_configuration(struct http *h, const struct lyd_node *op)
         restconf_error(h, 409, "resource-denied", "%s", err);
         return;
     }
-    log_notice("config: saved: by=%s file=%s", http_peer(h), config_file());
+    log_notice("config: saved: by=%s file=%s", LOG_VALUE(http_peer(h)), LOG_VALUE(config_file()));
     output_begin(&j, &t);
     jwrite_string(&j, "file", config_file());
     output_send(h, &j);

@@ -163,8 +163,8 @@ static void refuse(struct session *s, const char *why)
 
 static void stream_begin(struct session *s)
 {
-    log_notice("trace: begun: interface=%s%s count=%u filter=\"%s\" by=\"%s\"", s->spec.port, s->spec.interface, s->count, s->filter,
-               http_peer(s->http));
+    log_notice("trace: begun: interface=%s%s count=%u filter=%s by=%s", s->spec.port, s->spec.interface, s->count,
+               LOG_VALUE(s->filter), LOG_VALUE(http_peer(s->http)));
     s->until_ns = clock_now_ns() + s->seconds * NS_PER_SECOND;
     http_stream_begin(s->http, HTTP_JSON, on_room, on_gone, s);
     output_begin(&s->out, &s->block);

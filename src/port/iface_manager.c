@@ -68,7 +68,7 @@ static void taps_remember(void)
     }
     int r = tap_list_write(state_path, list.item, list.n);
     if (r)
-        log_warning("iface_manager: list of TAPs not written: path=%s error=%s", state_path, strerror(-r));
+        log_warning("iface_manager: list of TAPs not written: path=%s error=%s", state_path, LOG_VALUE(strerror(-r)));
     vec_free(&list);
 }
 
@@ -355,7 +355,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     }
     int back = rib_manager_iface_add(i->id);
     if (back)
-        log_error("iface_manager: rib_manager does not take it: interface=%s error=%s", name, strerror(-back));
+        log_error("iface_manager: rib_manager does not take it: interface=%s error=%s", name, LOG_VALUE(strerror(-back)));
     return r;
 }
 

@@ -68,14 +68,14 @@ static void merging_off(const struct netdev *n)
 
     r.ifr_data = (void *)&gro;
     if (ioctl(n->sock, SIOCETHTOOL, &r))
-        log_debug("netdev: GRO not switched off: netdev=%s error=%m", n->name);
+        log_debug("netdev: GRO not switched off: netdev=%s error=\"%m\"", n->name);
     r.ifr_data = (void *)&flags;
     if (ioctl(n->sock, SIOCETHTOOL, &r) || !(flags.data & ETH_FLAG_LRO))
         return;
     flags.cmd = ETHTOOL_SFLAGS;
     flags.data &= ~(uint32_t)ETH_FLAG_LRO;
     if (ioctl(n->sock, SIOCETHTOOL, &r))
-        log_warning("netdev: LRO not switched off, large packets will be dropped: netdev=%s error=%m", n->name);
+        log_warning("netdev: LRO not switched off, large packets will be dropped: netdev=%s error=\"%m\"", n->name);
 }
 
 int netdev_take(struct netdev *n, const char *name, const char *netns_name, char *err, size_t err_size)
@@ -109,7 +109,7 @@ int netdev_take(struct netdev *n, const char *name, const char *netns_name, char
     n->was_mtu = ioctl(n->sock, SIOCGIFMTU, &mtu) ? 0 : mtu.ifr_mtu;
     int r = up_set(n, true);
     if (r)
-        log_warning("netdev: cannot be set up: netdev=%s error=%s", name, strerror(-r));
+        log_warning("netdev: cannot be set up: netdev=%s error=%s", name, LOG_VALUE(strerror(-r)));
     return 0;
 }
 

@@ -299,7 +299,7 @@ static int settle(struct port_device *d, char *err, size_t err_size)
     }
     r = port_device_set_promiscuous(d, d->config.promiscuous);
     if (r)
-        log_warning("port_manager: promiscuous mode not set: port=%s error=%s", d->config.name, strerror(-r));
+        log_warning("port_manager: promiscuous mode not set: port=%s error=%s", d->config.name, LOG_VALUE(strerror(-r)));
     return 0;
 }
 
@@ -411,7 +411,7 @@ void port_device_stop(struct port_device *d)
 
     netns_leave(back);
     if (r)
-        log_warning("port_manager: the driver did not stop: port=%s error=%s", d->config.name, strerror(-r));
+        log_warning("port_manager: the driver did not stop: port=%s error=%s", d->config.name, LOG_VALUE(strerror(-r)));
 }
 
 int port_device_set_mtu(struct port_device *d, uint16_t mtu)

@@ -121,7 +121,7 @@ static struct carrier *carrier_open(struct managed_port *p)
     struct carrier *c = back < 0 ? NULL : carrier_listen(loop, p->device.netdev.ifindex, on_announcement, p);
 
     if (!c)
-        log_warning("port_manager: link changes are found by polling only: port=%s error=%m", p->wish.name);
+        log_warning("port_manager: link changes are found by polling only: port=%s error=\"%m\"", p->wish.name);
     netns_leave(back);
     return c;
 }

@@ -92,7 +92,7 @@ static void relax_rp_filter(const struct tap *t)
     int r = netns_sysctl_set(path, value);
     if (r)
         log_warning("tap: rp_filter not set, the kernel may drop what is for us: interface=%s error=%s",
-                    t->name, strerror(-r));
+                    t->name, LOG_VALUE(strerror(-r)));
 }
 
 static void explain(const char *name, int e, char *err, size_t err_size)
@@ -189,7 +189,7 @@ void tap_close(struct tap *t)
 void tap_let_go(const struct tap *t)
 {
     if (t->fd >= 0 && ioctl(t->fd, TUNSETPERSIST, 0ul))
-        log_warning("tap: not deleted: name=%s error=%m", t->name);
+        log_warning("tap: not deleted: name=%s error=\"%m\"", t->name);
 }
 
 void tap_delete(struct tap *t)

@@ -181,7 +181,7 @@ static void forwarder_start(unsigned f)
         threads[f] = NULL;
         publish(f, NULL);
         log_error("thread_manager: forwarder not started: forwarder=%u core=%d error=%s", f,
-                  next.core[f], strerror(-r));
+                  next.core[f], LOG_VALUE(strerror(-r)));
         return;
     }
     __atomic_store_n(&forwarder_slot[f].running, 1, __ATOMIC_RELEASE);

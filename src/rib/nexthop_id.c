@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "rib/journal.h"
 #include "rib/nexthop_manager.h"
+#include "table/prefix_count.h"
 
 static uint32_t *holders; // [NEXTHOP_MAX]
 static bool *is_unused;   // [NEXTHOP_MAX] in `unused`; it may have found a new holder since
@@ -89,29 +90,35 @@ void nexthop_put(uint32_t id)
 #define ALIAS_HEADS 4096u
 static uint16_t alias_head[ALIAS_HEADS], alias_next[NEXTHOP_MAX];
 
-static uint16_t *alias_list(uint32_t target, bool is_default, const uint16_t *other, unsigned n)
+static uint16_t *alias_list(const struct nexthop_alias *a)
 {
-    return &alias_head[hash_bytes(other, n * sizeof *other, (uint64_t)target << 1 | is_default) % ALIAS_HEADS];
+    uint64_t own = (uint64_t)a->target << 17 | (uint64_t)a->counter << 1 | a->is_default;
+
+    return &alias_head[hash_bytes(a->other, a->n * sizeof *a->other, own) % ALIAS_HEADS];
 }
 
-uint32_t nexthop_alias(uint32_t target, bool is_default, const uint16_t *other, unsigned n)
+static bool alias_same(const struct nexthop_alias *a, const struct nexthop_alias *b)
 {
-    uint16_t *list = alias_list(target, is_default, other, n);
+    return a->target == b->target && a->counter == b->counter && a->is_default == b->is_default && a->n == b->n &&
+           !memcmp(a->other, b->other, a->n * sizeof *a->other);
+}
 
-    for (uint32_t id = *list; id; id = alias_next[id]) {
-        const struct nexthop *nh = nexthop_get(id);
-        if (nh->alias.target == target && nh->alias.is_default == is_default && nh->alias.n == n &&
-            !memcmp(nh->alias.other, other, n * sizeof *other))
+uint32_t nexthop_alias(const struct nexthop_alias *a)
+{
+    uint16_t *list = alias_list(a);
+
+    for (uint32_t id = *list; id; id = alias_next[id])
+        if (alias_same(&nexthop_get(id)->alias, a))
             return id;
-    }
-    uint32_t id = nexthop_alias_new(target, is_default, other, n);
+    uint32_t id = nexthop_alias_new(a);
     if (!id) {
         log_error("nexthop: table full: used=%u limit=%u", nexthop_used(), NEXTHOP_MAX);
-        return target;
+        return a->target;
     }
-    nexthop_hold(target);
-    for (unsigned i = 0; i < n; i++)
-        nexthop_hold(other[i]);
+    nexthop_hold(a->target);
+    prefix_count_hold(a->counter);
+    for (unsigned i = 0; i < a->n; i++)
+        nexthop_hold(a->other[i]);
     alias_next[id] = *list;
     *list = (uint16_t)id;
     holders[id] = 1;
@@ -121,15 +128,16 @@ uint32_t nexthop_alias(uint32_t target, bool is_default, const uint16_t *other, 
 
 static void nexthop_alias_gone(uint32_t id)
 {
-    const struct nexthop *nh = nexthop_get(id);
-    uint16_t *list = alias_list(nh->alias.target, nh->alias.is_default, nh->alias.other, nh->alias.n);
+    const struct nexthop_alias *a = &nexthop_get(id)->alias;
+    uint16_t *list = alias_list(a);
 
     while (*list != id)
         list = &alias_next[*list];
     *list = alias_next[id];
-    nexthop_put(nh->alias.target);
-    for (unsigned i = 0; i < nh->alias.n; i++)
-        nexthop_put(nh->alias.other[i]);
+    nexthop_put(a->target);
+    prefix_count_put(a->counter);
+    for (unsigned i = 0; i < a->n; i++)
+        nexthop_put(a->other[i]);
 }
 
 void nexthop_free_unused(void)

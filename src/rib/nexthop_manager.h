@@ -8,7 +8,8 @@
 //     (link, no gateway)    one GLEAN id per interface
 //     several legs          one GROUP id per hop set; legs that are down are left out
 //     local, blackhole ...  one id each, for all
-//     default route, several candidates   where uRPF asks: an ALIAS of the above (rib_source.c)
+//     default route, several candidates   where uRPF asks: an ALIAS of the above (rib_source.c);
+//     counted prefixes                    likewise (rib_counted.c)
 //
 // Ids are counted: a hop set, a group and every FIB prefix that names an id
 // hold it, and the last one to let go frees it after the next commit. So a path
@@ -36,8 +37,8 @@ void nexthop_hold(uint32_t id);       // 0 is fine
 void nexthop_put(uint32_t id);        // 0 is fine
 void nexthop_free_unused(void);       // after fib_commit: ids nobody holds
 uint32_t nexthop_holders(uint32_t id);
-// The alias of that content, found or made; not held for the caller. `target` itself when the table is full.
-uint32_t nexthop_alias(uint32_t target, bool is_default, const uint16_t *other, unsigned n);
+// The alias of that content, found or made; not held for the caller. Its target itself when the table is full.
+uint32_t nexthop_alias(const struct nexthop_alias *a);
 
 struct hop {
     struct netlink_hop key;

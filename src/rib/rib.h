@@ -12,7 +12,7 @@
 // them, so "everything through this interface or next-hop object" is a list
 // and not a search. All of it belongs to rib_manager's thread; the files are
 // rib_index.c (numbers), rib_list.c (lists), rib_path.c (paths), rib_work.c (their prefixes), rib_fib.c (best route into the FIB),
-// rib_source.c (what uRPF asks),
+// rib_source.c (what uRPF asks), rib_counted.c (prefixes whose packets are counted),
 // rib_event.c (what an event means), rib_link.c (what the kernel does silently),
 // rib_want.c and rib_sync.c (dumps), rib_audit.c and rib_compare.c (audits), rib_journal.c.
 #ifndef RIB_RIB_H
@@ -155,6 +155,11 @@ struct rib_sync {
     struct rib_map diverged; // prefixes (by hash) found different in this dump and not explained by an event since
 };
 
+struct rib_counted { // a prefix whose packets are counted
+    struct prefix prefix;
+    uint16_t slot; // of table/prefix_count.h, held
+};
+
 struct rib_vr {
     uint16_t id;
     uint32_t table;
@@ -173,6 +178,7 @@ struct rib_vr {
     bool synced, no_managed, changed; // changed: something waits for fib_commit
     bool ignore_linkdown_all4;
     uint8_t sources[2]; // IPv4, IPv6: enum rib_sources
+    VEC(struct rib_counted) counted[2]; // IPv4, IPv6; sorted
     uint64_t rules;   // policy rules that are there and ignored
     uint64_t messages, batches, overruns, resyncs, swept, diverged, last_change_ns;
     uint64_t window_ns, window_messages; // of the millisecond that tells a storm (rib_manager.c)
@@ -252,7 +258,14 @@ bool rib_in_fib(const struct prefix *p, uint8_t type); // false: link-local and 
 bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route);
 
 // --- rib_source.c: what uRPF has to know of a prefix ---
-uint32_t rib_source_leaf(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t best, uint32_t nexthop); // the id for the FIB
+// Fills is_default and the others of a->target.
+void rib_source_ask(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t best, struct nexthop_alias *a);
+
+// --- rib_counted.c: prefixes whose packets are counted ---
+int rib_counted_add(struct rib_vr *v, const struct prefix *p); // 0, -EEXIST, -ENOSPC
+int rib_counted_del(struct rib_vr *v, const struct prefix *p); // 0, -ENOENT
+uint16_t rib_counted_slot(const struct rib_vr *v, const struct prefix *p, uint32_t nexthop); // for the alias of that next hop; 0 = none
+void rib_counted_fini(struct rib_vr *v);
 
 // --- rib_engine.c: the structure behind the FIB, changed while it runs ---
 int rib_engine_set(struct rib_vr *v, uint8_t family, enum fib_engine engine); // 0, or -errno and the old one stays

@@ -104,12 +104,25 @@ static uint32_t leading(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t
     return host ? host : route;
 }
 
-// What the FIB is to have for a node: that next hop, or an alias of it.
+// That next hop, or an alias of it when there is something to say of the prefix that is its own.
+static uint32_t alias_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route, uint32_t nexthop)
+{
+    struct nexthop_alias a = {.target = nexthop};
+    struct prefix p;
+
+    rib_trie_prefix(&r->trie, node, &p);
+    rib_source_ask(v, r, &p, route, &a);
+    a.counter = rib_counted_slot(v, &p, nexthop);
+    return a.is_default || a.n || a.counter ? nexthop_alias(&a) : nexthop;
+}
+
+// What the FIB is to have for a node.
 static uint32_t leaf_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {
     uint32_t nexthop = nexthop_of(v, r, leading(v, r, node, route));
+    unsigned six = r->trie.family == IP6;
 
-    return v->sources[r->trie.family == IP6] && nexthop ? rib_source_leaf(v, r, node, route, nexthop) : nexthop;
+    return nexthop && (v->sources[six] || v->counted[six].n) ? alias_of(v, r, node, route, nexthop) : nexthop;
 }
 
 static void failed(struct rib_vr *v, const struct prefix *p, int error)

@@ -276,6 +276,7 @@ struct call {
     enum fib_engine engine;
     uint8_t family, sources;
     struct multicast_static multicast;
+    struct prefix prefix;
     int result;
 };
 
@@ -467,6 +468,34 @@ int rib_manager_multicast_del(const char *vr, const struct multicast_key *k)
     const struct vr *v = vr_find(vr);
 
     return v ? call((struct call){.fn = multicast_call, .id = v->id, .multicast = {.key = *k}}) : -ENOENT;
+}
+
+static int counted_add(struct call *c)
+{
+    struct rib_vr *v = rib_vr_find(c->id);
+
+    return v ? rib_counted_add(v, &c->prefix) : -ENOENT;
+}
+
+static int counted_del(struct call *c)
+{
+    struct rib_vr *v = rib_vr_find(c->id);
+
+    return v ? rib_counted_del(v, &c->prefix) : -ENOENT;
+}
+
+int rib_manager_counted_add(const char *vr, const struct prefix *p)
+{
+    const struct vr *v = vr_find(vr);
+
+    return v ? call((struct call){.fn = counted_add, .id = v->id, .prefix = *p}) : -ENOENT;
+}
+
+int rib_manager_counted_del(const char *vr, const struct prefix *p)
+{
+    const struct vr *v = vr_find(vr);
+
+    return v ? call((struct call){.fn = counted_del, .id = v->id, .prefix = *p}) : -ENOENT;
 }
 
 static int set_receive_buffer(struct call *c)

@@ -48,6 +48,11 @@ struct multicast_static {
 int rib_manager_multicast_set(const char *vr, const struct multicast_static *s); // adds or replaces it; 0 or -errno
 int rib_manager_multicast_del(const char *vr, const struct multicast_key *k);
 
+// A prefix whose packets are counted from now on (table/prefix_count.h), or no longer. 0; -ENOENT: no such virtual router or prefix;
+// -EEXIST; -ENOSPC: PREFIX_COUNT_MAX - 1 are counted.
+int rib_manager_counted_add(const char *vr, const struct prefix *p);
+int rib_manager_counted_del(const char *vr, const struct prefix *p);
+
 // --- control, asking: rows are delivered in chunks by calls on the control loop ---
 enum rib_route_type { RIB_UNICAST, RIB_LOCAL, RIB_BROADCAST, RIB_CONNECTED, RIB_BLACKHOLE, RIB_UNREACHABLE, RIB_PROHIBIT, RIB_MULTICAST };
 
@@ -111,6 +116,15 @@ struct neigh_row {
 // All neighbours of a vr (vr = -1: all vrs), in one answer on the control loop; `n` rows owned by the caller until done returns.
 int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n), void *ctx);
 
+struct address_row { // of an interface of ours
+    uint16_t vr, iface; // its id
+    struct ip_addr addr;
+    uint8_t len;
+    bool secondary, usable; // usable: neither tentative nor failed
+};
+// All addresses of our interfaces in a vr (vr = -1: in all), in one answer on the control loop; the rows are owned by the caller until done returns.
+int rib_manager_addresses(int vr, void (*done)(void *ctx, const struct address_row *row, unsigned n), void *ctx);
+
 struct nexthop_leg { // of a group
     uint32_t nexthop; // 0 = it leaves by none of our interfaces
     char iface[16];
@@ -138,6 +152,16 @@ struct nexthop_row {
 // All next hops in order of id, in one answer on the control loop; rows and legs are the caller's until done returns.
 int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg),
                          void *ctx);
+
+struct counted_row {
+    uint16_t vr;
+    struct prefix prefix;
+    bool active;            // packets are counted: the prefix has a route, and it leads not to ourselves
+    uint32_t nexthop;       // id in the FIB, 0 = none
+    uint64_t packets, bytes; // of IP packets whose longest match it was
+};
+// All counted prefixes in order, in one answer on the control loop; the rows are owned by the caller until done returns.
+int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n), void *ctx);
 
 struct multicast_row {
     uint16_t vr;

@@ -54,16 +54,12 @@ static unsigned others(struct rib_vr *v, struct rib *r, uint32_t best, uint32_t 
     return n;
 }
 
-uint32_t rib_source_leaf(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t best, uint32_t nexthop)
+void rib_source_ask(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t best, struct nexthop_alias *a)
 {
     uint8_t asked = v->sources[r->trie.family == IP6];
-    uint16_t other[NEXTHOP_ALIAS_MAX];
-    struct prefix p;
 
-    if (!leads_on(nexthop))
-        return nexthop;
-    rib_trie_prefix(&r->trie, node, &p);
-    bool is_default = asked & RIB_SOURCES_DEFAULT && p.len == 0;
-    unsigned n = asked & RIB_SOURCES_ALL ? others(v, r, best, nexthop, other) : 0;
-    return is_default || n ? nexthop_alias(nexthop, is_default, other, n) : nexthop;
+    if (!leads_on(a->target))
+        return;
+    a->is_default = asked & RIB_SOURCES_DEFAULT && p->len == 0;
+    a->n = asked & RIB_SOURCES_ALL ? (uint8_t)others(v, r, best, a->target, a->other) : 0;
 }

@@ -37,6 +37,7 @@ static struct {
     struct entry e[LIST];
     unsigned n;
 } model[PREFIXES];
+static bool counted[PREFIXES];
 static struct rib_vr *v;
 static struct vr *vr;
 static unsigned seed;
@@ -190,7 +191,7 @@ static uint32_t nexthop_of_way(unsigned i)
     return nexthop_of_entry(i, 0);
 }
 
-// The FIB's leaf says of prefix i what reverse-path checks ask, and no more.
+// The FIB's leaf says of prefix i what reverse-path checks ask and where it is counted, and no more.
 static void compare_sources(unsigned i)
 {
     uint32_t leaf = fib_get(vr->fib4, &model[i].p), other[LIST];
@@ -206,9 +207,12 @@ static void compare_sources(unsigned i)
             other[n++] = id;
     }
     assert_int_equal(nexthop_real(leaf), nexthop_of_way(i));
-    assert_int_equal(nexthop_real(leaf) != leaf, is_default || n);
+    uint16_t slot = model[i].n ? rib_counted_slot(v, &model[i].p, nexthop_of_way(i)) : 0;
+    assert_true(!model[i].n || !!slot == counted[i]); // no way of theirs leads to ourselves
+    assert_int_equal(nexthop_real(leaf) != leaf, is_default || n || slot);
     if (nexthop_real(leaf) == leaf)
         return;
+    assert_int_equal(nexthop_get(leaf)->alias.counter, slot);
     assert_int_equal(nexthop_get(leaf)->alias.is_default, is_default);
     assert_int_equal(nexthop_get(leaf)->alias.n, n);
     for (unsigned j = 0; j < n; j++)
@@ -301,6 +305,16 @@ static void dump(void)
     v->sync.want = 0;
 }
 
+// One more prefix is counted, or one no longer.
+static void count_another(void)
+{
+    unsigned i = pick(PREFIXES);
+
+    assert_int_equal(counted[i] ? rib_counted_del(v, &model[i].p) : rib_counted_add(v, &model[i].p), 0);
+    assert_int_equal(counted[i] ? rib_counted_del(v, &model[i].p) : rib_counted_add(v, &model[i].p), counted[i] ? -ENOENT : -EEXIST);
+    counted[i] = !counted[i];
+}
+
 static void events_and_dumps_lead_to_the_kernels_lists(void **state)
 {
     struct netlink_event ev;
@@ -323,6 +337,8 @@ static void events_and_dumps_lead_to_the_kernels_lists(void **state)
         rib_commit(v);
         if (pick(100) == 0)
             rib_fib_sources(v, IP4, (uint8_t)pick(4));
+        if (pick(50) == 0)
+            count_another();
         if (i % 7 == 0)
             compare();
     }

@@ -75,6 +75,7 @@ void rib_vr_free(struct rib_vr *v)
     rib_path_fini(v);
     nexthop_object_fini(v);
     neigh_vr_gone(v);
+    rib_counted_fini(v);
     rib_multicast_fini(v);
     map_each(&v->link, l) {
         nexthop_put(l->glean);

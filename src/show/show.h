@@ -41,6 +41,7 @@ int show_ledger(struct show *s);
 int show_vr(struct show *s);
 int show_neighbor(struct show *s);
 int show_nexthop(struct show *s);
+int show_counted(struct show *s);
 int show_mirror(struct show *s);
 int show_mirror_session(struct show *s);
 int show_journal(struct show *s);

@@ -14,6 +14,7 @@
 #define VR_MAX 256          // virtual routers; id 0 = default
 #define NEXTHOP_MAX 65536   // next hops, groups and adjacencies; id 0 = no route
 #define NEXTHOP_BUCKET_MAX (1u << 20)
+#define PREFIX_COUNT_MAX 1025 // counted prefixes; slot 0 = none
 #define BURST_MAX 64
 
 #endif

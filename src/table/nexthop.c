@@ -26,6 +26,7 @@
 #include "table/iface.h"
 #include "table/nexthop_count.h"
 #include "table/nexthop_group.h"
+#include "table/prefix_count.h"
 
 struct nexthop *nexthop_table;
 struct ip_addr *nexthop_address;
@@ -59,7 +60,7 @@ int nexthop_table_init(void)
     chosen = mem_map("next hops chosen", FORWARDER_MAX * NEXTHOP_MAX * sizeof *chosen);
     slots = calloc(NEXTHOP_MAX, sizeof *slots);
     n_ids = 1;
-    if (!nexthop_table || !nexthop_address || !marks || !chosen || !slots || nexthop_group_init()) {
+    if (!nexthop_table || !nexthop_address || !marks || !chosen || !slots || nexthop_group_init() || prefix_count_init()) {
         nexthop_table_fini();
         return -ENOMEM;
     }
@@ -72,6 +73,7 @@ int nexthop_table_init(void)
 
 void nexthop_table_fini(void)
 {
+    prefix_count_fini();
     nexthop_group_fini();
     mem_unmap(nexthop_table, NEXTHOP_MAX * sizeof *nexthop_table);
     mem_unmap(marks, (size_t)FORWARDER_MAX * NEXTHOP_MAX);

@@ -47,8 +47,16 @@ enum nexthop_kind {
     NEXTHOP_PROHIBIT,    // ICMP administratively prohibited
     NEXTHOP_FAILED,      // neighbour did not answer: ICMP host unreachable, until tried again
     NEXTHOP_BROADCAST,   // broadcast address of a subnet of ours: to the TAP, or out of its interface to everybody
-    NEXTHOP_ALIAS,       // stands for another one, and tells what uRPF asks of the prefix
+    NEXTHOP_ALIAS,       // stands for another one, and tells what is the prefix's own: what uRPF asks, where it is counted
     NEXTHOP_KIND_N
+};
+
+struct nexthop_alias { // of a prefix: never changed
+    uint32_t target;    // no alias
+    uint16_t counter;   // of table/prefix_count.h; 0 = its packets are not counted
+    uint8_t is_default; // the prefix is the default route
+    uint8_t n;
+    uint16_t other[NEXTHOP_ALIAS_MAX]; // next hops of the routes to it that are not the best
 };
 
 // All that a forwarder needs to decide is in one word, read once per packet: 0 kind, 1 byte offset of the rewrite in
@@ -72,14 +80,8 @@ struct nexthop {
             uint64_t word; // low half: first index in nexthop_bucket[]; high half: number of buckets - 1 (power of two)
             uint16_t iface[NEXTHOP_GROUP_IFACES]; // ways out of its members, 0 = free place; [0] = NEXTHOP_IFACES_MANY: more than fit
         } group;
-        struct { // of a prefix: never changed
-            uint32_t target;    // no alias
-            uint8_t is_default; // the prefix is the default route
-            uint8_t n;
-            uint16_t other[NEXTHOP_ALIAS_MAX]; // next hops of the routes to it that are not the best
-        } alias;
+        struct nexthop_alias alias;
     };
-    uint8_t pad[8];
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct nexthop) == 64, "one cache line");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && PORT_MAX <= 256, "layout of word");
@@ -157,8 +159,7 @@ void nexthop_refresh_iface(uint16_t iface); // MTU, MAC or VLAN of the interface
 #define NEXTHOP_MEMBER_MAX 1024
 uint32_t nexthop_group_new(const uint32_t *member, const uint32_t *weight, unsigned n);
 int nexthop_group_set(uint32_t id, const uint32_t *member, const uint32_t *weight, unsigned n);
-// Stands for `target`; n <= NEXTHOP_ALIAS_MAX others. Id, or 0 when full.
-uint32_t nexthop_alias_new(uint32_t target, bool is_default, const uint16_t *other, unsigned n);
+uint32_t nexthop_alias_new(const struct nexthop_alias *a); // id, or 0 when full
 void nexthop_free(uint32_t id); // caller has removed it from every FIB and group; reusable after a grace period
 unsigned nexthop_used(void);
 const char *nexthop_kind_name(enum nexthop_kind kind); // "adjacency", "group", …

@@ -1,35 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_alias.c - what uRPF asks of a prefix: is it the default route, and by which interfaces does it lead?
+// nexthop_alias.c - what is a prefix's own: is it the default route, by which interfaces does it lead, where is it counted?
 //
 // Prefixes share next hops, so a next hop can not say what is particular to one
-// prefix. Those few of which uRPF has to know more name an alias: it says that and
+// prefix. Those few of which uRPF has to know more, or whose packets are counted, name an alias: it says that and
 // which next hop it stands for. The forwarding path goes through it as it does through a group.
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "core/thread.h"
 #include "table/nexthop_group.h"
+#include "table/prefix_count.h"
 
 static bool is_plain(uint32_t id)
 {
     return nexthop_is_live(id) && nexthop_word_kind(nexthop_table[id].word) != NEXTHOP_ALIAS;
 }
 
-uint32_t nexthop_alias_new(uint32_t target, bool is_default, const uint16_t *other, unsigned n)
+uint32_t nexthop_alias_new(const struct nexthop_alias *a)
 {
     thread_must_be(ROLE_RIB_MANAGER);
-    bug_on(!is_plain(target) || n > NEXTHOP_ALIAS_MAX);
+    bug_on(!is_plain(a->target) || a->n > NEXTHOP_ALIAS_MAX || a->counter >= PREFIX_COUNT_MAX);
     uint32_t id = nexthop_id_new(NEXTHOP_ALIAS, 0);
-    if (!id)
-        return 0;
-    struct nexthop *nh = &nexthop_table[id]; // no FIB names it yet
-    nh->alias.target = target;
-    nh->alias.is_default = is_default;
-    nh->alias.n = (uint8_t)n;
-    if (n)
-        memcpy(nh->alias.other, other, n * sizeof *other);
+    if (id)
+        nexthop_table[id].alias = *a; // no FIB names it yet
     return id;
 }
 

@@ -3,7 +3,7 @@
 //
 // libyang validates a tree but keeps only its first complaint, in terms of
 // schema paths and without the entry that lacks a value. So the rules an
-// operator breaks most (a required value, at least one entry, a reference to
+// operator breaks most (a required value, too few or too many entries, a reference to
 // nothing) are looked for here, all of them, in the words of a set line. After
 // them and the rules of model_X.c libyang has the last word.
 #include <stdint.h>
@@ -53,6 +53,27 @@ static void add_too_few(struct errors *e, const struct lyd_node *place, const st
     text_free(&where);
 }
 
+static void add_too_many(struct errors *e, const struct lyd_node *place, const struct lysc_node *s, unsigned n, unsigned max)
+{
+    struct text where = {0};
+
+    if (place)
+        config_path(place, &where);
+    errors_add(e, place ? line_above(place) : 0, "%s%s%u '%s' are configured, at most %u are possible", text_str(&where), place ? ": " : "", n,
+               s->name, max);
+    text_free(&where);
+}
+
+// How many entries the schema allows; UINT32_MAX: as many as you like.
+static void entries_allowed(const struct lysc_node *s, unsigned *min, unsigned *max)
+{
+    const struct lysc_node_leaflist *leaves = s->nodetype == LYS_LEAFLIST ? (const struct lysc_node_leaflist *)s : NULL;
+    const struct lysc_node_list *list = s->nodetype == LYS_LIST ? (const struct lysc_node_list *)s : NULL;
+
+    *min = leaves ? leaves->min : list ? list->min : 0;
+    *max = leaves ? leaves->max : list ? list->max : UINT32_MAX;
+}
+
 static void check_required(const struct lyd_node *place, const struct lyd_node *first,
                            const struct lysc_node *parent, struct errors *e)
 {
@@ -61,14 +82,14 @@ static void check_required(const struct lyd_node *place, const struct lyd_node *
             continue;
         if (s->nodetype == LYS_LEAF && (s->flags & LYS_MAND_TRUE) && !config_find(first, s, NULL))
             add_required(e, place, s);
-        unsigned min = s->nodetype == LYS_LEAFLIST ? ((const struct lysc_node_leaflist *)s)->min
-                       : s->nodetype == LYS_LIST   ? ((const struct lysc_node_list *)s)->min
-                                                   : 0;
-        unsigned n = 0;
-        for (const struct lyd_node *c = first; c && n < min; c = c->next)
+        unsigned n = 0, min, max;
+        entries_allowed(s, &min, &max);
+        for (const struct lyd_node *c = first; c && (min || max != UINT32_MAX); c = c->next)
             n += c->schema == s;
         if (n < min)
             add_too_few(e, place, s, min);
+        if (n > max)
+            add_too_many(e, place, s, n, max);
     }
 }
 

@@ -131,6 +131,10 @@ def state():
         "alarm-history": [
             {"name": "buffers", "subject": "mbuf pool 0", "severity": "major", "since": "2026-11-21T20:00:00.000Z",
              "until": "2026-11-21T20:01:00.000Z", "value": "90", "peak": "99", "count": 2, "message": "mbuf pool 0: 90 percent"}],
+        "counted-prefix": [
+            {"vr": "default", "prefix": "192.0.2.0/24", "active": True, "nexthop": 7, "packets": "1234567", "bytes": "987654321012"},
+            {"vr": "default", "prefix": "2001:db8:aaaa:bbbb:cccc:dddd:eeee:0/112", "active": False, "packets": "7", "bytes": "700"},
+            {"vr": "red", "prefix": "10.0.0.1/32", "active": False, "nexthop": 1, "packets": "0", "bytes": "0"}],
         "multicast": {
             "route": [
                 mroute("default", "239.1.1.1", "any", "ipv4", "static", "p0", [("v40", 16)], 1234567),

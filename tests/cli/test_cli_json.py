@@ -19,6 +19,7 @@ EXAMPLES = {
     "route-summary": ("show ipv4 route summary", "show ipv6 route summary vr red"),
     "mroute": ("show ipv4 mroute", "show ipv6 mroute vr default"),
     "neighbor": ("show neighbor", "show neighbor vr red"),
+    "counted-prefix": ("show route counters", "show route counters vr red"),
     "nexthop": ("show nexthop", "show nexthop 7", "show nexthop-group", "show nexthop-group 9"),
     "thread": ("show thread", "show thread statistics", "show thread stages", "show thread queues"),
     "drops": ("show drops", "show drops all"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SNMP: a real snmpd, asked by net-snmp's own tools, has our interfaces and our routes, and hears of links."""
+import json
 import re
 import signal
 import socket
@@ -12,6 +13,7 @@ from support import eventually
 
 ROUTE = ".1.3.6.1.2.1.4.24.7.1"
 IF = ".1.3.6.1.2.1.2.2.1"
+PREFIX, ADDRESS, NEIGHBOR = ".1.3.6.1.2.1.4.32.1", ".1.3.6.1.2.1.4.34.1", ".1.3.6.1.2.1.4.35.1"
 IFX = ".1.3.6.1.2.1.31.1.1.1"
 LINK_DOWN, LINK_UP = "2b0601060301010503", "2b0601060301010504"     # as they lie in a message
 
@@ -141,6 +143,53 @@ def test_routes_are_those_of_the_fib_in_each_virtual_router(snmp):
         [name.replace(f"{ROUTE}.7.", f"{ROUTE}.8.") for name, _, _ in snmpd.ask("snmpbulkwalk", f"{ROUTE}.7")]
     red = {row(i) for i in snmpd.column(f"{ROUTE}.7", community="ofred")}
     assert red == all_rows(daemon, "red") and (socket.inet_aton("192.0.2.0"), 24) in {r[:2] for r in red}
+
+
+def ip_addresses(daemon, device):
+    """What Linux has on a TAP: {(type, bytes of the index): prefix length}."""
+    found = {}
+    ids = {i["name"]: i["id"] for i in daemon.client.entries("interface")}
+    for link in json.loads(daemon.run(f"ip -j addr show dev {device}")):
+        for a in link["addr_info"]:
+            packed = socket.inet_pton(socket.AF_INET if a["family"] == "inet" else socket.AF_INET6, a["local"])
+            kind = 1 if a["family"] == "inet" else 4 if a["scope"] == "link" else 2
+            found[kind, packed + (ids[device].to_bytes(4, "big") if kind == 4 else b"")] = a["prefixlen"]
+    return found
+
+
+def address(numbers):
+    """(type, bytes), and what is behind them."""
+    kind, size, *rest = numbers
+    return (kind, bytes(rest[:size])), rest[size:]
+
+
+def test_addresses_and_neighbors_are_those_of_our_interfaces(snmp):
+    daemon, snmpd = snmp
+    for a in ("10.1.0.1/24", "10.1.0.130/25", "2001:db8:1::1/64"):
+        daemon.run(f"ip addr replace {a} dev p0 {'nodad' if ':' in a else ''}")
+    daemon.run("ip link set v40 up")
+    daemon.run("ip addr replace 10.40.0.1/24 dev v40")
+    daemon.run("ip neigh replace 10.1.0.77 lladdr 02:00:00:00:00:77 dev p0 nud permanent")
+    ids = {i["name"]: i["id"] for i in daemon.client.entries("interface")}
+    wanted = lambda: {(kind, packed, ids[name]) for name in ("p0", "p1") for kind, packed in ip_addresses(daemon, name)}  # noqa: E731
+
+    def walked(**how):
+        return {(*address(map(int, index.split(".")))[0], int(value)) for index, value in snmpd.column(f"{ADDRESS}.3", **how).items()}
+    eventually(lambda: walked() == wanted(), 20, lambda: str((walked(), wanted())))
+    assert len(wanted()) >= 4
+    assert {key[:2] for key in walked(community="ofred")} == set(ip_addresses(daemon, "v40"))
+    lengths = {}
+    for index, pointer in snmpd.column(f"{ADDRESS}.5").items():                # a row of ipAddressPrefixTable, which is there
+        assert pointer.startswith(f"{PREFIX}.5.")
+        assert snmpd.ask("snmpget", pointer)[0][2] == "1"
+        lengths[address(map(int, index.split(".")))[0]] = int(pointer.rpartition(".")[2])
+    assert lengths == {**ip_addresses(daemon, "p0"), **ip_addresses(daemon, "p1")}
+    key = f"{ids['p0']}.1.4.10.1.0.77"
+    eventually(lambda: key in snmpd.column(f"{NEIGHBOR}.4"), 20, "the neighbour is there")
+    assert snmpd.column(f"{NEIGHBOR}.4")[key].split() == ["02", "00", "00", "00", "00", "77"]
+    assert (snmpd.column(f"{NEIGHBOR}.6")[key], snmpd.column(f"{NEIGHBOR}.7")[key]) == ("4", "1")   # static, reachable
+    ours = {f"{ids[n['interface']]}" for n in daemon.client.entries("neighbor") if n["vr"] == "default"}
+    assert {index.split(".")[0] for index in snmpd.column(f"{NEIGHBOR}.4")} == ours   # the kernel's other links are not among them
 
 
 def test_nothing_can_be_set(snmp):

@@ -32,13 +32,13 @@ void fuzz_router(void)
     rig_route(VR_DEFAULT, "2001:db8:d::/48", twice);
     rig_route(VR_DEFAULT, "198.51.100.0/25", twice);
     rig_role(ROLE_RIB_MANAGER);
-    uint16_t other[2] = {(uint16_t)member[1], (uint16_t)group};
-    rig_route(VR_DEFAULT, "10.14.0.0/16", nexthop_alias_new(member[0], false, other, 2));
+    rig_route(VR_DEFAULT, "10.14.0.0/16",
+              nexthop_alias_new(&(struct nexthop_alias){.target = member[0], .n = 2, .other = {(uint16_t)member[1], (uint16_t)group}}));
     for (unsigned k = 0; k < 4; k++) { // for redirects
         struct ip_addr a = {.family = k & 1 ? IP6 : IP4, .b = {10, 12, 0, 1}};
         nexthop_set_address(member[k], &a);
     }
-    rig_route(VR_DEFAULT, "0.0.0.0/0", nexthop_alias_new(group, true, other, 1));
+    rig_route(VR_DEFAULT, "0.0.0.0/0", nexthop_alias_new(&(struct nexthop_alias){.target = group, .is_default = true, .n = 1, .other = {(uint16_t)member[1]}}));
     rig_route(VR_DEFAULT, "::/0", group);
     rig_role(ROLE_CONTROL);
     int w = watch_new(&(struct watch){.to = WATCH_TO_SLOTS, .snap = 128}, 64);

@@ -47,6 +47,11 @@ static struct fake_multicast {
     struct multicast_static route;
 } multicast[64];
 static unsigned n_multicast;
+static struct fake_counted {
+    char vr[16];
+    struct prefix prefix;
+} counted[64];
+static unsigned n_counted;
 static struct text assignments;
 
 void fake_reset(void)
@@ -54,7 +59,7 @@ void fake_reset(void)
     machine_set_root(NULL); // what configurations of tests name is there
     text_clear(&fake_calls);
     text_clear(&assignments);
-    n_ports = n_ifaces = n_vrs = n_multicast = 0;
+    n_ports = n_ifaces = n_vrs = n_multicast = n_counted = 0;
     default_engine = FIB_POPTRIE;
     default_flow_hash = flow_hash_default;
     fake_fail_at = 0;
@@ -264,6 +269,8 @@ int vr_manager_del(const char *name, char *err, size_t err_size)
         bug_on(!strcmp(ifaces[i].vr, name)); // nobody may live in it
     for (unsigned i = 0; i < n_multicast; i++)
         bug_on(!strcmp(multicast[i].vr, name));
+    for (unsigned i = 0; i < n_counted; i++)
+        bug_on(!strcmp(counted[i].vr, name));
     for (unsigned i = 0; i < n_vrs && !r; i++) {
         if (strcmp(vrs[i].name, name))
             continue;
@@ -274,13 +281,18 @@ int vr_manager_del(const char *name, char *err, size_t err_size)
     return r;
 }
 
-static struct fake_multicast *find_multicast(const char *vr, const struct multicast_key *k)
+static void must_be_vr(const char *vr)
 {
     bool known = !strcmp(vr, "default");
 
     for (unsigned i = 0; i < n_vrs; i++)
         known = known || !strcmp(vrs[i].name, vr);
     bug_on(!known);
+}
+
+static struct fake_multicast *find_multicast(const char *vr, const struct multicast_key *k)
+{
+    must_be_vr(vr);
     for (unsigned i = 0; i < n_multicast; i++)
         if (!strcmp(multicast[i].vr, vr) && !memcmp(&multicast[i].route.key, k, sizeof *k))
             return &multicast[i];
@@ -311,6 +323,40 @@ int rib_manager_multicast_del(const char *vr, const struct multicast_key *k)
     bug_on(!m);
     if (!r)
         *m = multicast[--n_multicast];
+    return r;
+}
+
+static struct fake_counted *find_counted(const char *vr, const struct prefix *p)
+{
+    must_be_vr(vr);
+    for (unsigned i = 0; i < n_counted; i++)
+        if (!strcmp(counted[i].vr, vr) && prefix_equal(&counted[i].prefix, p))
+            return &counted[i];
+    return NULL;
+}
+
+int rib_manager_counted_add(const char *vr, const struct prefix *p)
+{
+    char err[80];
+    int r = fake_called(err, sizeof err, "add-counted", vr);
+
+    bug_on(find_counted(vr, p));
+    if (r)
+        return r;
+    snprintf(counted[n_counted].vr, sizeof counted[0].vr, "%s", vr);
+    counted[n_counted++].prefix = *p;
+    return 0;
+}
+
+int rib_manager_counted_del(const char *vr, const struct prefix *p)
+{
+    char err[80];
+    int r = fake_called(err, sizeof err, "del-counted", vr);
+    struct fake_counted *c = find_counted(vr, p);
+
+    bug_on(!c);
+    if (!r)
+        *c = counted[--n_counted];
     return r;
 }
 

@@ -115,6 +115,20 @@ int rib_manager_nexthops(void (*done)(void *ctx, const struct nexthop_row *row, 
     return ask(answer_nexthops, done, ctx);
 }
 
+static void answer_counted(struct question *q)
+{
+    void (*done)(void *ctx, const struct counted_row *row, unsigned n) = q->done;
+    struct counted_row row[2] = {{.active = true, .nexthop = 5, .packets = 7, .bytes = 1ull << 40}};
+
+    bug_on(prefix_parse("192.0.2.0/24", &row[0].prefix, false) || prefix_parse("2001:db8::/32", &row[1].prefix, false));
+    done(q->ctx, row, 2);
+}
+
+int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n), void *ctx)
+{
+    return ask(answer_counted, done, ctx);
+}
+
 static void answer_multicast(struct question *q)
 {
     void (*done)(void *ctx, const struct multicast_row *row, unsigned n, const struct multicast_join_row *join,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counters_test.c - packets and bytes of next hops are counted while that is on, and only then
+// counters_test.c - packets and bytes of next hops and of prefixes are counted where that is asked for, and only there
 #include "harness.h"
 
 #include "table/nexthop_count.h"
+#include "table/prefix_count.h"
 
 static uint32_t member[2], alone;
 
@@ -57,9 +58,97 @@ static void every_next_hop_is_counted_while_it_is_on(void **state)
     nexthop_count_fini();
 }
 
+// A route of the prefix to what `id` stands for, counted in `slot`.
+static void counted(const char *prefix, uint32_t id, uint16_t slot)
+{
+    rig_role(ROLE_RIB_MANAGER);
+    rig_route(VR_DEFAULT, prefix, nexthop_alias_new(&(struct nexthop_alias){.target = id, .counter = slot}));
+}
+
+static uint16_t slot_new(void)
+{
+    rig_role(ROLE_RIB_MANAGER);
+    return prefix_count_new();
+}
+
+static void send_to(const char *dst, unsigned n, unsigned payload)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct frame f = frame_ip(&(struct ip_spec){.src = strchr(dst, ':') ? "2001:db8::1" : "192.0.2.1", .dst = dst,
+                                                    .sport = (uint16_t)(1 + i), .payload = payload, .pad_to = 400});
+        rig_send(0, &f);
+        rig_poll();
+    }
+}
+
+#define assert_counted(slot, n, n_bytes) \
+    do { \
+        assert_int_equal(prefix_count_sum(slot).packets, n); \
+        assert_int_equal(prefix_count_sum(slot).bytes, n_bytes); \
+    } while (0)
+
+static void packets_of_a_counted_prefix_are_counted_exactly(void **state)
+{
+    uint16_t four = slot_new(), six = slot_new();
+
+    routes();
+    counted("203.0.113.0/25", alone, four);
+    rig_route(VR_DEFAULT, "203.0.113.128/25", alone); // the same next hop, not counted
+    counted("2001:db8:3::/48", alone, six);
+    send_to("203.0.113.1", 70, 100);
+    send_to("203.0.113.129", 30, 100);
+    send_to("2001:db8:3::1", 20, 200);
+    send_to("2001:db8:2::1", 5, 200);
+    assert_int_equal(rig_discard(3), 125);
+    assert_counted(four, 70, 70 * (20 + 8 + 100));
+    assert_counted(six, 20, 20 * (40 + 8 + 200));
+    counted("203.0.113.0/25", rig_group(member, 2), four); // the route changes, what was counted stays
+    send_to("203.0.113.1", 40, 10);
+    assert_int_equal(rig_discard(1) + rig_discard(2), 40);
+    assert_counted(four, 110, 70 * 128 + 40 * 38);
+    rig_unroute(VR_DEFAULT, "203.0.113.0/25");
+    send_to("203.0.113.1", 3, 10);
+    assert_int_equal(rig_drops(DROP_IP4_NO_ROUTE), 3);
+    counted("203.0.113.0/25", member[0], four); // and comes again
+    send_to("203.0.113.1", 1, 10);
+    assert_int_equal(rig_discard(1), 1);
+    assert_counted(four, 111, 70 * 128 + 41 * 38);
+}
+
+static void what_a_counted_prefix_drops_or_holds_is_counted_once(void **state)
+{
+    uint16_t dead = slot_new(), held = slot_new(), none = slot_new();
+
+    routes();
+    counted("203.0.113.0/24", rig_nexthop(NEXTHOP_BLACKHOLE, 0), dead);
+    uint32_t hop = rig_nexthop(NEXTHOP_HOLD, nexthop_get(alone)->iface);
+    counted("198.18.0.0/15", hop, held);
+    counted("198.18.5.0/24", alone, none); // nobody sends there
+    send_to("203.0.113.1", 9, 10);
+    assert_only_drop(DROP_BLACKHOLE, 9);
+    assert_counted(dead, 9, 9 * 38);
+    send_to("198.18.0.1", 2, 10);
+    assert_counted(held, 2, 2 * 38);
+    rig_role(ROLE_RIB_MANAGER);
+    nexthop_set_adjacency(hop, nexthop_get(alone)->iface, neighbor_mac(3));
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(rig_inject(0, rig_held()), 0);
+    rig_poll();
+    assert_int_equal(rig_discard(3), 2);
+    assert_counted(held, 2, 2 * 38); // not again when they go on
+    send_to("198.18.0.1", 1, 10);
+    assert_int_equal(rig_discard(3), 1); // its MAC is seen through the alias
+    assert_counted(held, 3, 3 * 38);
+    assert_counted(none, 0, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {path_test(every_next_hop_is_counted_while_it_is_on)};
+    const struct CMUnitTest tests[] = {
+        path_test(every_next_hop_is_counted_while_it_is_on),
+        path_test(packets_of_a_counted_prefix_are_counted_exactly),
+        path_test(what_a_counted_prefix_drops_or_holds_is_counted_once),
+    };
 
     return path_run(tests);
 }

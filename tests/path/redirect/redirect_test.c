@@ -202,7 +202,7 @@ static void of_a_group_the_member_of_the_flow_is_told(void **state)
     uint32_t member[] = {router4}, id = rig_group(member, 1);
     rig_role(ROLE_RIB_MANAGER);
     rig_route(VR_DEFAULT, "20.0.0.0/8", id);
-    rig_route(VR_DEFAULT, "0.0.0.0/0", nexthop_alias_new(id, true, NULL, 0));
+    rig_route(VR_DEFAULT, "0.0.0.0/0", nexthop_alias_new(&(struct nexthop_alias){.target = id, .is_default = true}));
     send("10.1.0.1", "20.0.0.1", 64);
     assert_int_equal(sent(&r), 2);
     assert_memory_equal(r.b + 38, "\x0a\1\0\2", 4);

@@ -82,8 +82,12 @@ static void a_family_and_an_interface_without_it_are_left_alone(void **state)
 
 static uint32_t alias(uint32_t target, bool is_default, const uint16_t *other, unsigned n)
 {
+    struct nexthop_alias a = {.target = target, .is_default = is_default, .n = (uint8_t)n};
+
+    for (unsigned i = 0; i < n; i++)
+        a.other[i] = other[i];
     rig_role(ROLE_RIB_MANAGER);
-    uint32_t id = nexthop_alias_new(target, is_default, other, n);
+    uint32_t id = nexthop_alias_new(&a);
     assert_int_not_equal(id, 0);
     return id;
 }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_addresses.c - the addresses of our interfaces, asked by control
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rib/rib.h"
+#include "rib/rib_manager.h"
+#include "rib/rib_reply.h"
+
+struct question {
+    int vr;
+    void (*done)(void *ctx, const struct address_row *row, unsigned n);
+    void *ctx;
+    VEC(struct address_row) row;
+};
+
+static void answer(void *arg)
+{
+    struct question *q = arg;
+
+    q->done(q->ctx, q->row.item, (unsigned)q->row.n);
+    vec_free(&q->row);
+    free(q);
+}
+
+static void add_link(struct question *q, const struct rib_vr *v, const struct rib_link *l)
+{
+    vec_foreach (&l->addr, a)
+        *vec_push(&q->row) = (struct address_row){.vr = v->id, .iface = l->iface, .addr = a->addr, .len = a->len, .secondary = a->secondary,
+                                                  .usable = a->usable};
+}
+
+static void collect(void *arg)
+{
+    struct question *q = arg;
+
+    for (int id = 0; id < VR_MAX; id++) {
+        struct rib_vr *v = q->vr < 0 || q->vr == id ? rib_vr_find((uint16_t)id) : NULL;
+        struct rib_link *l;
+
+        if (!v)
+            continue;
+        map_each(&v->link, l) if (l->iface) add_link(q, v, l);
+    }
+    rib_reply(answer, q);
+}
+
+int rib_manager_addresses(int vr, void (*done)(void *ctx, const struct address_row *row, unsigned n), void *ctx)
+{
+    struct question *q = calloc(1, sizeof *q);
+
+    if (q)
+        *q = (struct question){.vr = vr, .done = done, .ctx = ctx};
+    return rib_ask(collect, q);
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_counted.c - prefixes whose packets are counted
+//
+// The configuration names them, routes come and go: a counted prefix keeps its slot (table/prefix_count.h), and while it has a
+// route that leads somewhere its leaf in the FIB is an alias (table/nexthop_alias.c) that names the slot. What leads to
+// ourselves is delivered, not routed, and not counted. Virtual routers without counted prefixes are not looked at.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/thread.h"
+#include "rib/rib.h"
+#include "rib/rib_manager.h"
+#include "rib/rib_reply.h"
+#include "table/prefix_count.h"
+
+// Where the prefix stands, or would.
+static size_t place(const struct rib_vr *v, const struct prefix *p)
+{
+    size_t low = 0, high = v->counted[p->family == IP6].n;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (prefix_compare(&v->counted[p->family == IP6].item[middle].prefix, p) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct rib_counted *find(const struct rib_vr *v, const struct prefix *p)
+{
+    size_t at = place(v, p);
+    struct rib_counted *c = at < v->counted[p->family == IP6].n ? &v->counted[p->family == IP6].item[at] : NULL;
+
+    return c && prefix_equal(&c->prefix, p) ? c : NULL;
+}
+
+static uint32_t node_of(struct rib_vr *v, const struct prefix *p)
+{
+    return rib_trie_find(&rib_of(v, p->family)->trie, p);
+}
+
+static void look_again(struct rib_vr *v, const struct prefix *p)
+{
+    uint32_t node = node_of(v, p);
+
+    if (node)
+        rib_evaluate(v, rib_of(v, p->family), node);
+    rib_commit(v);
+}
+
+int rib_counted_add(struct rib_vr *v, const struct prefix *p)
+{
+    unsigned six = p->family == IP6;
+    size_t at = place(v, p);
+    uint16_t slot = find(v, p) ? 0 : prefix_count_new();
+
+    if (!slot)
+        return find(v, p) ? -EEXIST : -ENOSPC;
+    vec_push(&v->counted[six]);
+    memmove(&v->counted[six].item[at + 1], &v->counted[six].item[at], (v->counted[six].n - 1 - at) * sizeof *v->counted[six].item);
+    v->counted[six].item[at] = (struct rib_counted){*p, slot};
+    look_again(v, p);
+    return 0;
+}
+
+int rib_counted_del(struct rib_vr *v, const struct prefix *p)
+{
+    unsigned six = p->family == IP6;
+    struct rib_counted *c = find(v, p);
+
+    if (!c)
+        return -ENOENT;
+    prefix_count_put(c->slot);
+    memmove(c, c + 1, (size_t)(v->counted[six].item + v->counted[six].n - (c + 1)) * sizeof *c);
+    v->counted[six].n--;
+    look_again(v, p);
+    return 0;
+}
+
+uint16_t rib_counted_slot(const struct rib_vr *v, const struct prefix *p, uint32_t nexthop)
+{
+    enum nexthop_kind kind = nexthop_word_kind(nexthop_word(nexthop_get(nexthop)));
+    const struct rib_counted *c = kind == NEXTHOP_LOCAL || kind == NEXTHOP_BROADCAST ? NULL : find(v, p);
+
+    return c ? c->slot : 0;
+}
+
+void rib_counted_fini(struct rib_vr *v)
+{
+    for (unsigned six = 0; six < 2; six++) {
+        vec_foreach (&v->counted[six], c)
+            prefix_count_put(c->slot);
+        vec_free(&v->counted[six]);
+    }
+}
+
+// --- asked by control ---
+
+struct question {
+    void (*done)(void *ctx, const struct counted_row *row, unsigned n);
+    void *ctx;
+    VEC(struct counted_row) row;
+};
+
+static void answer(void *arg)
+{
+    struct question *q = arg;
+
+    q->done(q->ctx, q->row.item, (unsigned)q->row.n);
+    vec_free(&q->row);
+    free(q);
+}
+
+static void add_row(struct question *q, struct rib_vr *v, const struct rib_counted *c)
+{
+    uint32_t node = node_of(v, &c->prefix), leaf = node ? rib_trie_at(&rib_of(v, c->prefix.family)->trie, node)->nexthop : 0;
+    struct prefix_count sum = prefix_count_sum(c->slot);
+
+    *vec_push(&q->row) = (struct counted_row){.vr = v->id, .prefix = c->prefix, .nexthop = leaf ? nexthop_real(leaf) : 0,
+                                              .active = leaf && nexthop_real(leaf) != leaf && nexthop_get(leaf)->alias.counter == c->slot,
+                                              .packets = sum.packets, .bytes = sum.bytes};
+}
+
+static void collect(void *arg)
+{
+    struct question *q = arg;
+
+    for (unsigned id = 0; id < VR_MAX; id++) {
+        struct rib_vr *v = rib_vr_find((uint16_t)id);
+        for (unsigned six = 0; v && six < 2; six++)
+            vec_foreach (&v->counted[six], c)
+                add_row(q, v, c);
+    }
+    rib_reply(answer, q);
+}
+
+int rib_manager_counted(void (*done)(void *ctx, const struct counted_row *row, unsigned n), void *ctx)
+{
+    struct question *q = calloc(1, sizeof *q);
+
+    if (q)
+        *q = (struct question){.done = done, .ctx = ctx};
+    return rib_ask(collect, q);
+}

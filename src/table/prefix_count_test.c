@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// prefix_count_test.c - slots are held by several, begin at 0, are somebody else's only when all have let go, and are bounded
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "core/rcu.h"
+#include "core/thread.h"
+#include "table/prefix_count.h"
+
+static int open_table(void **state)
+{
+    return prefix_count_init();
+}
+
+static int close_table(void **state)
+{
+    rcu_barrier();
+    prefix_count_fini();
+    return 0;
+}
+
+static void count(uint16_t slot, unsigned forwarder, uint64_t packets)
+{
+    prefix_count_row(forwarder)[slot].packets += packets;
+    prefix_count_row(forwarder)[slot].bytes += packets * 100;
+}
+
+static void rows_of_forwarders_are_added_and_a_dry_run_is_not(void **state)
+{
+    uint16_t a = prefix_count_new(), b = prefix_count_new();
+
+    assert_true(a && b && a != b);
+    count(a, 0, 3);
+    count(a, FORWARDER_MAX - 1, 4);
+    count(a, FORWARDER_MAX, 100);
+    count(b, 0, 9);
+    assert_int_equal(prefix_count_sum(a).packets, 7);
+    assert_int_equal(prefix_count_sum(a).bytes, 700);
+    assert_int_equal(prefix_count_sum(b).packets, 9);
+}
+
+static void a_slot_is_given_again_at_0_once_all_have_let_go(void **state)
+{
+    uint16_t slot[PREFIX_COUNT_MAX];
+
+    for (unsigned i = 1; i < PREFIX_COUNT_MAX; i++) {
+        slot[i] = prefix_count_new();
+        assert_int_not_equal(slot[i], 0);
+        count(slot[i], 1, i);
+    }
+    assert_int_equal(prefix_count_new(), 0); // all are in use
+    prefix_count_hold(slot[7]);
+    prefix_count_put(slot[7]);
+    assert_int_equal(prefix_count_new(), 0); // one holder is left
+    prefix_count_put(slot[7]);
+    assert_int_equal(prefix_count_new(), slot[7]);
+    assert_int_equal(prefix_count_sum(slot[7]).packets, 0);
+    assert_int_equal(prefix_count_sum(slot[8]).packets, 8);
+    prefix_count_hold(0); // of nobody
+    prefix_count_put(0);
+}
+
+static void the_slot_that_has_been_free_for_longest_is_given_first(void **state)
+{
+    uint16_t a = prefix_count_new(), b = prefix_count_new();
+
+    for (unsigned i = 0; i < PREFIX_COUNT_MAX - 3u; i++)
+        assert_int_not_equal(prefix_count_new(), 0);
+    prefix_count_put(b);
+    prefix_count_put(a);
+    assert_int_equal(prefix_count_new(), b);
+    assert_int_equal(prefix_count_new(), a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rows_of_forwarders_are_added_and_a_dry_run_is_not, open_table, close_table),
+        cmocka_unit_test_setup_teardown(a_slot_is_given_again_at_0_once_all_have_let_go, open_table, close_table),
+        cmocka_unit_test_setup_teardown(the_slot_that_has_been_free_for_longest_is_given_first, open_table, close_table),
+    };
+
+    rcu_init();
+    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
+    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    rcu_fini();
+    return r;
+}
