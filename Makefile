@@ -109,8 +109,9 @@ sanitize: ## unit and path tests under AddressSanitizer and UBSan
 	ninja -C $(BUILD)-asan
 	meson test -C $(BUILD)-asan --no-rebuild --print-errorlogs --timeout-multiplier 5 --no-suite lint
 
-install: build ## install below PREFIX (default /usr/local)
+install: build ## install below PREFIX (default /usr/local), and make the groups of the socket
 	$(SUDO) meson install -C $(BUILD) --no-rebuild
+	@[ -n '$(DESTDIR)' ] || $(SUDO) deploy/make-groups deploy/kamuee.sysusers
 
 uninstall: ## remove what install put there
 	$(SUDO) ninja -C $(BUILD) uninstall

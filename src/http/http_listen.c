@@ -328,7 +328,10 @@ void http_guard_socket(void)
     if (!socket_path)
         return;
     if (chmod(socket_path, 0660))
-        log_warning("api: socket: mode not set: path=%s error=\"%s\"", socket_path, strerror(errno));
+        log_warning("api: socket: mode not set: path=%s error=\"%s\"", LOG_VALUE(socket_path), strerror(errno));
+    if (!n)
+        log_notice("api: socket: none of the groups of its roles is there, so nobody but root and our own user may connect; make "
+                   "those you need: groupadd --system kamuee: path=%s", LOG_VALUE(socket_path));
     qsort(gid, n, sizeof *gid, compare_gid);
     for (unsigned i = 0; i < n; i++)
         if (!i || gid[i] != gid[i - 1])
