@@ -16,7 +16,6 @@
 #include "core/thread.h"
 #include "export/mib.h"
 #include "rib/rib_manager.h"
-#include "table/iface.h"
 
 #define LIFE_NS (2 * NS_PER_SECOND)
 #define KEY_MAX 24
@@ -135,14 +134,14 @@ static void on_neighbors(void *ctx, const struct neigh_row *row, unsigned n)
     struct rows *t = answer_for(ctx);
 
     for (unsigned i = 0; t && i < n; i++) {
-        const struct iface *f = iface_find_name(row[i].iface);
-        if (!f)
+        uint16_t iface = row[i].iface_id;
+        if (!iface)
             continue;
         struct row *r = vec_push(&t->row);
-        *r = (struct row){.iface = f->id, .state = row[i].state};
+        *r = (struct row){.iface = iface, .state = row[i].state};
         memcpy(r->mac, row[i].mac, 6);
-        key_add(r, f->id);
-        key_address(r, row[i].addr.family, row[i].addr.b, zone_of(&row[i].addr, f->id));
+        key_add(r, iface);
+        key_address(r, row[i].addr.family, row[i].addr.b, zone_of(&row[i].addr, iface));
     }
     if (t)
         sort_rows(t);

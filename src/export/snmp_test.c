@@ -123,8 +123,8 @@ int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *ro
 static bool answer_ip(void)
 {
     struct address_row address[ADDRESSES];
-    struct neigh_row neighbor[3] = {{.iface = "p1", .state = "reachable", .mac = {2, 0, 0, 0, 0, 9}},
-                                    {.iface = "p0", .state = "incomplete"},
+    struct neigh_row neighbor[3] = {{.iface = "p1", .iface_id = 2, .state = "reachable", .mac = {2, 0, 0, 0, 0, 9}},
+                                    {.iface = "p0", .iface_id = 1, .state = "incomplete"},
                                     {.iface = "eth9", .state = "stale"}}; // not one of ours
 
     assert_int_equal(ip_parse("10.1.0.9", &neighbor[0].addr) | ip_parse("fe80::9", &neighbor[1].addr), 0);

@@ -58,15 +58,18 @@ static json_t *interface(const struct iface *i)
     return o;
 }
 
-json_t *standard_interfaces(void)
+json_t *standard_interfaces(const struct standard_ip *ip)
 {
+    static json_t *by_id[IFACE_MAX];
     json_t *all = json_array();
 
     for (unsigned id = 1; id < IFACE_MAX; id++) {
         const struct iface *i = iface_get((uint16_t)id);
 
-        if (i->kind == IFACE_PORT || i->kind == IFACE_VPORT)
-            json_array_append_new(all, interface(i));
+        by_id[id] = i->kind == IFACE_PORT || i->kind == IFACE_VPORT ? interface(i) : NULL;
+        if (by_id[id])
+            json_array_append_new(all, by_id[id]);
     }
+    standard_ip(by_id, ip);
     return json_pack("{s:o}", "interface", all);
 }

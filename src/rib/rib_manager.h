@@ -104,6 +104,7 @@ int rib_manager_lengths(struct rib_length *ask, unsigned n, void (*done)(void *c
 
 struct neigh_row {
     uint16_t vr;
+    uint16_t iface_id; // 0: the link is none of our interfaces
     struct ip_addr addr;
     char iface[16];
     uint8_t mac[6];

@@ -66,7 +66,9 @@ static void add_neigh(void *ctx, struct neigh *n)
     memset(row, 0, sizeof *row);
     row->vr = n->vr->id;
     row->addr = n->addr;
-    memcpy(row->iface, rib_link_find(n->vr, n->ifindex)->name, sizeof row->iface);
+    const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
+    row->iface_id = l->iface;
+    memcpy(row->iface, l->name, sizeof row->iface);
     if (n->has_mac)
         memcpy(row->mac, n->mac, 6);
     row->state = state_name(n);

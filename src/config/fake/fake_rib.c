@@ -11,6 +11,7 @@
 #include "rib/journal.h"
 #include "rib/neigh_feed.h"
 #include "rib/rib_manager.h"
+#include "table/iface.h"
 #include "table/nexthop.h"
 
 #define CHUNK 256
@@ -87,6 +88,8 @@ static void answer_neigh(struct question *q)
                                {.iface = "p0", .state = "incomplete", .held = 3}};
 
     bug_on(ip_parse("10.0.0.1", &row[0].addr) || ip_parse("fe80::1", &row[1].addr));
+    const struct iface *p0 = iface_find_name("p0");
+    row[0].iface_id = row[1].iface_id = p0 ? p0->id : 0;
     done(q->ctx, row, 2);
 }
 
@@ -94,6 +97,23 @@ int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *ro
                       void *ctx)
 {
     return ask(answer_neigh, done, ctx);
+}
+
+static void answer_addresses(struct question *q)
+{
+    void (*done)(void *ctx, const struct address_row *row, unsigned n) = q->done;
+    const struct iface *p0 = iface_find_name("p0");
+    struct address_row row[3] = {{.len = 24, .usable = true}, {.len = 64, .usable = true}, {.len = 48}};
+
+    bug_on(ip_parse("10.0.0.254", &row[0].addr) || ip_parse("fe80::1", &row[1].addr) || ip_parse("2001:db8::1", &row[2].addr));
+    for (unsigned i = 0; p0 && i < 3; i++)
+        row[i].iface = p0->id;
+    done(q->ctx, row, p0 ? 3 : 0);
+}
+
+int rib_manager_addresses(int vr, void (*done)(void *ctx, const struct address_row *row, unsigned n), void *ctx)
+{
+    return ask(answer_addresses, done, ctx);
 }
 
 static void answer_nexthops(struct question *q)
