@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Log lines come to the journal as fields, with message ids; the journal is played by a socket of ours."""
+"""Log lines come to the journal as fields, with message ids: to a socket of ours, byte by byte, and to the real journald."""
 import json
 import re
+import shutil
 import struct
+import subprocess
 import sys
 from pathlib import Path
 
@@ -33,6 +35,21 @@ s.close()
 where = os.fstat(2)
 os.environ["JOURNAL_STREAM"] = f"{where.st_dev}:{where.st_ino}"
 os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+# The same with the real journald, which ends with kamueed; it keeps entries in memory and leaves the kernel's lines alone.
+REAL = """
+import ctypes, os, signal, subprocess, sys, time
+subprocess.run("mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/journal /run/log/journal /run/systemd/journald.conf.d",
+               shell=True, check=True)
+with open("/run/systemd/journald.conf.d/test.conf", "w") as file:
+    file.write("[Journal]\\nStorage=volatile\\nReadKMsg=no\\nRateLimitBurst=0\\n")
+subprocess.Popen(["/lib/systemd/systemd-journald"], preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGTERM))
+while not os.path.exists("/run/systemd/journal/socket"): time.sleep(0.05)
+where = os.fstat(2)
+os.environ["JOURNAL_STREAM"] = f"{where.st_dev}:{where.st_ino}"
+os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
@@ -90,3 +107,48 @@ def test_lines_are_entries_with_fields_and_message_ids(daemon):
     changed = daemon.find("changed")[-1]
     assert changed["KAMUEE_BY"] and changed["MESSAGE_ID"] == ids()["config: changed"]
     assert daemon.log.read_text() == ""      # nothing twice
+
+
+class ReallyJournaled(Daemon):
+    def command(self, *more):
+        nsenter, net, *rest = super().command(*more)
+        return [nsenter, net, "unshare", "--mount", sys.executable, "-c", REAL, *rest]
+
+    def find(self, *matches):
+        """Entries, the oldest first, as journalctl has them."""
+        said = subprocess.run(["nsenter", f"--mount=/proc/{self.process.pid}/ns/mnt", "journalctl", "-q", "-o", "json", "--no-pager", *matches],
+                              capture_output=True, text=True, check=True).stdout
+        return [json.loads(line) for line in said.splitlines()]
+
+
+@pytest.mark.skipif(not shutil.which("journalctl"), reason="no systemd here: make deps")
+def test_the_real_journal_finds_them_by_message_id_and_field(kamueed):
+    daemon = ReallyJournaled(kamueed, "e2e-journald")
+    try:
+        daemon.start(CONFIG)
+        ready, = eventually(lambda: daemon.find(f"MESSAGE_ID={ids()['main: ready']}"), 20, lambda: str(daemon.find()))
+        assert ready["PRIORITY"] == "5" and ready["_PID"] == str(daemon.process.pid) and ready["_TRANSPORT"] == "journal"
+        assert ready["SYSLOG_IDENTIFIER"] == "kamueed" and ready["MESSAGE"].startswith("main: ready: version=")
+        daemon.run("ip link set b0 down")
+        link = f"MESSAGE_ID={ids()['port_manager: link']}"
+        eventually(lambda: [e["KAMUEE_STATE"] for e in daemon.find(link, "KAMUEE_PORT=p0")][-1:] == ["down"], 20, lambda: str(daemon.find(link)))
+        assert daemon.find(link, "KAMUEE_PORT=p1") == []
+        daemon.client.call("configure", line=["set log-level debug"], comment='why "not" by=nobody\nsecond line')
+        changed, = eventually(lambda: daemon.find(f"MESSAGE_ID={ids()['config: changed']}", "KAMUEE_CONFIRM=0", "KAMUEE_LINES=1"), 20,
+                              lambda: str(daemon.find()))
+        assert "\n" not in changed["MESSAGE"] and changed["KAMUEE_BY"] != "nobody"
+        assert changed["KAMUEE_COMMENT"] == "why 'not' by=nobody second line"
+        assert [e for e in daemon.find("-p", "warning") if int(e["PRIORITY"]) > 4] == []
+        assert daemon.log.read_text() == ""
+    finally:
+        daemon.end()
+
+
+def test_the_groups_of_the_socket_are_made_where_they_are_missing(tmp_path):
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/group").write_text("root:x:0:\nkamuee:x:777:\n")
+    for _ in range(2):                                   # the second time there is nothing to do
+        subprocess.run([ROOT / "deploy/make-groups", ROOT / "deploy/kamuee.sysusers", tmp_path], check=True, capture_output=True)
+        groups = [line.split(":")[0] for line in (tmp_path / "etc/group").read_text().splitlines()]
+        assert sorted(groups) == ["kamuee", "kamuee-oper", "kamuee-read", "root"]
+    assert "kamuee:x:777:" in (tmp_path / "etc/group").read_text()
