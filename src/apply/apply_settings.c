@@ -36,6 +36,7 @@ static int run_settings(const struct step *step, const void *from, const void *t
         punt_policy_set(c, &s->punt[c]);
     icmp_limit_set(&s->icmp);
     alarm_set_limits(s->alarm);
+    routing_daemon_set(&s->daemons);
     return 0;
 }
 
@@ -48,7 +49,7 @@ static bool settings_same(const struct model_settings *a, const struct model_set
            a->audit_interval_s == b->audit_interval_s && a->ip4_options == b->ip4_options &&
            a->latency_sample == b->latency_sample && a->count_nexthops == b->count_nexthops &&
            !memcmp(a->punt, b->punt, sizeof a->punt) && !memcmp(&a->icmp, &b->icmp, sizeof a->icmp) &&
-           model_same_alarms(a, b);
+           !memcmp(&a->daemons, &b->daemons, sizeof a->daemons) && model_same_alarms(a, b);
 }
 
 void plan_settings(struct plan_steps *p)

@@ -32,6 +32,9 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
     [ALARM_STALL] = {"stall", "critical", "seconds", "the thread does not come round any more", {true, 5, 1}},
     [ALARM_NETLINK_OVERRUN] = {"netlink-overrun", "minor", "overruns in ten minutes",
                                "the kernel lost announcements, tables were dumped anew; enlarge netlink receive-buffer", {true, 1, 0}},
+    [ALARM_ROUTING_DAEMON] = {"routing-daemon", "major", "seconds",
+                              "the routing daemon has fewer routes than are expected, or does not read the kernel's announcements; "
+                              "packets go by what the kernel has", {true, 30, 0}},
 };
 
 static struct {

@@ -25,6 +25,7 @@ enum alarm_name { // in the order of the schema
     ALARM_TEMPERATURE,
     ALARM_STALL,
     ALARM_NETLINK_OVERRUN,
+    ALARM_ROUTING_DAEMON,
     ALARM_N
 };
 

@@ -273,6 +273,100 @@ static void a_full_table_raises_table(void **state)
     assert_false(is_raised(ALARM_TABLE));
 }
 
+static void lost_announcements_raise_netlink_overrun_for_ten_minutes(void **state)
+{
+    seconds_pass(30);
+    assert_false(is_raised(ALARM_NETLINK_OVERRUN));
+    fake_rib_overruns = 1;
+    seconds_pass(15);
+    assert_int_equal(alarm_active(ALARM_NETLINK_OVERRUN), 1);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=netlink-overrun,default", NULL), 200);
+    assert_said("1 overruns in ten minutes");
+    now_s += 500;
+    seconds_pass(15);
+    assert_true(is_raised(ALARM_NETLINK_OVERRUN));
+    now_s += 100;
+    seconds_pass(15);
+    assert_false(is_raised(ALARM_NETLINK_OVERRUN));
+}
+
+static void full_buffers_raise_buffers_and_end(void **state)
+{
+    seconds_pass(1);
+    alarm_round_begin(now_s * NS_PER_SECOND);
+    alarm_observe(ALARM_BUFFERS, "mbuf pool 0", 95);
+    alarm_round_end();
+    assert_true(is_raised(ALARM_BUFFERS));
+    seconds_pass(1); // there is no such pool
+    assert_false(is_raised(ALARM_BUFFERS));
+}
+
+static void expect_bgp(const char *minimum)
+{
+    char request[160];
+
+    snprintf(request, sizeof request, "{\"kamuee:input\":{\"line\":[\"set routing-daemon default bgp minimum-routes %s\"]}}", minimum);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure", request), 200);
+}
+
+static void expect_nothing(void)
+{
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure",
+                         "{\"kamuee:input\":{\"line\":[\"delete routing-daemon default bgp\"]}}"), 200);
+}
+
+static void too_few_routes_raise_routing_daemon(void **state)
+{
+    fake_readers = 1;
+    fake_waiting = 0;
+    seconds_pass(100);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON)); // nobody is expected
+    expect_bgp("900000");
+    seconds_pass(100);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+    fake_rib_bgp = 899999;
+    seconds_pass(29);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON)); // it may be starting again
+    seconds_pass(12);
+    assert_int_equal(alarm_active(ALARM_ROUTING_DAEMON), 1);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=routing-daemon,default%20bgp", NULL), 200);
+    fake_rib_bgp = 900000;
+    seconds_pass(11);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+    fake_rib_bgp = 0;
+    expect_nothing();
+    seconds_pass(100);
+    expect_bgp("900000");
+    seconds_pass(29); // from when it is expected again
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+    seconds_pass(15);
+    assert_true(is_raised(ALARM_ROUTING_DAEMON));
+}
+
+static void a_daemon_that_ended_or_hangs_raises_routing_daemon(void **state)
+{
+    fake_readers = 1;
+    fake_waiting = 0;
+    expect_bgp("1");
+    seconds_pass(60);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+    fake_readers = 0; // its socket went with it, its routes stay
+    seconds_pass(32);
+    assert_int_equal(alarm_active(ALARM_ROUTING_DAEMON), 1);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=routing-daemon,default%20netlink", NULL), 200);
+    fake_readers = 1;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+    for (fake_waiting = 5000; fake_waiting > 1000; fake_waiting -= 100) // it is slow
+        seconds_pass(1);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+    seconds_pass(32); // nothing is read any more
+    assert_int_equal(alarm_active(ALARM_ROUTING_DAEMON), 1);
+    fake_waiting = 0;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_ROUTING_DAEMON));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +382,10 @@ int main(void)
         served(a_forwarder_that_does_not_poll_raises_stall),
         served(a_rib_manager_that_does_not_answer_raises_stall),
         served(a_full_table_raises_table),
+        served(lost_announcements_raise_netlink_overrun_for_ten_minutes),
+        served(full_buffers_raise_buffers_and_end),
+        served(too_few_routes_raise_routing_daemon),
+        served(a_daemon_that_ended_or_hangs_raises_routing_daemon),
     };
     return cmocka_run_group_tests(tests, server_set_up, server_tear_down);
 }

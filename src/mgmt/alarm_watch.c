@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "event/alarm.h"
+#include "mgmt/alarm_daemon.h"
 #include "mgmt/alarm_window.h"
 #include "port/port_manager.h"
 #include "port/thread_manager.h"
@@ -187,8 +188,10 @@ static void answered(void *ctx, const struct rib_stats *r)
     if ((unsigned)(uintptr_t)ctx != watch.generation)
         return;
     watch.asked_ns = 0;
-    if (r)
+    if (r) {
         watch.overruns_now[watch.vr] = r->overruns;
+        alarm_daemon_answered((uint16_t)watch.vr, r);
+    }
     watch.vr++;
 }
 
@@ -233,6 +236,7 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     look_ports(now_ns, slow);
     look_threads(now_ns);
     look_routers(now_ns);
+    alarm_daemon_look(now_ns);
     alarm_round_end();
 }
 
@@ -254,6 +258,7 @@ void alarm_watch_start(struct event_base *loop)
     vec_free(&watch.memory);
     memset(&watch, 0, sizeof watch);
     watch.generation = generation;
+    alarm_daemon_reset();
     watch.timer = event_new(loop, -1, EV_PERSIST, on_timer, NULL);
     bug_on(!watch.timer || event_add(watch.timer, &second));
 }
@@ -265,6 +270,7 @@ void alarm_watch_stop(void)
         event_free(watch.timer);
     watch.timer = NULL;
     watch.generation++;
+    alarm_daemon_reset();
     vec_free(&watch.port);
     vec_free(&watch.memory);
 }

@@ -16,6 +16,7 @@
 #include "acl_manager/acl_wanted.h"
 #include "base/vec.h"
 #include "event/alarm.h"
+#include "event/routing_daemon.h"
 #include "export/export.h"
 #include "http/api.h"
 #include "http/listen.h"
@@ -111,6 +112,7 @@ struct model_settings {
     struct icmp_limit icmp;
     struct alarm_limit alarm[ALARM_N];
     unsigned alarm_line[ALARM_N];
+    struct routing_daemons daemons;
     struct model_acls acls; // of interfaces that have none otherwise
 };
 

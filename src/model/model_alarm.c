@@ -27,6 +27,18 @@ void model_read_alarm(struct model *m, const struct lyd_node *entry)
     m->settings.alarm_line[n] = leaf_line(entry, "clear");
 }
 
+void model_read_daemon(struct model *m, const struct lyd_node *entry)
+{
+    const struct lyd_node *first = lyd_child(entry);
+    struct routing_daemons *all = &m->settings.daemons;
+    bug_on(all->n == ROUTING_DAEMON_MAX); // the schema has no more
+    struct routing_daemon *d = &all->item[all->n++];
+
+    leaf_copy(d->vr, sizeof d->vr, first, "vr", "");
+    leaf_copy(d->protocol, sizeof d->protocol, first, "protocol", "");
+    d->minimum_routes = (uint32_t)leaf_number(first, "minimum-routes", 1);
+}
+
 void model_check_alarms(const struct model *m, struct errors *e)
 {
     for (unsigned n = 0; n < ALARM_N; n++) {

@@ -8,6 +8,7 @@
 
 struct lyd_node;
 void model_default_alarms(struct model_settings *s);
+void model_read_daemon(struct model *m, const struct lyd_node *entry); // an expected routing daemon
 void model_read_alarm(struct model *m, const struct lyd_node *entry);
 void model_check_alarms(const struct model *m, struct errors *e);
 bool model_same_alarms(const struct model_settings *a, const struct model_settings *b);

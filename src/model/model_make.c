@@ -52,6 +52,7 @@ struct model *model_make(const struct lyd_node *tree, const struct model *known,
     read_list(m, tree, NULL, "thread", model_read_thread);
     read_list(m, tree, NULL, "punt", model_read_punt);
     read_list(m, tree, NULL, "alarm", model_read_alarm);
+    read_list(m, tree, NULL, "routing-daemon", model_read_daemon);
     read_list(m, tree, "multicast", "route", model_read_multicast);
     read_list(m, tree, "counters", "prefix", model_read_counted);
     read_list(m, tree, "metrics", "listen", model_read_metrics_listen);

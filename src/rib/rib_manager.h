@@ -192,6 +192,7 @@ struct rib_stats {
     uint64_t messages, batches, overruns, resyncs, swept; // netlink messages, drained batches, ENOBUFS, re-dumps, entries removed by them
     uint64_t diverged;                  // prefixes that re-dumps found different and no event explains: silent changes we had not derived
     uint64_t ignored_rules;             // policy rules seen and ignored
+    uint32_t netlink_port;              // of our socket for announcements
     uint64_t updates4, updates6;        // FIB changes
     uint64_t last_change_ns, resync_ns; // clock of the last FIB change; duration of the last (re)sync
     uint64_t nexthops, neighbors, held;

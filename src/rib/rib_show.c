@@ -127,6 +127,7 @@ static void fill_stats(struct rib_vr *v, struct rib_stats *s)
         .messages = v->messages,
         .batches = v->batches,
         .overruns = v->overruns,
+        .netlink_port = v->events.portid,
         .resyncs = v->resyncs,
         .swept = v->swept,
         .diverged = v->diverged,

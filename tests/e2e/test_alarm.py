@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Alarms of a living kamueed: a link that flaps, control packets that are dropped; raised, told, over."""
+import re
+import signal
 import subprocess
 
 import pytest
@@ -59,6 +61,26 @@ def test_dropped_control_packets_raise_it_for_their_class(daemon):
     eventually(lambda: not alarms(daemon).get(("punt-drops", "icmp")), 20, "the alarm is over")
 
 
+def test_a_socket_that_overruns_raises_and_ends(daemon):
+    daemon.configure("set netlink receive-buffer 8192")
+    batch = daemon.dir / "routes"
+    batch.write_text("".join(f"route add 10.{50 + i // 250}.{i % 250}.0/24 via 10.1.1.2 dev p1\n" for i in range(3000)))
+    daemon.process.send_signal(signal.SIGSTOP)                             # it does not read, the kernel goes on telling
+    try:
+        daemon.run(f"ip -batch {batch}")
+    finally:
+        daemon.process.send_signal(signal.SIGCONT)
+    raised = eventually(lambda: alarms(daemon).get(("netlink-overrun", "default")), 60, lambda: str(daemon.client.entries("vr")))
+    assert raised["severity"] == "minor" and raised["value"] >= 1
+    metrics = daemon.ask("GET", "/metrics").decode()
+    assert re.search(r'kamuee_netlink_overruns_total{vr="default"} [1-9]', metrics)
+    eventually(lambda: sum(row["active"] for row in daemon.client.rows("routes=default,ipv4", "route") if row["prefix"].startswith("10.")) >= 3000,
+               60, "nothing is missing")
+    daemon.configure("set alarm netlink-overrun raise 1000 clear 999")     # ten minutes are long: what is over is over at once
+    eventually(lambda: not alarms(daemon).get(("netlink-overrun", "default")), 20, "the alarm is over")
+    assert ("netlink-overrun", "default") in alarms(daemon, "alarm-history")
+
+
 def test_nothing_else_was_wrong(daemon):
     assert {name for name, _ in alarms(daemon)} | {name for name, _ in alarms(daemon, "alarm-history")} <= {
-        "link-flapping", "punt-drops", "stall"}  # a stall may be the machine's
+        "link-flapping", "punt-drops", "netlink-overrun", "stall"}  # a stall may be the machine's

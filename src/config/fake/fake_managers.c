@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "port/iface_manager.h"
 #include "port/mirror_manager.h"
+#include "port/netlink_reader.h"
 #include "port/port_manager.h"
 #include "port/tap_test.h"
 #include "port/thread_manager.h"
@@ -439,6 +440,22 @@ int port_manager_state(const char *name, struct port_state *s)
 uint64_t port_manager_link_changes(const char *name)
 {
     return fake_link_changes;
+}
+
+int fake_readers;
+uint64_t fake_waiting;
+
+int netlink_readers(int netns_fd, uint32_t own, struct netlink_reader *r, unsigned max)
+{
+    bug_on(own != 7);
+    for (int i = 0; i < fake_readers; i++)
+        r[i] = (struct netlink_reader){.port = 100, .inode = 5, .waiting_bytes = fake_waiting};
+    return fake_readers;
+}
+
+int vr_manager_netns(uint16_t vr)
+{
+    return -1;
 }
 
 int port_manager_temperature(const char *name, int *celsius)

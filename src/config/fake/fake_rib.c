@@ -16,7 +16,7 @@
 
 #define CHUNK 256
 
-uint64_t fake_rib_routes, fake_rib_rows;
+uint64_t fake_rib_routes, fake_rib_rows, fake_rib_bgp, fake_rib_overruns;
 unsigned fake_rib_walks;
 int fake_rib_error;
 bool fake_rib_silent;
@@ -35,6 +35,8 @@ void fake_rib_start(struct event_base *loop)
     fake_rib_walks = 0;
     fake_rib_rows = 0;
     fake_rib_error = 0;
+    fake_rib_bgp = 901890;
+    fake_rib_overruns = 0;
     fake_rib_silent = false;
 }
 
@@ -174,9 +176,9 @@ static void answer_stats(struct question *q)
 {
     void (*done)(void *ctx, const struct rib_stats *s) = q->done;
     struct rib_stats s = {
-        .routes4 = 901899, .fib_routes4 = 901899, .fib_bytes4 = 1ull << 33, .synced = true};
+        .routes4 = 901899, .fib_routes4 = 901899, .fib_bytes4 = 1ull << 33, .synced = true, .overruns = fake_rib_overruns, .netlink_port = 7};
 
-    s.by_protocol4[186] = 901890;
+    s.by_protocol4[186] = fake_rib_bgp;
     s.by_protocol4[2] = 9;
     s.by_protocol4[77] = 1;
     done(q->ctx, &s);

@@ -9,6 +9,7 @@
 struct event_base;
 
 void fake_rib_start(struct event_base *loop);
+extern uint64_t fake_rib_bgp, fake_rib_overruns; // what rib_manager says of each virtual router
 extern uint64_t fake_rib_routes; // rows of a walk over everything
 extern unsigned fake_rib_walks;  // open walks
 extern uint64_t fake_rib_rows;   // rows handed over since fake_rib_start
