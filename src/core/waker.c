@@ -40,10 +40,22 @@ void waker_done(struct waker *w)
         return;
 }
 
-bool waker_file_empty(int fd, unsigned bytes, bool is_set)
+bool waker_file_empty(int fd, unsigned bytes)
 {
-    struct epoll_event e = {.data.fd = fd};
+    struct epoll_event e;
     uint64_t count;
 
-    return (!is_set || epoll_wait(fd, &e, 1, 0) > 0) && read(e.data.fd, &count, bytes) > 0;
+    return bytes ? read(fd, &count, bytes) > 0 : epoll_wait(fd, &e, 1, 0) > 0;
+}
+
+int waker_edge_new(int fd)
+{
+    struct epoll_event e = {.events = EPOLLIN | EPOLLET};
+    int edge = epoll_create1(EPOLL_CLOEXEC);
+
+    if (edge >= 0 && epoll_ctl(edge, EPOLL_CTL_ADD, fd, &e)) {
+        close(edge);
+        edge = -1;
+    }
+    return edge;
 }

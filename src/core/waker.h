@@ -35,9 +35,9 @@ static inline void waker_prepare(struct waker *w)
     __atomic_thread_fence(__ATOMIC_SEQ_CST); // partner: waker_wake
 }
 void waker_done(struct waker *w);
-// Reads `bytes` of another file that ended a sleep, so that it is readable no more: 8 of an eventfd, 4 of a UIO device. `is_set`: it is
-// the one that is readable in the epoll set `fd`. False: there was nothing to read.
-bool waker_file_empty(int fd, unsigned bytes, bool is_set);
+// Makes another file that ended a sleep unreadable: reads `bytes` of it, 8 of an eventfd, 4 of a UIO device; 0: it is an edge
+// (waker_edge_new). False: there was nothing to read.
+bool waker_file_empty(int fd, unsigned bytes);
 
 // --- any thread ---
 void waker_write(struct waker *w); // the part of waker_wake that is a system call
@@ -47,5 +47,9 @@ static inline void waker_wake(struct waker *w)
     if (__builtin_expect(__atomic_load_n(&w->sleeps, __ATOMIC_RELAXED), 0))
         waker_write(w);
 }
+
+// A file that becomes readable each time another one does, though nobody empties that one: an epoll set with it,
+// edge-triggered. -1 with errno; close() ends it.
+int waker_edge_new(int fd);
 
 #endif

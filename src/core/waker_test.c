@@ -89,21 +89,45 @@ static void no_wake_up_is_lost_between_two_threads(void **state)
     waker_fini(&waker);
 }
 
-static void a_file_that_woke_is_emptied_alone_or_in_a_set(void **state)
+static bool readable(int fd)
 {
-    int fd = eventfd(0, EFD_NONBLOCK), set = epoll_create1(0);
-    struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    return poll(&p, 1, 0) == 1;
+}
+
+static void a_file_that_woke_is_emptied(void **state)
+{
+    int fd = eventfd(0, EFD_NONBLOCK);
+    uint64_t n = 1;
+
+    assert_false(waker_file_empty(fd, 8));
+    assert_int_equal(write(fd, &n, sizeof n), sizeof n);
+    assert_true(waker_file_empty(fd, 8));
+    assert_false(readable(fd));
+    close(fd);
+}
+
+// As the file of a queue of vhost: an epoll set of the driver's, whose eventfd nobody reads.
+static void an_edge_tells_each_event_of_a_file_that_nobody_empties(void **state)
+{
+    int fd = eventfd(0, EFD_NONBLOCK), set = epoll_create1(0), edge;
+    struct epoll_event e = {.events = EPOLLIN, .data.fd = set};
     uint64_t n = 1;
 
     assert_int_equal(epoll_ctl(set, EPOLL_CTL_ADD, fd, &e), 0);
-    for (int is_set = 0; is_set < 2; is_set++) {
-        int readable = is_set ? set : fd;
-        assert_false(waker_file_empty(readable, 8, is_set));
+    edge = waker_edge_new(set);
+    assert_true(edge >= 0);
+    assert_false(readable(edge));
+    for (int i = 0; i < 3; i++) {
         assert_int_equal(write(fd, &n, sizeof n), sizeof n);
-        assert_true(waker_file_empty(readable, 8, is_set));
-        assert_int_equal(read(fd, &n, sizeof n), -1);
-        assert_false(waker_file_empty(readable, 8, is_set));
+        assert_true(readable(set) && readable(edge));
+        assert_true(waker_file_empty(edge, 0));
+        assert_true(readable(set) && !readable(edge));
+        assert_false(waker_file_empty(edge, 0));
     }
+    close(edge);
+    assert_int_equal(waker_edge_new(-1), -1);
     close(set);
     close(fd);
 }
@@ -114,7 +138,8 @@ int main(void)
         cmocka_unit_test(who_is_awake_is_not_written_to),
         cmocka_unit_test(who_sleeps_is_woken_once_and_starts_afresh),
         cmocka_unit_test(no_wake_up_is_lost_between_two_threads),
-        cmocka_unit_test(a_file_that_woke_is_emptied_alone_or_in_a_set),
+        cmocka_unit_test(a_file_that_woke_is_emptied),
+        cmocka_unit_test(an_edge_tells_each_event_of_a_file_that_nobody_empties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

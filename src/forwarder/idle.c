@@ -151,11 +151,11 @@ static bool file_empty(const struct plan_wait *w)
 {
     switch (w->wake) {
     case WAKE_EVENT:
-        return waker_file_empty(w->fd, 8, false);
-    case WAKE_EVENTS:
-        return waker_file_empty(w->fd, 8, true);
+        return waker_file_empty(w->fd, 8);
+    case WAKE_EDGE:
+        return waker_file_empty(w->fd, 0);
     case WAKE_UIO:
-        return waker_file_empty(w->fd, 4, false);
+        return waker_file_empty(w->fd, 4);
     default:
         return false;
     }

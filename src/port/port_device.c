@@ -407,6 +407,8 @@ int port_device_start(struct port_device *d, char *err, size_t err_size)
 void port_device_stop(struct port_device *d)
 {
     int back = netns_enter(d->netns);
+
+    port_wait_end(d);
     int r = rte_eth_dev_stop(d->id);
 
     netns_leave(back);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "core/waker.h"
 
 // What is behind the file of a queue whose interrupt can be switched.
 static enum plan_wake kind_of_file(int fd)
@@ -30,7 +31,7 @@ static enum plan_wake kind_of_file(int fd)
     if (!strcmp(link, "anon_inode:[eventfd]"))
         return WAKE_EVENT;
     if (!strcmp(link, "anon_inode:[eventpoll]"))
-        return WAKE_EVENTS;
+        return WAKE_EDGE;
     return strncmp(link, "/dev/uio", 8) ? WAKE_POLL : WAKE_UIO;
 }
 
@@ -42,7 +43,9 @@ static enum plan_wake interrupt_find(const struct port_device *d, uint16_t queue
     if (r == -ENOTSUP)
         return strcmp(d->driver, "net_tap") ? WAKE_POLL : WAKE_READABLE;
     rte_eth_dev_rx_intr_disable(d->id, queue);
-    return r ? WAKE_POLL : kind_of_file(*fd);
+    enum plan_wake wake = r ? WAKE_POLL : kind_of_file(*fd);
+    // What the set holds the driver does not say, and does not empty.
+    return wake == WAKE_EDGE && (*fd = waker_edge_new(*fd)) < 0 ? WAKE_POLL : wake;
 }
 
 static struct plan_wait find(struct port_device *d, uint16_t queue)
@@ -63,6 +66,15 @@ void port_wait_find(struct port_device *d)
     for (uint16_t q = 0; q < d->config.rx_queues; q++)
         d->wait[q] = find(d, q);
     log_debug("port_manager: receive queues: port=%s rx-mode=%s", d->config.name, port_rx_mode_name(port_wait_mode(d)));
+}
+
+void port_wait_end(struct port_device *d)
+{
+    for (uint16_t q = 0; q < d->config.rx_queues; q++) {
+        if (d->wait[q].wake == WAKE_EDGE)
+            close(d->wait[q].fd);
+        d->wait[q] = (struct plan_wait){.fd = -1};
+    }
 }
 
 enum port_rx_mode port_wait_mode(const struct port_device *d)

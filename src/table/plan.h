@@ -25,7 +25,7 @@ enum plan_wake {
     WAKE_POLL,     // it has to look
     WAKE_READABLE, // `fd` is readable as long as packets wait
     WAKE_EVENT,    // `fd`, an eventfd, becomes readable with the driver's receive interrupt, which is switched on before sleeping
-    WAKE_EVENTS,   // the same, but `fd` is an epoll set of such files
+    WAKE_EDGE,     // the same, but `fd` tells each event of a file that stays readable (waker_edge_new)
     WAKE_UIO,      // the same, but `fd` is a UIO device, which counts interrupts in four bytes
 };
 

@@ -167,7 +167,8 @@ def test_what_is_logged_becomes_lines_and_events(lab, router, target, next_hop):
     event = found[0]
     assert (event["acl"], event["rule"], event["action"], event["direction"], event["interface"]) == ("edge", 10, "deny", "in", "p0")
     assert (event["destination"], event["protocol"], event["destination-port"]) == (target, 17, 7000)
-    line = next(line for line in lab["r"].log.read_text().splitlines() if "acl: match: acl=edge rule=10" in line and target in line)
+    line = eventually(lambda: next(line for line in lab["r"].log.read_text().splitlines()
+                                   if "acl: match: acl=edge rule=10" in line and f"destination={target} " in line), 10, "its line in the log")
     assert "action=deny direction=in interface=p0 protocol=17" in line and "destination-port=7000" in line
     n = hits(router, 10)
     send(lab["h1"], [target], 5)

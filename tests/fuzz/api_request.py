@@ -188,7 +188,10 @@ class Maker:
                 words += ["permit", self.random.choice(["tcp", "ip", "udp"]), *self.random.choice([[], ["from", "set", "bad"], ["to", "any", "port", "443"]])]
             if words[0] == "delete" and self.chance(40):
                 break
-            node = self.random.choice([child for child in children(node) if not is_key(node, child)])
+            below = [child for child in children(node) if not is_key(node, child)]
+            if not below:                                                # an entry that is its key alone
+                break
+            node = self.random.choice(below)
         if self.chance(5):
             words.insert(self.random.randrange(len(words)), self.random.choice(WORDS))
         return " ".join(w if w and " " not in w else f'"{w}"' for w in words)
