@@ -77,7 +77,8 @@ def test_the_whole_datastore_is_as_the_schema_says(daemon):
     assert {"kamuee:port", "kamuee:vport", "kamuee:vr", "kamuee:interface", "kamuee:state"} <= set(data)
     state = data["kamuee:state"]
     assert set(state) == {"system", "port", "interface", "thread", "drop", "punt", "icmp", "ledger", "vr", "neighbor", "journal", "capture", "nexthop",
-                          "mirror", "mirror-session", "counted-prefix", "multicast", "audit", "snmp", "alarm", "alarm-history", "configuration", "latency", "acl", "address-set",
+                          "counted-prefix",
+                          "mirror", "mirror-session", "multicast", "audit", "snmp", "alarm", "alarm-history", "configuration", "latency", "acl", "address-set",
                           "sflow", "ipfix"}
     assert_in_schema(daemon, data)
 
