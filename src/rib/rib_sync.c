@@ -36,7 +36,7 @@
 #include "table/fib.h"
 
 #define SWEEP_BUDGET (1u << 16) // routes looked at per turn
-#define MISSED_MAX 3
+#define MISSED_MAX 5            // three in a row were once too few under churn
 #define TRIES_AT_ONCE 5         // dumps that are repeated without a pause
 #define SILENCE_NS NS_PER_SECOND     // of the kernel in the middle of a dump
 
