@@ -358,15 +358,6 @@ static unsigned burst_at(unsigned i, unsigned n)
     return n - i < BURST ? n - i : BURST;
 }
 
-static bool has_later(const struct acl_key_l4 *l4, size_t step, unsigned n)
-{
-    unsigned parts = 0;
-
-    for (unsigned i = 0; i < n; i++)
-        parts |= ((const struct acl_key_l4 *)((const uint8_t *)l4 + i * step))->part;
-    return parts & ACL_LATER;
-}
-
 const struct acl *acl_engine_ours(const struct acl_engine *e)
 {
     return rcu_load(&e->rte) ? NULL : e->ours;
@@ -379,10 +370,8 @@ void acl_engine_classify4(const struct acl_engine *e, const struct acl_key4 *key
     if (!s)
         acl_classify4(e->ours, key, slot, n);
     for (unsigned i = 0; s && i < n; i += BURST)
-        if (has_later(&key[i].l4, sizeof *key, burst_at(i, n)))
+        if (!acl_rte_classify4(s->table, key + i, slot + i, burst_at(i, n)))
             acl_classify4(e->ours, key + i, slot + i, burst_at(i, n));
-        else
-            acl_rte_classify4(s->table, key + i, slot + i, burst_at(i, n));
 }
 
 void acl_engine_classify6(const struct acl_engine *e, const struct acl_key6 *key, uint32_t *slot, unsigned n)
@@ -392,8 +381,6 @@ void acl_engine_classify6(const struct acl_engine *e, const struct acl_key6 *key
     if (!s)
         acl_classify6(e->ours, key, slot, n);
     for (unsigned i = 0; s && i < n; i += BURST)
-        if (has_later(&key[i].l4, sizeof *key, burst_at(i, n)))
+        if (!acl_rte_classify6(s->table, key + i, slot + i, burst_at(i, n)))
             acl_classify6(e->ours, key + i, slot + i, burst_at(i, n));
-        else
-            acl_rte_classify6(s->table, key + i, slot + i, burst_at(i, n));
 }

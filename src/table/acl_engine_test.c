@@ -97,13 +97,56 @@ static void rte_acl_answers_as_the_oracle(void **state)
     assert_true(acl_rte_bytes(t) > 0);
     for (unsigned i = 0; i < KEYS; i++) {
         key[i].k4.l4.part = key[i].k6.l4.part = ACL_WHOLE;
-        if (key[i].v6)
-            acl_rte_classify6(t, &key[i].k6, &got[i], 1);
-        else
-            acl_rte_classify4(t, &key[i].k4, &got[i], 1);
+        assert_true(key[i].v6 ? acl_rte_classify6(t, &key[i].k6, &got[i], 1) : acl_rte_classify4(t, &key[i].k4, &got[i], 1));
         assert_int_equal(got[i] == ACL_MISS ? UINT32_MAX : rule[got[i]].number, kit_first(rule, MOST, &key[i]));
     }
     acl_rte_free(t);
+}
+
+// Rules of one side, of none, without ports: what none of them looks at, rte_acl does not walk.
+static void rte_acl_answers_as_the_oracle_where_fields_are_left_out(void **state)
+{
+    for (unsigned without = 1; without < 8; without++) {
+        const struct acl_rule *sorted[MOST];
+        uint32_t at[MOST], got[KEYS];
+        struct acl_key4 k4[KEYS];
+
+        for (uint32_t i = 0; i < MOST; i++) {
+            rule[i] = plain_rule(i);
+            rule[i].src.len = without & 1 ? 0 : rule[i].src.len;
+            rule[i].dst.len = without & 2 ? 0 : rule[i].dst.len;
+            if (without & 4) {
+                rule[i].sport[0] = rule[i].dport[0] = 0;
+                rule[i].sport[1] = rule[i].dport[1] = UINT16_MAX;
+            }
+            if (rule[i].proto_any && i % 8) { // few from any to any: they would leave nothing to the others
+                rule[i].proto_any = false;
+                rule[i].proto = 6;
+            }
+            sorted[i] = &rule[i];
+            at[i] = i;
+        }
+        struct acl_rte *t = acl_rte_new(sorted, at, MOST, 64 << 20);
+        assert_non_null(t);
+        for (unsigned i = 0; i < KEYS; i++) {
+            key[i] = kit_key(&rule[kit_random(MOST)]);
+            key[i].k4.l4.part = key[i].k6.l4.part = ACL_WHOLE;
+            k4[i] = key[i].k4;
+            assert_true(acl_rte_classify6(t, &key[i].k6, &got[i], 1));
+            if (key[i].v6)
+                assert_int_equal(got[i] == ACL_MISS ? UINT32_MAX : rule[got[i]].number, kit_first(rule, MOST, &key[i]));
+        }
+        for (unsigned i = 0, n; i < KEYS; i += n) {
+            n = 1 + kit_random(KEYS - i < 64 ? KEYS - i : 64);
+            assert_true(acl_rte_classify4(t, k4 + i, got + i, n));
+            for (unsigned j = i; j < i + n; j++)
+                if (!key[j].v6)
+                    assert_int_equal(got[j] == ACL_MISS ? UINT32_MAX : rule[got[j]].number, kit_first(rule, MOST, &key[j]));
+            k4[i + n - 1].l4.part = ACL_LATER;
+            assert_false(acl_rte_classify4(t, k4 + i, got + i, n));
+        }
+        acl_rte_free(t);
+    }
 }
 
 static void changes_hold_at_once_and_the_choice_is_made_again_when_asked(void **state)
@@ -193,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whichever_is_chosen_answers_as_the_oracle),
         cmocka_unit_test(rte_acl_answers_as_the_oracle),
+        cmocka_unit_test(rte_acl_answers_as_the_oracle_where_fields_are_left_out),
         cmocka_unit_test(changes_hold_at_once_and_the_choice_is_made_again_when_asked),
         cmocka_unit_test(the_cost_names_engine_and_reason),
         cmocka_unit_test(wrong_rules_are_refused),

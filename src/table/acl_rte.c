@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_rte.c - see acl_rte.h
 //
-// Our keys are in its order already but for the ports, which it wants in network order: they are swapped into a copy.
+// Our keys are in its order already but for the ports, which it wants in network order: they are swapped into a copy, which has the
+// same place for all bursts of a thread, so that the array of pointers that rte_acl wants is made once. What no rule looks at is
+// no field: rte_acl walks four bytes of each packet less.
 #include "table/acl_rte.h"
 
 #include <errno.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 #include <rte_acl.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
@@ -14,7 +19,6 @@
 #include <string.h>
 
 #define BURST 64u
-#define FIELDS4 5
 #define FIELDS6 11
 #define WORDS6 4u // of an address
 
@@ -23,6 +27,7 @@ RTE_ACL_RULE_DEF(rte_rule, FIELDS6); // room for either family
 struct acl_rte {
     struct rte_acl_ctx *ctx[2]; // IPv4, IPv6; NULL: no rules
     size_t bytes;
+    bool wide; // keys are copied four at a time
 };
 
 bool acl_rte_can(const struct acl_rule *r)
@@ -32,60 +37,98 @@ bool acl_rte_can(const struct acl_rule *r)
 
 // --- rules ---
 
-static void prefix_fields(struct rte_acl_field *f, const struct acl_side *s, unsigned words)
+struct fields { // what some rule looks at, besides the protocol
+    unsigned words; // of an address
+    bool side[2], ports;
+};
+
+static const struct acl_side *side_of(const struct acl_rule *r, unsigned s)
 {
-    for (unsigned w = 0; w < words; w++) {
+    return s ? &r->dst : &r->src;
+}
+
+static struct fields fields_of(const struct acl_rule *const *rule, uint32_t n, uint8_t family)
+{
+    struct fields f = {.words = family == ACL_IP4 ? 1 : WORDS6};
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct acl_rule *r = rule[i];
+
+        if (!(r->families & family))
+            continue;
+        for (unsigned s = 0; s < 2; s++)
+            f.side[s] |= side_of(r, s)->len > 0;
+        f.ports |= r->sport[0] || r->dport[0] || r->sport[1] != UINT16_MAX || r->dport[1] != UINT16_MAX;
+    }
+    return f;
+}
+
+static struct rte_acl_field *put_prefix(struct rte_acl_field *f, const struct acl_side *s, unsigned words)
+{
+    for (unsigned w = 0; w < words; w++, f++) {
         uint32_t v;
         int len = s->len - 32 * (int)w;
 
         memcpy(&v, s->addr + 4 * w, sizeof v);
-        f[w].value.u32 = __builtin_bswap32(v);
-        f[w].mask_range.u32 = len < 0 ? 0 : len > 32 ? 32 : (uint32_t)len;
+        f->value.u32 = __builtin_bswap32(v);
+        f->mask_range.u32 = len < 0 ? 0 : len > 32 ? 32 : (uint32_t)len;
     }
+    return f;
 }
 
-static struct rte_rule rule_of(const struct acl_rule *r, uint32_t slot, uint32_t rank, unsigned words)
+static struct rte_rule rule_of(const struct acl_rule *r, uint32_t slot, uint32_t rank, const struct fields *f)
 {
     struct rte_rule to = {.data = {.category_mask = 1, .priority = (int32_t)(RTE_ACL_MAX_PRIORITY - rank), .userdata = slot + 1}};
-    unsigned at = 1 + 2 * words;
+    struct rte_acl_field *at = to.field;
 
-    to.field[0].value.u8 = r->proto_any ? 0 : r->proto;
-    to.field[0].mask_range.u8 = r->proto_any ? 0 : 0xff;
-    prefix_fields(to.field + 1, &r->src, words);
-    prefix_fields(to.field + 1 + words, &r->dst, words);
-    to.field[at].value.u16 = r->sport[0];
-    to.field[at].mask_range.u16 = r->sport[1];
-    to.field[at + 1].value.u16 = r->dport[0];
-    to.field[at + 1].mask_range.u16 = r->dport[1];
+    at->value.u8 = r->proto_any ? 0 : r->proto;
+    (at++)->mask_range.u8 = r->proto_any ? 0 : 0xff;
+    for (unsigned s = 0; s < 2; s++)
+        if (f->side[s])
+            at = put_prefix(at, side_of(r, s), f->words);
+    if (f->ports)
+        for (unsigned p = 0; p < 2; p++, at++) {
+            at->value.u16 = p ? r->dport[0] : r->sport[0];
+            at->mask_range.u16 = p ? r->dport[1] : r->sport[1];
+        }
     return to;
 }
 
-static struct rte_acl_config layout(unsigned words, size_t max_bytes)
+static void add_field(struct rte_acl_config *c, uint8_t type, uint8_t size, unsigned input, size_t offset)
 {
-    struct rte_acl_config c = {.num_categories = 1, .num_fields = 3 + 2 * words, .max_size = max_bytes};
-    const uint32_t l4 = 8 * words;
+    uint8_t i = (uint8_t)c->num_fields++;
 
-    c.defs[0] = (struct rte_acl_field_def){RTE_ACL_FIELD_TYPE_BITMASK, sizeof(uint8_t), 0, 0, l4 + offsetof(struct acl_key_l4, proto)};
-    for (uint8_t i = 0; i < 2 * words; i++)
-        c.defs[1 + i] = (struct rte_acl_field_def){RTE_ACL_FIELD_TYPE_MASK, sizeof(uint32_t), (uint8_t)(1 + i), (uint8_t)(1 + i), 4u * i};
-    for (uint8_t i = 0, at = (uint8_t)(1 + 2 * words); i < 2; i++)
-        c.defs[at + i] = (struct rte_acl_field_def){RTE_ACL_FIELD_TYPE_RANGE, sizeof(uint16_t), (uint8_t)(at + i), at, l4 + 2u * i};
+    c->defs[i] = (struct rte_acl_field_def){type, size, i, (uint8_t)input, (uint32_t)offset};
+}
+
+static struct rte_acl_config layout(const struct fields *f, size_t max_bytes)
+{
+    struct rte_acl_config c = {.num_categories = 1, .max_size = max_bytes};
+    const uint32_t l4 = 8 * f->words;
+    unsigned input = 0;
+
+    add_field(&c, RTE_ACL_FIELD_TYPE_BITMASK, sizeof(uint8_t), input++, l4 + offsetof(struct acl_key_l4, proto));
+    for (unsigned s = 0; s < 2; s++)
+        for (unsigned w = 0; f->side[s] && w < f->words; w++)
+            add_field(&c, RTE_ACL_FIELD_TYPE_MASK, sizeof(uint32_t), input++, 4 * (s * f->words + w));
+    for (unsigned p = 0; f->ports && p < 2; p++)
+        add_field(&c, RTE_ACL_FIELD_TYPE_RANGE, sizeof(uint16_t), input, l4 + 2 * p);
     return c;
 }
 
 static struct rte_acl_ctx *compile(const struct acl_rule *const *rule, const uint32_t *slot, uint32_t n, uint8_t family, size_t max_bytes)
 {
     static _Atomic unsigned number; // DPDK wants names
-    unsigned words = family == ACL_IP4 ? 1 : WORDS6;
+    const struct fields fields = fields_of(rule, n, family);
     char name[RTE_ACL_NAMESIZE];
-    struct rte_acl_config cfg = layout(words, max_bytes);
+    struct rte_acl_config cfg = layout(&fields, max_bytes);
 
     snprintf(name, sizeof name, "acl%u", atomic_fetch_add(&number, 1));
     struct rte_acl_param param = {.name = name, .socket_id = SOCKET_ID_ANY, .rule_size = RTE_ACL_RULE_SZ(FIELDS6), .max_rule_num = n};
     struct rte_acl_ctx *ctx = rte_acl_create(&param);
     int rc = ctx ? 0 : -rte_errno;
     for (uint32_t i = 0; i < n && !rc; i++) {
-        struct rte_rule r = rule_of(rule[i], slot[i], i, words);
+        struct rte_rule r = rule_of(rule[i], slot[i], i, &fields);
         if (rule[i]->families & family)
             rc = rte_acl_add_rules(ctx, (const struct rte_acl_rule *)&r, 1);
     }
@@ -119,11 +162,22 @@ static size_t heap_bytes(void)
     return n;
 }
 
+static bool can_copy_wide(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+#else
+    return false;
+#endif
+}
+
 struct acl_rte *acl_rte_new(const struct acl_rule *const *rule, const uint32_t *slot, uint32_t n, size_t max_bytes)
 {
     struct acl_rte *t = calloc(1, sizeof *t);
     size_t before = heap_bytes();
 
+    if (t)
+        t->wide = can_copy_wide();
     for (unsigned f = 0; f < 2 && t; f++) {
         uint8_t family = f ? ACL_IP6 : ACL_IP4;
 
@@ -158,6 +212,28 @@ void acl_rte_free(struct acl_rte *t)
 
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
+struct asked { // of a thread
+    _Alignas(64) bytes16 four[BURST];
+    struct acl_key6 six[BURST];
+    const uint8_t *at4[BURST], *at6[BURST];
+    bool ready;
+};
+static _Thread_local struct asked asked;
+
+static struct asked *asked_of_thread(void)
+{
+    struct asked *a = &asked;
+
+    if (__builtin_expect(a->ready, 1))
+        return a;
+    for (unsigned i = 0; i < BURST; i++) {
+        a->at4[i] = (const uint8_t *)&a->four[i];
+        a->at6[i] = (const uint8_t *)&a->six[i];
+    }
+    a->ready = true;
+    return a;
+}
+
 static void classify(const struct rte_acl_ctx *ctx, const uint8_t **at, uint32_t *slot, unsigned n)
 {
     if (!ctx)
@@ -168,29 +244,65 @@ static void classify(const struct rte_acl_ctx *ctx, const uint8_t **at, uint32_t
         slot[i]--; // 0, no rule, becomes ACL_MISS
 }
 
-void acl_rte_classify4(const struct acl_rte *t, const struct acl_key4 *key, uint32_t *slot, unsigned n)
+_Static_assert(sizeof(struct acl_key4) == 16 && offsetof(struct acl_key4, l4.sport) == 8 && offsetof(struct acl_key4, l4.part) == 15,
+               "as copied, shuffled and looked at");
+
+// Ports in network order. Is a later fragment among them?
+static bool copy4(bytes16 *to, const struct acl_key4 *key, unsigned n)
 {
-    const uint8_t *at[BURST];
-    bytes16 copy[BURST];
+    bytes16 any = {0};
 
     for (unsigned i = 0; i < n; i++) {
-        memcpy(&copy[i], &key[i], sizeof copy[i]);
-        copy[i] = __builtin_shufflevector(copy[i], copy[i], 0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15);
-        at[i] = (const uint8_t *)&copy[i];
+        bytes16 k;
+        memcpy(&k, &key[i], sizeof k);
+        any |= k;
+        to[i] = __builtin_shufflevector(k, k, 0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15);
     }
-    classify(t->ctx[0], at, slot, n);
+    return any[15] & ACL_LATER;
 }
 
-void acl_rte_classify6(const struct acl_rte *t, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+#if defined(__x86_64__)
+static __attribute__((target("avx512f,avx512bw"))) bool copy4_wide(bytes16 *to, const struct acl_key4 *key, unsigned n)
 {
-    const uint8_t *at[BURST];
-    struct acl_key6 copy[BURST];
+    const __m512i order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15));
+    __m512i any = _mm512_setzero_si512();
+    unsigned i = 0;
+
+    for (; i + 4 <= n; i += 4) {
+        __m512i k = _mm512_loadu_si512(key + i);
+        any = _mm512_or_si512(any, k);
+        _mm512_store_si512(to + i, _mm512_shuffle_epi8(k, order));
+    }
+    bool later = _mm512_test_epi8_mask(any, _mm512_set1_epi8(ACL_LATER)) & 0x8000800080008000;
+    return copy4(to + i, key + i, n - i) || later;
+}
+#else
+#define copy4_wide copy4
+#endif
+
+bool acl_rte_classify4(const struct acl_rte *t, const struct acl_key4 *key, uint32_t *slot, unsigned n)
+{
+    struct asked *a = asked_of_thread();
+
+    if (__builtin_expect(t->wide ? copy4_wide(a->four, key, n) : copy4(a->four, key, n), 0))
+        return false;
+    classify(t->ctx[0], a->at4, slot, n);
+    return true;
+}
+
+bool acl_rte_classify6(const struct acl_rte *t, const struct acl_key6 *key, uint32_t *slot, unsigned n)
+{
+    struct asked *a = asked_of_thread();
+    unsigned any = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        copy[i] = key[i];
-        copy[i].l4.sport = __builtin_bswap16(key[i].l4.sport);
-        copy[i].l4.dport = __builtin_bswap16(key[i].l4.dport);
-        at[i] = (const uint8_t *)&copy[i];
+        any |= key[i].l4.part;
+        a->six[i] = key[i];
+        a->six[i].l4.sport = __builtin_bswap16(key[i].l4.sport);
+        a->six[i].l4.dport = __builtin_bswap16(key[i].l4.dport);
     }
-    classify(t->ctx[1], at, slot, n);
+    if (__builtin_expect(any & ACL_LATER, 0))
+        return false;
+    classify(t->ctx[1], a->at6, slot, n);
+    return true;
 }

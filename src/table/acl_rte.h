@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_rte.h - a list compiled by DPDK's rte_acl: fast for few rules; knows addresses, protocol and ports alone
 //
-// Made once, never changed; what it answers for later fragments is not to be trusted: their ports read 0.
+// Made once, never changed. It cannot tell later fragments, whose ports read 0, from other packets.
 #ifndef TABLE_ACL_RTE_H
 #define TABLE_ACL_RTE_H
 
@@ -20,8 +20,8 @@ struct acl_rte *acl_rte_new(const struct acl_rule *const *rule, const uint32_t *
 void acl_rte_free(struct acl_rte *t); // NULL is fine
 size_t acl_rte_bytes(const struct acl_rte *t);
 
-// As acl_classify4 and 6.
-void acl_rte_classify4(const struct acl_rte *t, const struct acl_key4 *key, uint32_t *slot, unsigned n);
-void acl_rte_classify6(const struct acl_rte *t, const struct acl_key6 *key, uint32_t *slot, unsigned n);
+// As acl_classify4 and 6, n <= 64. False, and nothing said: a later fragment is among them.
+bool acl_rte_classify4(const struct acl_rte *t, const struct acl_key4 *key, uint32_t *slot, unsigned n);
+bool acl_rte_classify6(const struct acl_rte *t, const struct acl_key6 *key, uint32_t *slot, unsigned n);
 
 #endif
