@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "acl/core.h"
+#include "acl/few.h"
 #include "acl/list.h"
 #include "acl/rule.h"
 #include "base/hash.h"
@@ -202,7 +203,7 @@ uint64_t acl_epoch(struct acl *a)
     return a->epoch++;
 }
 
-void acl_reclaim(struct acl *a, uint64_t epoch)
+static void give_back(struct acl *a, uint64_t epoch)
 {
     drop_cores(a, epoch);
     for (; a->garbage_from < a->n_garbage && a->garbage[a->garbage_from].epoch <= epoch; a->garbage_from++) {
@@ -271,6 +272,28 @@ static void core_swap(struct acl *a, unsigned f, struct core *new)
         old->next = a->retired;
         a->retired = old;
     }
+}
+
+// Of few rules, once nobody reads how they were laid out before they changed.
+static void few_anew(struct acl *a, unsigned f, uint64_t epoch)
+{
+    struct core *c = a->core[f];
+    struct core_rules r = {.rule = a->rule};
+
+    if (!c || !c->few || c->few_blocks || c->in_tuples > FEW_ENTRIES || c->few_epoch > epoch)
+        return;
+    uint32_t *slot = ordered(a, &r.n);
+    r.slot = slot;
+    if (slot)
+        core_few(c, &r, a->tuple[f]);
+    free(slot);
+}
+
+void acl_reclaim(struct acl *a, uint64_t epoch)
+{
+    give_back(a, epoch);
+    for (unsigned f = 0; f < 2; f++)
+        few_anew(a, f, epoch);
 }
 
 // A new core of the rules that there are now.
@@ -376,6 +399,8 @@ static int family_add(struct acl *a, unsigned f, uint32_t slot)
     if (c && c->rules < FEW_RULES && rule_is_by_sets(&a->rule[slot]) && !rebuild(a, f)) // so that it stands apart
         return 0;
     c = a->core[f];
+    if (c)
+        c->few_epoch = a->epoch;
     if (!c || c->deleted > c->room || core_add(c, &a->rule[slot], slot, &a->tuple[f][slot], &old))
         return rebuild(a, f);
     retire_block(a, f, old);
@@ -388,6 +413,7 @@ static void family_del(struct acl *a, unsigned f, uint32_t slot)
 
     if (!(a->rule[slot].families & family_of(f)))
         return;
+    a->core[f]->few_epoch = a->epoch;
     core_del(a->core[f], &a->rule[slot], slot, a->tuple[f][slot], &old);
     retire_block(a, f, old);
 }

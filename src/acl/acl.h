@@ -105,6 +105,7 @@ struct acl_cost {
     uint32_t probes_max;   // looks at the filter, for the worst packet
     double probes_mean;    // the same for packets that match a rule chosen at random
     uint32_t block_max;    // rules that lie together, of which a packet may be compared with all
+    uint32_t few;          // entries of both families that packets are compared with one and all, no tuple being asked
     uint32_t address_only; // rules that look at addresses alone
 };
 

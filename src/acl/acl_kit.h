@@ -97,6 +97,17 @@ static inline void kit_blend(uint8_t a[16], const struct acl_side *s) // into th
         a[bit / 8] = (uint8_t)((a[bit / 8] & ~(0x80 >> bit % 8)) | (s->addr[bit / 8] & (0x80 >> bit % 8)));
 }
 
+// The same without address sets.
+static inline struct acl_rule kit_rule_without_sets(uint32_t number)
+{
+    struct acl_rule r;
+
+    do
+        r = kit_rule(number);
+    while (r.src.set != ACL_NO_SET || r.dst.set != ACL_NO_SET);
+    return r;
+}
+
 // A packet that the rule may well match.
 static inline struct kit_key kit_key(const struct acl_rule *r)
 {

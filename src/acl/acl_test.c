@@ -238,6 +238,79 @@ static void rules_by_sets_alone_decide_without_the_rest_of_a_packet(void **state
     }
 }
 
+static uint32_t entries_of(const struct acl *a)
+{
+    struct acl_cost cost;
+
+    acl_cost(a, &cost);
+    return cost.few;
+}
+
+// Laid out to be compared one and all: as they are made, after each change, and again when nobody reads what was there before it.
+static void few_rules_are_compared_one_and_all(void **state)
+{
+    static const uint32_t size[] = {1, 2, 15, 16, 17, 33, 40, 48};
+
+    for (unsigned round = 0; round < 64; round++) {
+        uint32_t n = size[round % 8], apart = round % 3 == 2;
+
+        for (uint32_t i = 0; i < n; i++)
+            rule[i] = apart && !kit_random(6) ? set_rule(i * 7 % n * 3) : kit_rule_without_sets(i * 7 % n * 3);
+        make_keys(n);
+        struct acl *a = load(n);
+        assert_true(apart || n < 15 || entries_of(a) > n / 2); // a rule that asks for flags both set and not has none
+        both_kernels_agree_with_the_oracle(a, n);
+        kit_must_be_sound(a);
+        for (uint32_t i = 0; i < n; i += 1 + kit_random(5)) {
+            assert_int_equal(acl_del(a, rule[i].number), 0);
+            rule[i].families = 0;
+            both_kernels_agree_with_the_oracle(a, n);
+            if (kit_random(2))
+                acl_reclaim(a, acl_epoch(a));
+            kit_must_be_sound(a);
+            rule[i] = kit_rule_without_sets(200 + i);
+            assert_int_equal(acl_add(a, &rule[i]), 0);
+            both_kernels_agree_with_the_oracle(a, n);
+        }
+        acl_reclaim(a, acl_epoch(a));
+        assert_true(apart || n < 15 || entries_of(a) > n / 2); // a rule that asks for flags both set and not has none
+        both_kernels_agree_with_the_oracle(a, n);
+        kit_must_be_sound(a);
+        acl_free(a);
+    }
+}
+
+static void rules_that_are_not_few_or_name_sets_are_under_tuples(void **state)
+{
+    for (uint32_t i = 0; i < 70; i++) {
+        acl_rule_init(&rule[i], i, ACL_IP4);
+        rule[i].proto_any = false;
+        rule[i].proto = (uint8_t)i;
+    }
+    rule[69].src.set = 1;
+    make_keys(70);
+    struct acl *a = load(64);
+    assert_int_equal(entries_of(a), 64);
+    assert_int_equal(acl_add(a, &rule[64]), 0);
+    acl_reclaim(a, acl_epoch(a));
+    assert_int_equal(entries_of(a), 0);
+    both_kernels_agree_with_the_oracle(a, 65);
+    assert_int_equal(acl_del(a, 64), 0);
+    assert_int_equal(entries_of(a), 0);
+    uint64_t epoch = acl_epoch(a);
+    assert_int_equal(acl_del(a, 63), 0);
+    acl_reclaim(a, epoch); // readers may still be where the second change found them
+    assert_int_equal(entries_of(a), 0);
+    acl_reclaim(a, acl_epoch(a));
+    assert_int_equal(entries_of(a), 63);
+    assert_int_equal(acl_add(a, &rule[69]), 0);
+    acl_reclaim(a, acl_epoch(a));
+    assert_int_equal(entries_of(a), 0);
+    rule[63].families = rule[64].families = rule[65].families = rule[66].families = rule[67].families = rule[68].families = 0;
+    both_kernels_agree_with_the_oracle(a, 70);
+    acl_free(a);
+}
+
 static void numbers_lead_to_slots(void **state)
 {
     for (uint32_t i = 0; i < 100; i++)
@@ -325,6 +398,8 @@ int main(void)
         cmocka_unit_test(the_first_of_rules_that_all_match_wins),
         cmocka_unit_test(a_list_of_all_lengths_stays_within_its_tuples),
         cmocka_unit_test(rules_by_sets_alone_decide_without_the_rest_of_a_packet),
+        cmocka_unit_test(few_rules_are_compared_one_and_all),
+        cmocka_unit_test(rules_that_are_not_few_or_name_sets_are_under_tuples),
         cmocka_unit_test(numbers_lead_to_slots),
         cmocka_unit_test(a_slot_waits_for_its_grace_period),
         cmocka_unit_test(a_list_that_is_too_large_is_refused_and_the_old_one_stays),

@@ -11,11 +11,11 @@
 #include <time.h>
 
 #define RULES 1200u
-#define STABLE 200u
 #define PACKETS 2048u
 #define READERS 2
 #define PATIENCE 20000000u // looks at a slot's owner
 
+static uint32_t n_rules, n_stable; // of a list
 static struct acl *list;
 static struct acl_rule rule[RULES];
 static bool in[RULES];
@@ -78,15 +78,15 @@ static bool grace_passed(const uint64_t *seen)
 
 static void make_rules(void)
 {
-    for (uint32_t i = 0; i < RULES; i++)
-        rule[i] = kit_rule(i * 7 % RULES);
+    for (uint32_t i = 0; i < n_rules; i++)
+        rule[i] = (n_rules < RULES ? kit_rule_without_sets : kit_rule)(i * 7 % n_rules);
     for (unsigned i = 0; i < PACKETS; i++) {
         do
-            packet[i] = kit_key(&rule[kit_random(RULES)]);
+            packet[i] = kit_key(&rule[kit_random(n_rules)]);
         while (packet[i].v6 != (i >= PACKETS / 2));
         packet4[i] = packet[i].k4;
         packet6[i] = packet[i].k6;
-        stable[i] = kit_first(rule, STABLE, &packet[i]);
+        stable[i] = kit_first(rule, n_stable, &packet[i]);
     }
 }
 
@@ -122,7 +122,7 @@ static void write_for(double duration)
 
     while (seconds() < end) {
         for (unsigned i = 0; i < 20; i++, changes++)
-            change(STABLE + kit_random(RULES - STABLE));
+            change(n_stable + kit_random(n_rules - n_stable));
         if (waiting && grace_passed(seen)) {
             acl_reclaim(list, epoch);
             waiting = false;
@@ -138,11 +138,13 @@ static void write_for(double duration)
     print_message("%lu changes\n", (unsigned long)changes);
 }
 
-static void torture(void)
+static void torture(uint32_t rules, uint32_t those_that_stay)
 {
     const char *longer = getenv("KAMUEE_TORTURE_SECONDS");
     pthread_t thread[READERS];
 
+    n_rules = rules;
+    n_stable = those_that_stay;
     atomic_store(&stop, false);
     atomic_store(&wrong, 0);
     memset(in, 0, sizeof in);
@@ -150,8 +152,8 @@ static void torture(void)
     make_rules();
     list = acl_new(&kit_config);
     assert_non_null(list);
-    assert_int_equal(acl_load(list, rule, STABLE), 0);
-    for (uint32_t i = 0; i < STABLE; i++)
+    assert_int_equal(acl_load(list, rule, n_stable), 0);
+    for (uint32_t i = 0; i < n_stable; i++)
         own(i);
     for (uintptr_t i = 0; i < READERS; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, read_all, (void *)i), 0);
@@ -169,13 +171,20 @@ static void torture(void)
 static void readers_in_plain_c_never_see_a_wrong_rule(void **state)
 {
     acl_use_simd(false);
-    torture();
+    torture(RULES, 200);
 }
 
 static void readers_with_vectors_never_see_a_wrong_rule(void **state)
 {
     acl_use_simd(true);
-    torture();
+    torture(RULES, 200);
+}
+
+// Laid out to be compared one and all, again and again where they were.
+static void readers_of_few_rules_never_see_a_wrong_one(void **state)
+{
+    acl_use_simd(true);
+    torture(60, 20);
 }
 
 static int sets_new(void **state)
@@ -195,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_in_plain_c_never_see_a_wrong_rule),
         cmocka_unit_test(readers_with_vectors_never_see_a_wrong_rule),
+        cmocka_unit_test(readers_of_few_rules_never_see_a_wrong_one),
     };
 
     return cmocka_run_group_tests(tests, sets_new, sets_free);

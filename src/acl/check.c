@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // check.c - is a core sound?
 #include "acl/core.h"
+#include "acl/few.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -69,6 +70,25 @@ static int apart_check(const struct core *c, const struct acl_rule *r, uint32_t 
     return wrong(why, n, "rule %u is not among those that stand apart", r->number);
 }
 
+// Where few rules are laid out one and all, this one is among them. Numbers grow.
+static int few_check(const struct core *c, const struct acl_rule *r, uint32_t slot, char *why, size_t n)
+{
+    unsigned entries = c->few_blocks * FEW_LANES, i = 0;
+
+    if (!entries)
+        return 0;
+    while (i < entries && c->few->slot[i] != slot)
+        i++;
+    if (i == entries && !(r->tcp_any & r->tcp_mask & ~r->tcp_value))
+        return wrong(why, n, "rule %u is not among the few", r->number);
+    if (i < entries && c->few->number[i] != r->number)
+        return wrong(why, n, "rule %u is %u among the few", r->number, c->few->number[i]);
+    for (i = 1; i < entries; i++)
+        if (c->few->number[i] < c->few->number[i - 1])
+            return wrong(why, n, "the few rules are not sorted at %u", c->few->number[i]);
+    return 0;
+}
+
 // Blocks are sorted; all entries alive together are the rules.
 static int blocks_check(const struct core *c, uint32_t rules, char *why, size_t n)
 {
@@ -109,6 +129,8 @@ int core_check(const struct core *c, const struct core_rules *r, const uint8_t *
         if (rule->number < c->least)
             return wrong(why, n, "rule %u comes before %u, which is said to be the first under a tuple", rule->number, c->least);
         rc = rule_check(c, rule, r->slot[i], tuple[r->slot[i]], why, n);
+        if (!rc)
+            rc = few_check(c, rule, r->slot[i], why, n);
         count[tuple[r->slot[i]] % CORE_TUPLES]++;
         rules++;
     }

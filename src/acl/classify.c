@@ -90,6 +90,16 @@ void burst_walk(struct burst *b, const struct core *c)
         walk_end(b, c);
 }
 
+static void ask(const struct core *c, const struct acl_kernel *k, struct burst *b)
+{
+    unsigned blocks = k->few ? __atomic_load_n(&c->few_blocks, __ATOMIC_ACQUIRE) : 0; // partner: core_few
+
+    if (blocks)
+        k->few(c, b, blocks);
+    else
+        (c->family == ACL_IP4 ? k->classify4 : k->classify6)(c, b);
+}
+
 // b: addresses, tuples, and l4 if there are any.
 static void classify(const struct core *c, const struct acl_kernel *k, struct burst *b, uint32_t *slot, unsigned n)
 {
@@ -106,7 +116,7 @@ static void classify(const struct core *c, const struct acl_kernel *k, struct bu
     if (!b->walks)
         apart_decide(b, c);
     if (b->left && b->tuples)
-        (c->family == ACL_IP4 ? k->classify4 : k->classify6)(c, b);
+        ask(c, k, b);
     if (b->walks)
         walk_end(b, c);
 }
@@ -187,7 +197,7 @@ static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], u
     }
 }
 
-const struct acl_kernel acl_kernel_scalar = {"scalar", part4, scalar, scalar};
+const struct acl_kernel acl_kernel_scalar = {"scalar", part4, scalar, scalar, NULL};
 
 // --- which kernel ---
 

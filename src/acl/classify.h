@@ -17,10 +17,12 @@ struct acl_kernel {
     void (*part4)(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 *l4); // l4 NULL: not wanted
     void (*classify4)(const struct core *c, struct burst *b); // rules under tuples, for b->left
     void (*classify6)(const struct core *c, struct burst *b);
+    void (*few)(const struct core *c, struct burst *b, unsigned blocks); // instead of them, of few rules; NULL: it does not pay
 };
 extern const struct acl_kernel acl_kernel_scalar;
 #ifdef ACL_X86
 extern const struct acl_kernel acl_kernel_avx512;
+void few_avx512(const struct core *c, struct burst *b, unsigned blocks); // few_avx512.c
 #endif
 
 struct burst {

@@ -376,4 +376,4 @@ static void avx512_6(const struct core *c, struct burst *b)
     classify(c, b, ACL_IP6);
 }
 
-const struct acl_kernel acl_kernel_avx512 = {"avx512", part4, avx512_4, avx512_6};
+const struct acl_kernel acl_kernel_avx512 = {"avx512", part4, avx512_4, avx512_6, few_avx512};

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "acl/few.h"
 #include "acl/pages.h"
 #include "acl/rule.h"
 #include "base/hash.h"
@@ -20,7 +21,7 @@
 struct layout {
     unsigned filter_log, head_log; // of words
     uint32_t units;                // entries that the arena holds
-    size_t filter, head, gate[2], block, bytes;
+    size_t few, filter, head, gate[2], block, bytes; // few: 0 = none
 };
 
 static unsigned log2_up(uint64_t n)
@@ -33,6 +34,11 @@ static size_t line_up(size_t n)
     return (n + 63) & ~(size_t)63;
 }
 
+static uint32_t room_for(uint32_t rules)
+{
+    return (rules < LEAST_RULES ? LEAST_RULES : rules) + rules / 8;
+}
+
 static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys, const uint8_t gate_log[2])
 {
     struct layout l = {.filter_log = log2_up(keys * FILTER_BITS / 32), .head_log = log2_up(rules) + 1};
@@ -40,7 +46,8 @@ static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys, co
 
     // The longest block is rewritten whole; an eighth and some is room for changes before what they leave comes back.
     l.units = rules + rules / 4 + 64;
-    l.filter = line_up(sizeof(struct core));
+    l.few = rules <= room_for(FEW_ENTRIES) ? line_up(sizeof(struct core)) : 0;
+    l.filter = l.few ? line_up(l.few + sizeof(struct few)) : line_up(sizeof(struct core));
     l.head = l.filter + (sizeof(uint32_t) << l.filter_log);
     l.gate[0] = line_up(l.head + (sizeof(uint32_t) << l.head_log));
     l.gate[1] = line_up(l.gate[0] + (sizeof(uint32_t) << gate_log[0]));
@@ -60,11 +67,6 @@ static void unmap(const struct acl_config *cfg, void *p, size_t bytes)
         cfg->unmap(cfg->ctx, p, bytes);
     else
         pages_unmap(p, bytes);
-}
-
-static uint32_t room_for(uint32_t rules)
-{
-    return (rules < LEAST_RULES ? LEAST_RULES : rules) + rules / 8;
 }
 
 static const uint8_t small_gates[2] = {4, 4};
@@ -260,6 +262,7 @@ static struct core *build(const struct acl_config *cfg, const struct core *d, st
         return NULL;
     *c = *d;
     c->bytes = l.bytes;
+    c->few = l.few ? (struct few *)((uint8_t *)c + l.few) : NULL;
     c->filter = (uint32_t *)((uint8_t *)c + l.filter);
     c->head = (uint32_t *)((uint8_t *)c + l.head);
     c->block = (uint8_t *)c + l.block;
@@ -273,6 +276,7 @@ static struct core *build(const struct acl_config *cfg, const struct core *d, st
         return NULL;
     }
     blocks_fill(c, r, tuple);
+    core_few(c, r, tuple);
     return c;
 }
 
@@ -312,6 +316,12 @@ struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct
 
 // --- changing ---
 
+void core_few(struct core *c, const struct core_rules *r, const uint8_t *tuple)
+{
+    if (c->few)
+        __atomic_store_n(&c->few_blocks, few_make(c->few, c, r, tuple), __ATOMIC_RELEASE); // partner: classify.c ask
+}
+
 static unsigned chain_now(const struct core *c, uint32_t head)
 {
     return block_length(c, c->head[head]);
@@ -337,6 +347,7 @@ int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *t
 {
     if (c->in_tuples >= c->room)
         return -ENOSPC;
+    __atomic_store_n(&c->few_blocks, 0, __ATOMIC_RELAXED);
     unsigned at = tuple_choose(c, r, chain_now);
     struct tuple *t = &c->tuple[at];
     uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from), to = arena_alloc(&c->arena, n + 1), i = 0;
@@ -384,6 +395,7 @@ void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t t
         apart_del(c, slot);
         return;
     }
+    __atomic_store_n(&c->few_blocks, 0, __ATOMIC_RELAXED);
     struct tuple *t = &c->tuple[tuple];
     uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from), to = n > 1 ? arena_alloc(&c->arena, n - 1) : 0, i = 0;
 

@@ -16,6 +16,8 @@
 //     block    all rules whose keys fall on one head, sorted by number, each complete in itself (32 bytes, IPv6 64): what
 //              is compared decides, hashes only find it. So collisions cost time and never an answer
 //
+// Up to 64 rules are also laid out to be compared one and all (few.h), which is quicker than all this.
+//
 // Rules that ask for nothing but address sets ("deny from set bad", "permit any") stand apart, under no tuple: the sets' answers
 // decide them for the whole burst. A list of nothing else makes no keys, and what such a rule decides before all others is asked nothing more.
 //
@@ -113,6 +115,8 @@ struct core {
     uint64_t apart_sets[2]; // that these name
     struct by_sets by_sets[CORE_BY_SETS];
     struct acl_set *const *set;
+    struct few *few;     // few.h; NULL: there were too many rules for it when the core was made
+    uint32_t few_blocks; // 0: readers ask tuples
     uint32_t *filter, *head;
     uint8_t *block;
     unsigned filter_shift, head_shift; // 32 - log2 of the words
@@ -125,6 +129,7 @@ struct core {
     uint32_t deleted;    // whose filter bits are still set
     uint64_t guard_keys; // about; the filter is made for these, too
     uint64_t epoch; // when it was retired
+    uint64_t few_epoch; // of the last change: readers of later ones do not see `few` as it is
     struct core *next;
 };
 
@@ -228,6 +233,8 @@ struct core_block { // to be retired; n 0: none
 // In place. 0, or -ENOSPC: time for a new core, nothing has changed.
 int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple, struct core_block *old);
 void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple, struct core_block *old);
+// The rules as few.h has them, when nobody has read that since the last change.
+void core_few(struct core *c, const struct core_rules *r, const uint8_t *tuple);
 uint32_t block_length(const struct core *c, uint32_t ref); // entries; 0 of ref 0
 int core_check(const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why, size_t n);
 

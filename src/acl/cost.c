@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cost.c - what a packet can cost: `show acl NAME cost`
 #include "acl/core.h"
+#include "acl/few.h"
 #include "acl/list.h"
 
 static bool by_address_alone(const struct acl_rule *r)
@@ -53,6 +54,15 @@ static void probes_mean(const struct acl *a, struct acl_cost *cost)
     cost->probes_mean /= n + !n;
 }
 
+static uint32_t few_entries(const struct core *c)
+{
+    uint32_t n = c->few_blocks * FEW_LANES;
+
+    while (n && c->few->number[n - 1] == UINT32_MAX)
+        n--;
+    return n;
+}
+
 static void core_cost(const struct core *c, struct acl_cost *cost)
 {
     uint32_t tuples = 0;
@@ -62,6 +72,7 @@ static void core_cost(const struct core *c, struct acl_cost *cost)
     if (tuples + c->n_guards > cost->probes_max)
         cost->probes_max = tuples + c->n_guards;
     cost->tuples += tuples;
+    cost->few += few_entries(c);
     for (uint32_t h = 0; h < 1u << (32 - c->head_shift); h++) {
         uint32_t n = block_length(c, c->head[h]);
         if (n > cost->block_max)
