@@ -5,9 +5,9 @@
 // instance, never displaces one that comes often.
 //
 // Stepping aside, for each list: after a window of packets of which more than half missed, only one burst in five is looked up, then
-// one in 17, then one in 61 (primes: traffic that repeats itself after so many bursts would seem to hit); a sampled window with more
-// hits than misses ends it. After a change of the list everything
-// misses for a while, so the first window is a long one.
+// one in 17, 61, then one in 241 (primes: traffic that repeats itself after so many bursts would seem to hit); a sampled window with more
+// hits than misses ends it. A burst of misses costs several times what the list alone does, hence so few. After a change of the list
+// everything misses for a while, so the first window is a long one.
 #ifdef ACL_X86
 #include <cpuid.h>
 #endif
@@ -21,17 +21,18 @@
 #define BURST 64u
 #define LISTS (1u << 16)
 #define GENERATIONS (1u << 16)
-#define WINDOW 4096u       // packets
-#define WINDOW_FIRST 65536u // of a generation
-#define WINDOW_SAMPLED 1024u
+#define WINDOW_FIRST 65536u // packets, of a generation
 
-static const uint32_t sampled[] = {1, 5, 17, 61}; // one burst of so many is looked up, the longer nothing is gained
+// The longer nothing is gained, the fewer bursts are looked up; how soon it comes back stays the same.
+static const struct sampling {
+    uint32_t every, window; // one burst of so many; packets that are looked up before it is judged again
+} sampled[] = {{1, 4096}, {5, 1024}, {17, 1024}, {61, 1024}, {241, 256}};
 #define SAMPLED_LEAST (sizeof sampled / sizeof *sampled - 1)
 
 struct list_state {
     uint32_t epoch, generation; // generation 0: none yet
     uint32_t seen, missed, window;
-    uint32_t aside, turn; // one burst of sampled[aside] is looked up
+    uint32_t aside, turn; // how: sampled[aside]
 };
 
 struct acl_cache {
@@ -286,7 +287,7 @@ static void window_end(struct acl_cache *c, struct list_state *l)
         count(&c->stepped_aside, !l->aside);
         l->aside++;
     }
-    l->window = l->aside ? WINDOW_SAMPLED : WINDOW;
+    l->window = sampled[l->aside].window;
     l->seen = l->missed = 0;
 }
 
@@ -386,7 +387,7 @@ static void classify(struct acl_cache *c, struct cache_table *t, cache_look *loo
         ask(asked, t, key, slot, n);
         return;
     }
-    l->turn = sampled[l->aside] - 1;
+    l->turn = sampled[l->aside].every - 1;
     for (unsigned i = 0; i < n; i += BURST)
         burst(c, t, look, l, asked, (const uint8_t *)key + (size_t)i * t->words * 8, slot + i, n - i < BURST ? n - i : BURST);
 }

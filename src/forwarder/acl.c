@@ -58,13 +58,20 @@ static __rte_noinline void close_gaps(struct forwarder *f, struct burst *b, uint
 // All packets of the burst have the same list.
 static void of_one_list(struct forwarder *f, struct burst *b, uint16_t list, bool out)
 {
-    struct acl_group a = {.c = acl_content_of(list), .list = list, .out = out, .n = b->n, .at = everyone};
+    struct acl_group a; // its slots are not worth clearing
     uint64_t gone = 0, none;
     union acl_keys key;
     uint8_t at[BURST_MAX];
 
+    a.c = acl_content_of(list);
     if (!a.c) // none, or it is being taken away
         return;
+    a.list = list;
+    a.out = out;
+    a.named = false;
+    a.n = b->n;
+    a.at = everyone;
+    a.key = NULL;
     if (a.c->engine && !acl_name_late(f, b, &a)) {
         a.key = &key;
         none = make_keys(b, &key);

@@ -157,45 +157,51 @@ static void hit(struct acl_hits *h, uint64_t packets, uint64_t bytes)
     h->bytes += bytes;
 }
 
-// Bit k: slot[k] is `common`; also of those behind the last packet.
-INLINE uint64_t slots_equal(const uint32_t slot[BURST_MAX], uint32_t common)
+// Those of `left` whose slot is that of the first of them, all counted at once: a counter that is written for one packet after the other
+// makes each wait for the one before. `all`: the asked are the burst. Leaves the mask of the rest in *left.
+INLINE uint64_t count_alike(struct forwarder *f, const struct burst *b, const struct acl_group *g, uint64_t *left, bool all)
 {
-    uint64_t same = 0;
+    const uint32_t common = g->slot[__builtin_ctzll(*left)], place = acl_place(g->c, common);
+    uint64_t same = 0, bytes = 0;
+    unsigned k = 0;
 
 #ifdef __SSE2__
-    const __m128i want = _mm_set1_epi32((int)common);
-    for (unsigned k = 0; k < BURST_MAX; k += 4) {
-        __m128i four = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(slot + k)), want);
-        same |= (uint64_t)(unsigned)_mm_movemask_ps(_mm_castsi128_ps(four)) << k;
+    const __m128i want = _mm_set1_epi32((int)common), zero = _mm_setzero_si128();
+    __m128i sum = zero;
+    for (; all && k + 8 <= g->n; k += 8) {
+        __m128i low = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(g->slot + k)), want);
+        __m128i high = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(g->slot + k + 4)), want);
+        __m128i eight = _mm_packs_epi32(low, high), len = _mm_and_si128(_mm_loadu_si128((const __m128i *)(b->len + k)), eight);
+        same |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_packs_epi16(eight, zero)) << k;
+        sum = _mm_add_epi32(sum, _mm_add_epi32(_mm_unpacklo_epi16(len, zero), _mm_unpackhi_epi16(len, zero)));
     }
-#else
-    for (unsigned k = 0; k < BURST_MAX; k++)
-        same |= (uint64_t)(slot[k] == common) << k;
+    sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
+    bytes = (uint32_t)_mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
 #endif
-    return same;
+    for (; k < g->n; k++) {
+        bool is = g->slot[k] == common;
+        same |= (uint64_t)is << k;
+        bytes += is ? b->len[all ? k : g->at[k]] : 0;
+    }
+    *left &= ~same;
+    if (likely(!f->dry))
+        hit(&g->c->hits[f->index][place], (unsigned)__builtin_popcountll(same), bytes);
+    return g->c->verb[place] != ACL_PERMIT ? same : 0;
 }
 
 // Counts each for its rule, behind the index of the forwarder; nothing in a dry run. The mask, of numbers among the asked, of
-// those about whom more is to be said than that they pass. Most packets of a burst match what the first one matches: those are added
-// up, because a counter that is written for one packet after the other makes each wait for the one before.
+// those about whom more is to be said than that they pass. Most packets of a burst match one rule, or one of two.
 INLINE uint64_t count(struct forwarder *f, const struct burst *b, const struct acl_group *g, bool all)
 {
-    struct acl_hits *const hits = g->c->hits[f->dry ? 0 : f->index];
-    const uint32_t common = g->slot[0], place = acl_place(g->c, common);
-    const bool wet = !f->dry;
-    const uint64_t same = slots_equal(g->slot, common) & all_of(g->n);
-    uint64_t odd = g->c->verb[place] != ACL_PERMIT ? same : 0;
-    uint32_t bytes = 0;
+    uint64_t others = all_of(g->n), odd = count_alike(f, b, g, &others, all);
 
-    for (unsigned k = 0; k < g->n; k++)
-        bytes += g->slot[k] == common ? b->len[all ? k : g->at[k]] : 0;
-    if (likely(wet))
-        hit(&hits[place], (unsigned)__builtin_popcountll(same), bytes);
-    for (uint64_t others = all_of(g->n) & ~same; others; others &= others - 1) {
+    if (others & (others - 1))
+        odd |= count_alike(f, b, g, &others, all);
+    for (; others; others &= others - 1) {
         unsigned k = (unsigned)__builtin_ctzll(others);
         uint32_t at = acl_place(g->c, g->slot[k]);
-        if (likely(wet))
-            hit(&hits[at], 1, b->len[all ? k : g->at[k]]);
+        if (likely(!f->dry))
+            hit(&g->c->hits[f->index][at], 1, b->len[all ? k : g->at[k]]);
         odd |= (uint64_t)(g->c->verb[at] != ACL_PERMIT) << k;
     }
     return odd;
