@@ -68,10 +68,21 @@ static void guards_ask(const struct core *c, const struct lanes *l, uint64_t *pa
     }
 }
 
+static uint32_t tuples_in_use(const struct core *c, unsigned n_tuples)
+{
+    uint32_t used = 0;
+
+    for (unsigned t = 0; t < n_tuples; t++)
+        used |= (uint32_t)(__atomic_load_n(&c->tuple[t].rules, __ATOMIC_RELAXED) != 0) << t;
+    return used;
+}
+
 static void gates_ask(const struct core *c, struct lanes *l, unsigned n_tuples)
 {
+    const __m512i used = _mm512_set1_epi32((int)tuples_in_use(c, n_tuples));
+
     for (unsigned i = 0; i < l->n; i += LANES) {
-        __m512i open = _mm512_set1_epi32((int)((UINT64_C(1) << n_tuples) - 1));
+        __m512i open = used;
 
         for (unsigned s = 0; s < 2; s++) {
             const struct gate *g = &c->gate[s];
@@ -86,12 +97,17 @@ static void gates_ask(const struct core *c, struct lanes *l, unsigned n_tuples)
     }
 }
 
+static bool has_sides(const struct core *c)
+{
+    return c->n_guards || __atomic_load_n(&c->sets[CORE_SRC], __ATOMIC_RELAXED) | __atomic_load_n(&c->sets[CORE_DST], __ATOMIC_RELAXED);
+}
+
 // Shuts tuples for packets that a guard or a set keeps out.
 static void sides_ask(const struct burst *b, const struct core *c, struct lanes *l, unsigned n_tuples, const uint64_t *passed)
 {
     for (unsigned t = 0; t < n_tuples; t++) {
         const struct tuple *p = &c->tuple[t];
-        uint64_t m = __atomic_load_n(&p->rules, __ATOMIC_RELAXED) ? UINT64_MAX : 0;
+        uint64_t m = UINT64_MAX;
 
         for (unsigned s = 0; s < 2; s++) {
             if (p->guard[s] != CORE_NONE)
@@ -348,7 +364,8 @@ INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
     gates_ask(c, &l, n_tuples);
     burst_walk(b, c);
     l.all &= b->left;
-    sides_ask(b, c, &l, n_tuples, passed);
+    if (has_sides(c))
+        sides_ask(b, c, &l, n_tuples, passed);
     any = packets_left(&l);
     if (!any)
         return;

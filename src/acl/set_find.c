@@ -50,37 +50,40 @@ static void walk_filter(struct set4_walk *w)
 {
     unsigned n = 0;
 
+    w->pass = 0;
     for (unsigned i = 0; i < w->n; i++) { // without branches: who passes moves up
         uint32_t addr = w->addr[i], bit = addr >> w->shift;
+        uint32_t passes = __atomic_load_n(&w->filter[bit / 32], __ATOMIC_ACQUIRE) >> bit % 32 & 1; // partner: set4_filter.c
         w->addr[n] = addr;
-        w->at[n] = (uint8_t)i;
-        n += __atomic_load_n(&w->filter[bit / 32], __ATOMIC_ACQUIRE) >> bit % 32 & 1; // partner: set4_filter.c
+        w->pass |= (uint64_t)passes << i;
+        n += passes;
     }
     w->n = n;
     for (unsigned i = 0; i < n; i++)
         __builtin_prefetch(&w->set->dir[w->addr[i] >> 15]);
 }
 
-void set4_walk_on(struct set4_walk *w)
+static void walk_leaves(struct set4_walk *w)
+{
+    uint64_t pass = w->pass;
+
+    for (unsigned i = 0; i < w->n; i++, pass &= pass - 1)
+        w->found |= (uint64_t)set4_leaf_has(w->set, w->word[i], w->addr[i]) << __builtin_ctzll(pass);
+}
+
+void set4_step_scalar(struct set4_walk *w)
 {
     const struct set4 *s = w->set;
 
-    if (!s)
-        return;
-    if (!w->step) {
+    if (!w->step)
         walk_filter(w);
-    } else {
+    else if (w->step == 3)
+        walk_leaves(w);
+    else
         for (unsigned i = 0; i < w->n; i++) {
-            if (w->step == 3) {
-                w->found |= (uint64_t)set4_leaf_has(s, w->word[i], w->addr[i]) << w->at[i];
-                continue;
-            }
             w->word[i] = w->step == 1 ? set4_word(s, w->addr[i]) : set4_child(s, w->word[i], w->addr[i]);
             __builtin_prefetch(set4_at(s, w->word[i]));
         }
-    }
-    if (w->step++ == 3 || !w->n)
-        w->set = NULL;
 }
 
 uint64_t set4_find_scalar(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
@@ -112,17 +115,57 @@ set4_find *set4_find_of(enum set4_kernel k)
     return k == SET4_SCALAR ? set4_find_scalar : NULL;
 }
 
+set4_step *set4_step_of(enum set4_kernel k)
+{
+#ifdef ACL_X86
+    if (k == SET4_VPOPCNT && set4_find_of(k))
+        return set4_step_avx512_vpopcnt;
+#endif
+    return set4_find_of(k) ? set4_step_scalar : NULL;
+}
+
 static uint64_t find_first(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n);
+static void step_first(struct set4_walk *w);
 static set4_find *current = find_first;
+static set4_step *current_step = step_first;
+
+static enum set4_kernel best(void)
+{
+    enum set4_kernel k = SET4_VPOPCNT;
+
+    while (!set4_find_of(k))
+        k--;
+    return k;
+}
 
 static uint64_t find_first(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
 {
-    set4_find *best = NULL;
+    set4_find *find = set4_find_of(best());
 
-    for (int k = SET4_VPOPCNT; !best; k--)
-        best = set4_find_of((enum set4_kernel)k);
-    __atomic_store_n(&current, best, __ATOMIC_RELAXED);
-    return best(s, word, shift, addr_be, n);
+    __atomic_store_n(&current, find, __ATOMIC_RELAXED);
+    return find(s, word, shift, addr_be, n);
+}
+
+static void step_first(struct set4_walk *w)
+{
+    set4_step *step = set4_step_of(best());
+
+    __atomic_store_n(&current_step, step, __ATOMIC_RELAXED);
+    step(w);
+}
+
+void set4_walk_by(struct set4_walk *w, set4_step *step)
+{
+    if (!w->set)
+        return;
+    step(w);
+    if (w->step++ == 3 || !w->n)
+        w->set = NULL;
+}
+
+void set4_walk_on(struct set4_walk *w)
+{
+    set4_walk_by(w, __atomic_load_n(&current_step, __ATOMIC_RELAXED));
 }
 
 uint64_t acl_set_find4(const struct acl_set *s, const uint32_t *addr_be, unsigned n)

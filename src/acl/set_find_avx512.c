@@ -71,11 +71,15 @@ INLINE void pack(uint32_t *addr, const uint32_t *addr_be, unsigned n, uint64_t p
     }
 }
 
+INLINE __m512i words(const struct set4 *s, __m512i addr, __mmask16 m) // of the directory
+{
+    return gather_word(m, _mm512_srli_epi32(addr, 15), s->dir);
+}
+
 // set4_child of 16 addresses. The arena is at most 1 GiB, so that an offset in it fits a lane.
-INLINE __m512i children(const struct set4 *s, __m512i addr, __mmask16 m)
+INLINE __m512i children(const struct set4 *s, __m512i w, __m512i addr, __mmask16 m)
 {
     const uint32_t head = sizeof(struct set4_node), more = sizeof(struct set4_shorts) - head;
-    __m512i w = gather_word(m, _mm512_srli_epi32(addr, 15), s->dir);
     __mmask16 yes = _mm512_test_epi32_mask(w, all(SET4_ALL)), node = _mm512_mask_test_epi32_mask(m & ~yes, w, all(SET4_REF));
     __mmask16 shorts = _mm512_mask_test_epi32_mask(node, w, all(SET4_SHORTS));
     __m512i base = _mm512_slli_epi32(_mm512_and_si512(w, all(SET4_REF)), 3), at = _mm512_srli_epi32(addr, 8);
@@ -107,30 +111,93 @@ INLINE __mmask16 words_have(__m512i word, __m512i addr, __mmask16 m)
     return hit;
 }
 
-uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
+// Leaves' words of `some` addresses, packed: which are in the set. A bit for each.
+INLINE uint64_t leaves_have(const struct set4 *s, const uint32_t *child, const uint32_t *addr, unsigned some)
 {
-    uint64_t pass = filter(word, shift, addr_be, n), found = 0, listed = 0;
-    unsigned some = (unsigned)__builtin_popcountll(pass);
-    uint32_t addr[64 + LANES], child[64 + LANES];
+    uint64_t found = 0, listed = 0;
 
-    if (some <= FEW)
-        return set4_find_few(s, pass, addr_be);
-    pack(addr, addr_be, n, pass);
     for (unsigned i = 0; i < some; i += LANES) {
         __mmask16 m = lanes(some - i);
-        __m512i a = _mm512_maskz_loadu_epi32(m, addr + i), c = children(s, a, m);
+        __m512i a = _mm512_maskz_loadu_epi32(m, addr + i), c = _mm512_maskz_loadu_epi32(m, child + i);
         __mmask16 yes = _mm512_cmpeq_epi32_mask(c, all(SET4_YES)), list = (__mmask16)(_mm512_movepi32_mask(c) & ~yes);
-        _mm512_storeu_si512(child + i, c);
         found |= (uint64_t)(yes | words_have(c, a, (__mmask16)(m & ~yes & ~list))) << i;
         listed |= (uint64_t)list << i;
-        for (unsigned l = list; l; l &= l - 1)
-            __builtin_prefetch(set4_at(s, child[i + (unsigned)__builtin_ctz(l)]));
     }
     for (; listed; listed &= listed - 1) {
         unsigned i = (unsigned)__builtin_ctzll(listed);
         found |= (uint64_t)set4_leaf_has(s, child[i], addr[i]) << i;
     }
-    return _pdep_u64(found, pass);
+    return found;
+}
+
+// What is behind these words of `some` addresses: lists of /24s are on their way.
+INLINE void children_read(const struct set4 *s, const uint32_t *word, const uint32_t *addr, uint32_t *child, unsigned some)
+{
+    for (unsigned i = 0; i < some; i += LANES) {
+        __mmask16 m = lanes(some - i);
+        __m512i a = _mm512_maskz_loadu_epi32(m, addr + i), w = word ? _mm512_maskz_loadu_epi32(m, word + i) : words(s, a, m);
+        __m512i c = children(s, w, a, m);
+        _mm512_mask_storeu_epi32(child + i, m, c);
+        for (unsigned l = _mm512_movepi32_mask(c) & ~_mm512_cmpeq_epi32_mask(c, all(SET4_YES)); l; l &= l - 1)
+            __builtin_prefetch(set4_at(s, child[i + (unsigned)__builtin_ctz(l)]));
+    }
+}
+
+uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
+{
+    uint64_t pass = filter(word, shift, addr_be, n);
+    unsigned some = (unsigned)__builtin_popcountll(pass);
+    uint32_t addr[64 + LANES], child[64];
+
+    if (some <= FEW)
+        return set4_find_few(s, pass, addr_be);
+    pack(addr, addr_be, n, pass);
+    children_read(s, NULL, addr, child, some);
+    return _pdep_u64(leaves_have(s, child, addr, some), pass);
+}
+
+// --- in steps ---
+
+// Who passes moves up.
+INLINE void walk_filter(struct set4_walk *w)
+{
+    const __m128i by = _mm_cvtsi32_si128((int)w->shift);
+    unsigned n = 0;
+
+    w->pass = 0;
+    for (unsigned i = 0; i < w->n; i += LANES) {
+        __mmask16 m = lanes(w->n - i);
+        __m512i addr = _mm512_maskz_loadu_epi32(m, w->addr + i), bit = _mm512_srl_epi32(addr, by);
+        m = bit_test(m, gather_word(m, _mm512_srli_epi32(bit, 5), w->filter), bit);
+        w->pass |= (uint64_t)m << i;
+        _mm512_storeu_si512(w->addr + n, _mm512_maskz_compress_epi32(m, addr)); // n <= i
+        n += (unsigned)__builtin_popcount(m);
+    }
+    w->n = n;
+    for (unsigned i = 0; i < n; i++)
+        __builtin_prefetch(&w->set->dir[w->addr[i] >> 15]);
+}
+
+INLINE void walk_words(struct set4_walk *w)
+{
+    for (unsigned i = 0; i < w->n; i += LANES) {
+        __mmask16 m = lanes(w->n - i);
+        _mm512_mask_storeu_epi32(w->word + i, m, words(w->set, _mm512_maskz_loadu_epi32(m, w->addr + i), m));
+    }
+    for (unsigned i = 0; i < w->n; i++)
+        __builtin_prefetch(set4_at(w->set, w->word[i]));
+}
+
+void set4_step_avx512_vpopcnt(struct set4_walk *w)
+{
+    if (!w->step)
+        walk_filter(w);
+    else if (w->step == 1)
+        walk_words(w);
+    else if (w->step == 2)
+        children_read(w->set, w->word, w->addr, w->word, w->n);
+    else
+        w->found = _pdep_u64(leaves_have(w->set, w->word, w->addr, w->n), w->pass);
 }
 
 #else

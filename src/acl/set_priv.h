@@ -12,11 +12,11 @@ struct set4_walk {
     const struct set4 *set; // NULL: it is over
     const uint32_t *filter;
     unsigned shift;
-    unsigned step, n;  // addresses; from the second step on those that the filter lets pass
+    unsigned step, n;  // addresses; from the second step on those that the filter lets pass, side by side
+    uint64_t pass;     // which these are
     uint64_t found;    // bit = address; complete when it is over
     uint32_t addr[64]; // host order
     uint32_t word[64];
-    uint8_t at[64];
 };
 void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t *addr_be, unsigned n); // the first step
 void set4_walk_on(struct set4_walk *w);                                                                // the next one
@@ -54,5 +54,10 @@ typedef uint64_t set4_find(const struct set4 *s, const uint32_t *word, unsigned 
 set4_find set4_find_scalar, set4_find_avx512, set4_find_avx512_vpopcnt;
 uint64_t set4_find_few(const struct set4 *s, uint64_t pass, const uint32_t *addr_be); // those that the filter lets pass, one by one
 set4_find *set4_find_of(enum set4_kernel k);                                          // NULL: not on this CPU
+// A step of a walk that is not over.
+typedef void set4_step(struct set4_walk *w);
+set4_step set4_step_scalar, set4_step_avx512_vpopcnt;
+set4_step *set4_step_of(enum set4_kernel k); // as set4_find_of
+void set4_walk_by(struct set4_walk *w, set4_step *step);
 
 #endif

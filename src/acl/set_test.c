@@ -105,6 +105,16 @@ static void random_address(const struct list *l, uint8_t family, uint8_t addr[16
         addr[bytes - 1] ^= 1;
 }
 
+static uint64_t walk_by(const struct acl_set *s, const uint32_t *addr_be, unsigned n, set4_step *step)
+{
+    struct set4_walk w;
+
+    acl_set_walk4(s, &w, addr_be, n);
+    while (w.set)
+        set4_walk_by(&w, step);
+    return w.found;
+}
+
 static uint64_t walk_find(const struct acl_set *s, const uint32_t *addr_be, unsigned n)
 {
     struct set4_walk w;
@@ -133,8 +143,10 @@ static void must_agree(struct acl_set *s, const struct list *l)
     assert_int_equal(acl_set_find4(s, addr4, n), want4);
     assert_int_equal(walk_find(s, addr4, n), want4);
     for (int k = SET4_SCALAR; s->v4 && k <= SET4_VPOPCNT; k++)
-        if (set4_find_of((enum set4_kernel)k))
+        if (set4_find_of((enum set4_kernel)k)) {
             assert_int_equal(set4_find_of((enum set4_kernel)k)(s->v4, s->v4->filter->word, s->v4->filter->shift, addr4, n), want4);
+            assert_int_equal(walk_by(s, addr4, n, set4_step_of((enum set4_kernel)k)), want4);
+        }
     assert_int_equal(acl_set_find6(s, (const uint8_t(*)[16])addr6, n), want6);
 }
 
