@@ -118,3 +118,31 @@ def test_a_last_commit_that_cannot_be_applied_says_how_to_start_without_it(daemo
     assert f"to start with {daemon.file} instead change that file, or give --from-file" in said
     daemon.start(P0 + "# it is gone\n")
     assert "p1" not in daemon.running()
+
+
+def full(state) -> None:
+    """A state directory on a disk without room."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", str(state)], check=True)
+    (state / "other").write_bytes(bytes(4096))
+
+
+def read_only(state) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", str(state)], check=True)
+
+
+@pytest.mark.parametrize("spoil, said", [(full, "No space left on device"), (read_only, "Read-only file system")])
+def test_it_starts_without_a_disk_that_takes_a_revision_forwards_and_commits_once_it_does(daemon, spoil, said):
+    state = daemon.dir / "state"
+    state.mkdir()
+    spoil(state)
+    try:
+        daemon.start(P0)
+        assert said in daemon.log.read_text()
+        assert daemon.client.state("interface=p0")[0]["status"] == "up"
+        with pytest.raises(DaemonError, match=f"nothing was changed: .*{said}"):
+            daemon.configure("set port p0 mtu 2000")
+        assert mtu(daemon) == 1500
+    finally:
+        subprocess.run(["umount", str(state)], check=True)
+    daemon.configure("set port p0 mtu 2000")
+    assert mtu(daemon) == 2000
