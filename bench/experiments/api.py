@@ -3,7 +3,8 @@
 
 kamueed on replay ports forwards all it can, alone and asked in turns: by 1,000 requests a second, then by these and, at once, the
 full table by RESTCONF, by SNMP (a real snmpd) and the metrics of Prometheus; and beside a program that asks nothing and is busy, which
-shows what the machine itself takes when another core works (cores that are two threads of one). Clients and everything of kamueed but the forwarder
+shows what the machine itself takes when another core works (cores that are two threads of one), and beside one that fills memory,
+which shows what any program takes that moves much of it. A window begins when every walk is answered. Clients and everything of kamueed but the forwarder
 share the cores that do not forward. What is left is each window against those alone before and after it. When these differ among
 themselves by as much as what is judged, nothing is judged.
 """
@@ -20,7 +21,8 @@ IDEA = "1,000 requests a second, alone and with walks by SNMP, RESTCONF and Prom
 NEEDS = ("kamueed",)
 WINDOWS = 6               # of each kind, in a round
 COST_PERCENT = 1.0        # that is allowed, and the most that the windows alone may differ (between quartiles)
-KINDS = {f"{RATE:,} requests/s": "requests", "and walks by RESTCONF, SNMP, Prometheus": "walks", "a busy program, no requests": "busy"}
+KINDS = {f"{RATE:,} requests/s": "requests", "and walks by RESTCONF, SNMP, Prometheus": "walks", "a busy program, no requests": "busy",
+         "one that fills memory, no requests": "memory"}
 SETTLE_S = 3.0            # until snmpd and kamueed know each other
 
 
@@ -71,15 +73,18 @@ def measure(ctx, router, loads: dict[str, Load], seconds: float) -> None:
     judged = moved <= COST_PERCENT
     ctx.note(f"Windows alone differ by {moved:.2f} % between their quartiles" + ("." if judged else ": nothing can be said about 1 %, so it is not judged."))
     for name, left in asked.items():
-        ctx.add("throughput that is left", name, "%", *left, goal=f">= {100 - COST_PERCENT:g}" if judged and loads[name].kind != "busy" else "")
+        ctx.add("throughput that is left", name, "%", *left, goal=f">= {100 - COST_PERCENT:g}" if judged and loads[name].kind not in ("busy", "memory") else "")
 
 
 def window(router, load: Load | None, seconds: float) -> float:
     """Mpps, median of its intervals; the load's counts by the second are kept in it."""
     if not load:
         return statistics.median(router.measure(seconds))
-    before, since = load.counts(), time.monotonic()
+    router.live.thaw()
     load.go()
+    if silent := load.silent():
+        raise Unavailable(f"{load.kind}: not answered: {', '.join(silent)}")
+    before, since = load.counts(), time.monotonic()
     rate = statistics.median(router.measure(seconds))
     load.halt()
     passed, after = time.monotonic() - since, load.counts()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What asks kamueed while it forwards, in a process group of its own that can be stopped between windows.
 
-    load = Load(ns, socket, run_dir, "walks")  # requests, walks (the whole table by SNMP and RESTCONF, Prometheus, too), busy (asks nothing)
-    load.start(); load.go(); … ; load.halt(); load.counts(); load.end()
+    load = Load(ns, socket, run_dir, "walks")  # requests, walks (the whole table by SNMP and RESTCONF, Prometheus, too),
+                                               # busy, memory (ask nothing: the first computes, the second fills memory)
+    load.start(); load.go(); load.silent(); … ; load.halt(); load.counts(); load.end()
 
 Beside requests at a rate, on one connection that stays open: one reader streams the table again and again, one collects
 /metrics every second, and snmpbulkwalk walks the routes by a real snmpd, again and again.
@@ -19,6 +20,9 @@ import time
 from pathlib import Path
 
 COUNTED = ("requests", "route-bytes", "tables", "scrapes", "snmp-rows")
+MUST_MOVE = {"requests": ("requests",), "walks": ("requests", "route-bytes", "snmp-rows")}   # before a window counts
+MOVING_S = 20.0
+FILLED_BYTES = 64 << 20                    # at a time, by `memory`: more than caches hold
 RATE = 1000                                # requests/s
 LATE_S = 0.05                              # who stood still begins anew and does not catch up
 SCRAPE_S = 1.0
@@ -51,6 +55,15 @@ class Load:
 
     def halt(self) -> None:
         self.signal(signal.SIGSTOP)
+
+    def silent(self) -> list[str]:
+        """What is not answered within MOVING_S: who was stopped for long has lost its SNMP session and begins anew."""
+        before, end = self.counts(), time.monotonic() + MOVING_S
+        while silent := [what for what in MUST_MOVE.get(self.kind, ()) if self.counts()[what] == before[what]]:
+            if time.monotonic() > end:
+                break
+            time.sleep(0.05)
+        return silent
 
     def counts(self) -> dict[str, int]:
         return dict(zip(COUNTED, struct.unpack(f"{len(COUNTED)}Q", self.file.read_bytes())))
@@ -133,6 +146,8 @@ def main() -> None:
     counts = Counts(file)
     while kind == "busy":
         pass
+    while kind == "memory":
+        bytearray(FILLED_BYTES)
     threads = [threading.Thread(target=ask, args=(path, counts))]
     if kind == "walks":
         config = Path(run_dir) / "snmpd.conf"
