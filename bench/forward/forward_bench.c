@@ -52,13 +52,13 @@
 #define NEXT_HOPS 64
 #define LINES (1u << 18)
 #define VLAN 7
-#define ROUTERS 16 // VLANs 7 .. 22, each in a virtual router of its own with the full table; the next 16 share the first one's
+#define ROUTERS 16 // VLANs 7 .. 22, each in a virtual router of its own with the full table; the next 16 share the first one's; 16 more are the first one's own
 #define POOL_SIZE 8191
 #define SAMPLE_RATE 1000
 #define ROUNDS_MAX 101
 #define TESTS_MAX 160
 
-static uint16_t port_id[PORTS], vport[2 * ROUTERS][PORTS]; // DPDK's ids; the interfaces of the VLANs
+static uint16_t port_id[PORTS], vport[3 * ROUTERS][PORTS]; // DPDK's ids; the interfaces of the VLANs
 static struct forwarder *forwarder;
 static const char *prefixes, *only = ""; // file of routes; text in the names of the cases to run
 static bool lists_only, all_sets;
@@ -94,6 +94,7 @@ static struct test tests[TESTS_MAX] = {
     {.name = "IPv4 full table, VLAN to VLAN", .family = 4, .poll = forward_poll, .tagged = 1, .vlan = VLAN},
     {.name = "IPv4 full table, 16 virtual routers by VLAN", .family = 4, .poll = forward_poll, .tagged = ROUTERS, .vlan = VLAN},
     {.name = "IPv4 full table, 16 virtual routers with one table", .family = 4, .poll = forward_poll, .tagged = ROUTERS, .vlan = VLAN + ROUTERS},
+    {.name = "IPv4 full table, 16 VLANs of one virtual router", .family = 4, .poll = forward_poll, .tagged = ROUTERS, .vlan = VLAN + 2 * ROUTERS},
     {.name = "IPv4 one flow", .family = 4, .poll = forward_poll, .one_flow = true},
     {.name = "IPv4 full table, 1 in 1000 sampled", .family = 4, .poll = forward_poll, .sampled = true},
     {.name = "IPv6 full table", .family = 6, .poll = forward_poll},
@@ -176,9 +177,9 @@ static void router_make(const struct table *t4, const struct table *t6)
     uint16_t own[PORTS];
     for (unsigned p = 0; p < PORTS; p++) {
         own[p] = iface_make(p, 0);
-        for (unsigned v = 0; v < 2 * ROUTERS; v++) {
+        for (unsigned v = 0; v < 3 * ROUTERS; v++) {
             vport[v][p] = iface_make(p, (uint16_t)(VLAN + v));
-            iface_get(vport[v][p])->vr = (uint16_t)(1 + v);
+            iface_get(vport[v][p])->vr = v < 2 * ROUTERS ? (uint16_t)(1 + v) : 1;
         }
     }
     for (unsigned p = 0; p < PORTS; p++)
@@ -486,7 +487,7 @@ int main(int argc, char **argv)
     check(!peer_make(&t4, port_id, NEXT_HOPS), "rte_fib does not take the table");
     // Both receiving ports and their sub-interfaces answer to one MAC, so that either may get any line.
     memcpy(iface_get(port_get(port_id[1])->untagged)->mac, iface_get(port_get(port_id[0])->untagged)->mac, 6);
-    for (unsigned v = 0; v < 2 * ROUTERS; v++)
+    for (unsigned v = 0; v < 3 * ROUTERS; v++)
         memcpy(iface_get(vport[v][1])->mac, iface_get(vport[v][0])->mac, 6);
     struct traffic a = traffic_new(&t4, &t6);
     lists_make();

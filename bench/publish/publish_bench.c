@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // publish_bench.c - forwarding while the routes change
 //
-//     publish_bench [--prefixes FILE] [--rates 10000,100000] [--load 80] [--rounds N] [--quick] [--json]
+//     publish_bench [--prefixes FILE] [--rates 10000,100000] [--load 80] [--rounds N] [--quick] [--aside] [--json]
 //
 // kamueed's own forwarder thread on the last core, on four ports in memory
 // (paper/source.h), a full table, random addresses of its prefixes. A manager on
@@ -14,6 +14,9 @@
 // (how much of the throughput is left?), and at a load of --load percent of what
 // the flood reached, in queues as deep as a NIC's (is a packet lost?). A grace period is
 // timed from the commit until what it unlinked may be used again.
+//
+// --aside: each rate also changes an equal table that no packet is looked up in, and a manager works as long without changing any:
+// what of the cost is lines that move between the caches, and what is there being another core at work?
 #include <getopt.h>
 #include <math.h>
 #include <rte_cycles.h>
@@ -38,7 +41,7 @@
 #include "table/plan.h"
 #include "table/vr.h"
 
-#define RATES_MAX 8u
+#define RATES_MAX 24u
 #define ROUNDS_MAX 101u
 #define POOL_SIZE 16383u
 #define TICK_US 100
@@ -46,6 +49,8 @@
 #define GRACES_MAX (1u << 18) // timed in one window
 
 enum load { FLOOD, PART, LOADS };
+enum writer { CHANGES, ASIDE, SPINS }; // the forwarder's table; one like it; none, and computes for as long
+static const char *const writer_name[] = {"", "aside", "spins"};
 
 struct window { // what was measured in one
     double mpps, cycles;       // by the clock on the wall; TSC cycles of the forwarder's CPU time for each packet
@@ -60,9 +65,10 @@ struct probe { // one grace period that is being timed
 };
 
 static unsigned rate[RATES_MAX] = {0, 10000, 100000}, n_rates = 3; // changes a second; the first is 0
+static enum writer writer[RATES_MAX];
 static unsigned rounds = 11, window_ms = 300, load_percent = 80;
 static const char *prefixes;
-static bool json;
+static bool json, aside_too;
 static struct window result[LOADS][RATES_MAX][ROUNDS_MAX];
 static uint64_t grace_ns[GRACES_MAX];
 static _Atomic unsigned n_graces;
@@ -71,7 +77,7 @@ static uint8_t (*lines[SOURCE_PORTS])[SOURCE_LINE];
 static uint32_t n_lines[SOURCE_PORTS];
 static struct rte_mempool *pool;
 static const struct router_fib *router;
-static struct fib *fib;
+static struct fib *fib, *aside; // the one of the packets; one like it
 static uint32_t hop[HOPS];
 static struct plan plan;
 static struct thread *forwarder;
@@ -106,12 +112,12 @@ static void grace_over_now(struct rcu_retired *r)
     free(p);
 }
 
-static void commit(void)
+static void commit(struct fib *to)
 {
     struct probe *p = malloc(sizeof *p);
 
     check(p, "no memory");
-    fib_commit(fib);
+    fib_commit(to);
     p->begun_ns = now_ns();
     rcu_retire(&p->retired, grace_over_now);
 }
@@ -123,7 +129,7 @@ static bool is_default(const struct prefix *p)
 
 // A change or two of a random prefix; how many. A prefix that is withdrawn is announced again at once, so that the table
 // stays what it is; its packets have a shorter prefix to follow meanwhile.
-static unsigned change(unsigned left)
+static unsigned change(struct fib *to, unsigned left)
 {
     uint64_t x = hash_mix64(bench_random());
     const struct poptrie_route *r = &router->routes->route[x % router->routes->n];
@@ -134,16 +140,27 @@ static unsigned change(unsigned left)
     if (is_default(&p))
         return 0;
     if (left >= 2 && x >> 63) {
-        check(!fib_del(fib, &p), "the FIB lost a prefix");
+        check(!fib_del(to, &p), "the FIB lost a prefix");
         n++;
     }
-    check(!fib_set(fib, &p, hop[(x >> 40) % HOPS]), "the FIB refused a change");
+    check(!fib_set(to, &p, hop[(x >> 40) % HOPS]), "the FIB refused a change");
     return n + 1;
 }
 
-// Until `end_ns`; how many changes.
-static uint64_t change_routes(unsigned per_s, uint64_t begun_ns, uint64_t end_ns)
+#define CHANGE_NS 400u // a change on one of the machines of docs/performance.md, about
+
+// As long as `n` changes take, in registers alone.
+static unsigned spin(unsigned n)
 {
+    for (uint64_t end = rte_rdtsc() + n * rte_get_tsc_hz() / 1000000 * CHANGE_NS / 1000; rte_rdtsc() < end;)
+        rte_pause();
+    return n;
+}
+
+// Until `end_ns`; how many changes.
+static uint64_t change_routes(unsigned per_s, enum writer how, uint64_t begun_ns, uint64_t end_ns)
+{
+    struct fib *to = how == CHANGES ? fib : aside;
     struct timespec tick = {.tv_nsec = TICK_US * 1000};
     uint64_t done = 0, now;
 
@@ -152,9 +169,9 @@ static uint64_t change_routes(unsigned per_s, uint64_t begun_ns, uint64_t end_ns
         // A manager that was held up catches up in batches of a millisecond, as after a burst on its socket.
         due = RTE_MIN(due, done + per_s / 1000 + 2);
         while (done < due)
-            done += change((unsigned)(due - done));
-        if (done > before)
-            commit();
+            done += how == SPINS ? spin((unsigned)(due - done)) : change(to, (unsigned)(due - done));
+        if (done > before && how != SPINS)
+            commit(to);
     }
     return done;
 }
@@ -233,7 +250,7 @@ static double grace_us(unsigned n, double share) // grace_ns is sorted
     return n ? (double)grace_ns[(unsigned)((n - 1) * share)] / 1e3 : NAN;
 }
 
-static void measure(struct window *w, unsigned per_s)
+static void measure(struct window *w, unsigned per_s, enum writer how)
 {
     uint64_t offered_before, offered_after;
 
@@ -242,7 +259,7 @@ static void measure(struct window *w, unsigned per_s)
     n_graces = 0;
     uint64_t lost_before = lost(&offered_before), dropped_before = dropped(), sent_before = sent();
     uint64_t cpu_ns = thread_cpu_time_ns(forwarder), begun = now_ns();
-    uint64_t changes = change_routes(per_s, begun, begun + window_ms * 1000000ull);
+    uint64_t changes = change_routes(per_s, how, begun, begun + window_ms * 1000000ull);
     uint64_t ns = now_ns() - begun, n = sent() - sent_before;
     cpu_ns = thread_cpu_time_ns(forwarder) - cpu_ns;
     w->lost = lost(&offered_after) - lost_before;
@@ -274,12 +291,31 @@ static void round_run(unsigned round)
     for (unsigned load = 0; load < LOADS; load++) {
         forwarder_start(load == FLOOD ? 0 : median_mpps(round) * load_percent / 100);
         for (unsigned i = 0; i < n_rates; i++)
-            measure(&result[load][(i + round) % n_rates][round], rate[(i + round) % n_rates]);
+            measure(&result[load][(i + round) % n_rates][round], rate[(i + round) % n_rates], writer[(i + round) % n_rates]);
         forwarder_stop();
     }
 }
 
 // --- before ---
+
+static int copy_route(void *ctx, const struct prefix *p, uint32_t nexthop)
+{
+    return fib_set(ctx, p, nexthop);
+}
+
+static void aside_make(void)
+{
+    aside = fib_new(IP4, FIB_POPTRIE);
+    check(aside && !fib_walk(fib, NULL, copy_route, aside), "no memory for a second table");
+    fib_commit(aside);
+    unsigned n = n_rates;
+    for (unsigned i = 1; i < n; i++)
+        for (enum writer how = ASIDE; how <= SPINS; how++) {
+            check(n_rates < RATES_MAX, "too many --rates");
+            rate[n_rates] = rate[i];
+            writer[n_rates++] = how;
+        }
+}
 
 static void router_make(void)
 {
@@ -345,7 +381,7 @@ static double median(const struct window *w, size_t field)
 
 static void report_text(void)
 {
-    printf("%-6s %9s %9s %8s %8s %8s %8s %8s %10s %8s\n", "load", "changes/s", "reached", "Mpps", "cycles", "p50 us", "p99 us", "max us",
+    printf("%-6s %-6s %9s %9s %8s %8s %8s %8s %8s %10s %8s\n", "load", "writer", "changes/s", "reached", "Mpps", "cycles", "p50 us", "p99 us", "max us",
            "lost", "dropped");
     for (unsigned l = 0; l < LOADS; l++)
         for (unsigned i = 0; i < n_rates; i++) {
@@ -359,7 +395,7 @@ static void report_text(void)
             }
             char text[16];
             snprintf(text, sizeof text, "%u %%", load_percent);
-            printf("%-6s %9u %9.0f %8.2f %8.1f %8.0f %8.0f %8.0f %10lu %8lu\n", l ? text : "flood", rate[i],
+            printf("%-6s %-6s %9u %9.0f %8.2f %8.1f %8.0f %8.0f %8.0f %10lu %8lu\n", l ? text : "flood", writer_name[writer[i]], rate[i],
                    median(w, offsetof(struct window, changes_per_s)), median(w, offsetof(struct window, mpps)),
                    median(w, offsetof(struct window, cycles)), median(w, offsetof(struct window, us_p50)),
                    median(w, offsetof(struct window, us_p99)), most, n_lost, n_dropped);
@@ -395,7 +431,8 @@ static void report_json(void)
     for (unsigned l = 0; l < LOADS; l++)
         for (unsigned i = 0; i < n_rates; i++) {
             const struct window *w = result[l][i];
-            printf("%s\n  {\"load\": \"%s\", \"changes_per_s\": %u", l + i ? "," : "", l ? "part" : "flood", rate[i]);
+            printf("%s\n  {\"load\": \"%s\", \"writer\": \"%s\", \"changes_per_s\": %u", l + i ? "," : "", l ? "part" : "flood",
+                   writer_name[writer[i]], rate[i]);
             print_values("reached", w, offsetof(struct window, changes_per_s));
             print_values("mpps", w, offsetof(struct window, mpps));
             print_values("cycles", w, offsetof(struct window, cycles));
@@ -422,7 +459,8 @@ static void rates_read(char *text)
 static void options_read(int argc, char **argv)
 {
     static const struct option known[] = {{"prefixes", 1, NULL, 'p'}, {"rates", 1, NULL, 'c'}, {"load", 1, NULL, 'l'},
-                                          {"rounds", 1, NULL, 'r'}, {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'}, {0}};
+                                          {"rounds", 1, NULL, 'r'}, {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'},
+                                          {"aside", 0, NULL, 'a'}, {0}};
 
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c == 'p')
@@ -437,6 +475,8 @@ static void options_read(int argc, char **argv)
             rounds = 3, window_ms = 200;
         else if (c == 'j')
             json = true;
+        else if (c == 'a')
+            aside_too = true;
         else
             exit(2);
     }
@@ -452,6 +492,8 @@ int main(int argc, char **argv)
     log_set_level(LOG_LEVEL_WARNING);
     dpdk_start();
     router_make();
+    if (aside_too)
+        aside_make();
     prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
     for (unsigned r = 0; r < rounds; r++)
         round_run(r);
