@@ -146,6 +146,8 @@ static void fill_stats(struct rib_vr *v, struct rib_stats *s)
         .engine_faults6 = f6.engine_faults,
         .engine_rebuilds4 = f4.engine_rebuilds,
         .engine_rebuilds6 = f6.engine_rebuilds,
+        .fib_copies4 = f4.copies,
+        .fib_copies6 = f6.copies,
         .fib_bytes4 = f4.bytes_used,
         .fib_bytes6 = f6.bytes_used,
         .fib_nodes4 = f4.nodes,

@@ -26,6 +26,21 @@ static void write_protocols(struct jwrite *j, const uint64_t routes[256])
     jwrite_end(j, ']');
 }
 
+// Where each memory node has a copy.
+static void write_nodes(struct jwrite *j, unsigned copies, uint64_t bytes)
+{
+    if (!copies)
+        return;
+    jwrite_begin(j, "memory-node", '[');
+    for (unsigned node = 0; node < copies; node++) {
+        jwrite_begin(j, NULL, '{');
+        jwrite_int(j, "node", (int)node);
+        jwrite_u64(j, "bytes", bytes);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+}
+
 static void write_fib4(struct jwrite *j, const struct rib_stats *r)
 {
     jwrite_begin(j, NULL, '{');
@@ -38,6 +53,7 @@ static void write_fib4(struct jwrite *j, const struct rib_stats *r)
     jwrite_u64(j, "nodes", r->fib_nodes4);
     jwrite_u64(j, "leaves", r->fib_leaves4);
     jwrite_u64(j, "bytes", r->fib_bytes4);
+    write_nodes(j, r->fib_copies4, r->fib_bytes4);
     jwrite_u64(j, "control-bytes", r->fib_control_bytes4);
     jwrite_u64(j, "updates", r->updates4);
     write_protocols(j, r->by_protocol4);
@@ -56,6 +72,7 @@ static void write_fib6(struct jwrite *j, const struct rib_stats *r)
     jwrite_u64(j, "nodes", r->fib_nodes6);
     jwrite_u64(j, "leaves", r->fib_leaves6);
     jwrite_u64(j, "bytes", r->fib_bytes6);
+    write_nodes(j, r->fib_copies6, r->fib_bytes6);
     jwrite_u64(j, "control-bytes", r->fib_control_bytes6);
     jwrite_u64(j, "updates", r->updates6);
     write_protocols(j, r->by_protocol6);

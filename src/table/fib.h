@@ -29,6 +29,7 @@ struct fib_stats {
     enum fib_engine engine;
     uint64_t routes, nodes, leaves;
     uint64_t bytes_used, bytes_reserved, garbage_bytes; // of what forwarders read
+    unsigned copies;        // of bytes_used, one on each of so many memory nodes; 0: there is one, wherever it is
     uint64_t control_bytes;                             // of what only the writer reads
     uint64_t updates, commits;
     uint64_t engine_faults;   // changes that DPDK's structure refused or answered wrongly: healed, and logged

@@ -154,6 +154,7 @@ static void stats(const struct fib *f, struct fib_stats *s)
         .bytes_used = p.bytes_used,
         .bytes_reserved = p.bytes_reserved,
         .garbage_bytes = p.garbage_bytes,
+        .copies = mem_nodes() > 1 ? mem_nodes() : 0,
         .control_bytes = p.writer_bytes,
         .updates = p.updates,
     };

@@ -232,6 +232,14 @@ static void loaded_default_and_host_routes_are_found_and_withdrawn(void **state)
     check();
 }
 
+static void three_memory_nodes_have_three_copies(void **state)
+{
+    struct fib_stats s;
+
+    fib_stats(fib, &s);
+    assert_int_equal(s.copies, 3);
+}
+
 int main(void)
 {
     static const struct CMUnitTest of_all[] = {
@@ -242,6 +250,8 @@ int main(void)
         TEST(random_changes_of_ipv4_equal_a_naive_model, open4),
         TEST(random_changes_of_ipv6_equal_a_naive_model, open6),
         TEST(loaded_default_and_host_routes_are_found_and_withdrawn, open6),
+    }, of_three_nodes[] = {
+        TEST(three_memory_nodes_have_three_copies, open6),
     }, of_poptrie[] = {
         TEST(garbage_comes_back_after_grace_periods, open4),
     };
@@ -252,6 +262,7 @@ int main(void)
         failed += run_with(e, TESTS(of_all));
     failed += run_with(FIB_POPTRIE, TESTS(of_poptrie));
     mem_nodes_set(3);
+    failed += run_with(FIB_POPTRIE, TESTS(of_three_nodes));
     for (enum fib_engine e = 0; e < FIB_ENGINES; e++)
         failed += run_with(e, TESTS(of_all));
     return end(failed);
