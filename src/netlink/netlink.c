@@ -139,6 +139,7 @@ int netlink_receive(struct netlink *n, void (*fn)(void *ctx, const struct nlmsgh
     for (int i = 0; i < got; i++) {
         if (from[i].nl_pid != 0) // only the kernel speaks here
             continue;
+        n->datagrams++;
         if (m[i].msg_hdr.msg_flags & MSG_TRUNC)
             cut = true;
         else if (!netlink_walk(io[i].iov_base, m[i].msg_len, fn, ctx))

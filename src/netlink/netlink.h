@@ -158,6 +158,7 @@ struct netlink {
     unsigned batch; // datagrams to read at once, 0 = NETLINK_BATCH
     int fd; // -1 = closed
     uint32_t portid, seq;
+    uint64_t datagrams; // read so far
 };
 
 // Opens a socket in the namespace (netns_fd, -1 = own), joined to every group a router needs when `events`. 0 or -errno.

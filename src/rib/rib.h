@@ -14,7 +14,7 @@
 // rib_index.c (numbers), rib_list.c (lists), rib_path.c (paths), rib_work.c (their prefixes), rib_fib.c (best route into the FIB),
 // rib_source.c (what uRPF asks), rib_counted.c (prefixes whose packets are counted),
 // rib_event.c (what an event means), rib_link.c (what the kernel does silently),
-// rib_want.c and rib_sync.c (dumps), rib_audit.c and rib_compare.c (audits), rib_journal.c.
+// rib_want.c, rib_sync.c and rib_gap.c (dumps), rib_audit.c and rib_compare.c (audits), rib_journal.c.
 #ifndef RIB_RIB_H
 #define RIB_RIB_H
 
@@ -26,6 +26,7 @@
 #include "netlink/netlink.h"
 #include "rib/nexthop_manager.h"
 #include "rib/rib_audit_book.h"
+#include "rib/rib_gap.h"
 #include "rib/rib_map.h"
 #include "rib/rib_pool.h"
 #include "rib/rib_trie.h"
@@ -49,7 +50,6 @@ struct rib_route {
     uint32_t path_prev, path_next;
     uint32_t metric;
     uint8_t protocol, flags, gen;
-    uint8_t missed; // dumps in a row, taken during changes, that did not show it
 };
 
 struct rib_path {
@@ -137,8 +137,9 @@ struct rib_sync {
     uint32_t seq;       // of its request
     uint32_t served;    // stages of this dump, also those done
     bool interrupted;   // NLM_F_DUMP_INTR seen, or the kernel refused a stage
-    bool stirred;       // events changed meanwhile what is being dumped, and the kernel may have skipped rows for it
-    bool suspects;      // the sweep left routes that will go if further dumps do not show them either
+    bool stirred;       // events changed meanwhile what is being dumped (no routes), and the kernel may have skipped rows for it
+    struct rib_gaps gaps; // of the dump of IPv6 routes: what may have been skipped for such changes
+    bool suspects;      // the sweep left what may only have been skipped: another dump will tell
     bool broken;        // events were lost meanwhile: begin again
     unsigned tries;     // dumps of this sync
     uint32_t want;      // stages to dump next

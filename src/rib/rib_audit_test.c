@@ -220,6 +220,14 @@ static void churn_batch(unsigned seed, bool six)
     unlink(name);
 }
 
+static void print_findings(const struct rib_audit_report *r)
+{
+    char text[PREFIX_TEXT_MAX];
+
+    for (unsigned i = 0; i < r->n_findings; i++)
+        print_error("%s: %s\n", prefix_format(&r->finding[i].prefix, text), r->finding[i].what);
+}
+
 static unsigned audits_beside(bool six)
 {
     struct rib_audit_report r;
@@ -234,11 +242,7 @@ static unsigned audits_beside(bool six)
     while (!waitpid(pid, NULL, WNOHANG)) {
         kit_audit_report(true, &r);
         assert_int_equal(r.result, 0);
-        for (unsigned i = 0; i < r.n_findings; i++) {
-            char text[PREFIX_TEXT_MAX];
-
-            print_error("%s: %s\n", prefix_format(&r.finding[i].prefix, text), r.finding[i].what);
-        }
+        print_findings(&r);
         assert_int_equal(r.diverged, 0);
         n++;
     }
@@ -267,6 +271,8 @@ static void a_fault_is_found_during_churn(void **state)
     for (unsigned i = 0; i < 3; i++) {
         kit_in_rib_manager(fault_fib_del, &(struct fault){"60.1.0.0/16", NULL});
         kit_audit_report(true, &r);
+        if (r.diverged != 1)
+            print_findings(&r);
         found += r.diverged;
     }
     waitpid(pid, NULL, 0);

@@ -16,11 +16,12 @@
 //     want --(delay, drained)--> stage 0..N: request, rows, DONE, sweep --> ending --(drained)--> end
 //
 // NLM_F_DUMP_INTR: the rows are taken, nothing is swept, the stage is dumped
-// again. An IPv6 dump goes by counting, so a change under way makes the kernel
-// skip others, and it does not say so: then a route that was not shown is only
-// suspected, and goes when MISSED_MAX dumps in a row have not shown it. The
-// same holds for neighbours, which are not swept at all then. ENOBUFS: everything is dumped again once the socket is empty (the
-// kernel drops events until then). Verifications wait ten times as long as the
+// again. An IPv6 dump goes by counting, so a deletion under way makes the kernel
+// skip others, and it does not say so: routes where it may have done so
+// (rib_gap.h) are only suspected, and another dump is asked for. The same holds
+// for neighbours and multicast, which are not swept at all then. ENOBUFS:
+// everything is dumped again once the socket is empty (the kernel drops events
+// until then). Verifications wait ten times as long as the
 // last dump took: at most a tenth of the time goes into them.
 #include <errno.h>
 #include <linux/netlink.h>
@@ -36,7 +37,6 @@
 #include "table/fib.h"
 
 #define SWEEP_BUDGET (1u << 16) // routes looked at per turn
-#define MISSED_MAX 5            // three in a row were once too few under churn
 #define TRIES_AT_ONCE 5         // dumps that are repeated without a pause
 #define SILENCE_NS NS_PER_SECOND     // of the kernel in the middle of a dump
 
@@ -83,6 +83,7 @@ static void next_stage(struct rib_vr *v)
     s->interrupted = s->stirred = s->suspects = false;
     if (s->stage == RIB_STAGE_ROUTE4 || s->stage == RIB_STAGE_ROUTE6)
         v->rib[s->stage == RIB_STAGE_ROUTE6].gen++;
+    rib_gaps_begin(&s->gaps);
     if (s->stage == RIB_STAGE_RULE4)
         v->rules = 0;
     err = netlink_dump(&v->events, request[s->stage].type, request[s->stage].family);
@@ -127,18 +128,14 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
         uint32_t node;
 
         // A freed record: its first word is a free link, the rest is as it was; node 0 marks it (rib_route_del).
-        if (!t->node || (t->flags & RIB_ROUTE_HOST))
+        if (!t->node || (t->flags & RIB_ROUTE_HOST) || t->gen == r->gen)
             continue;
-        if (t->gen == r->gen) {
-            t->missed = 0;
-            continue;
-        }
-        if (v->sync.stirred && ++t->missed < MISSED_MAX) {
+        node = t->node;
+        rib_trie_prefix(&r->trie, node, &p);
+        if (rib_gaps_have(&v->sync.gaps, t->flags & RIB_ROUTE_LOCAL ? RIB_GAP_LOCAL : RIB_GAP_ROUTER, &p)) {
             v->sync.suspects = true;
             continue;
         }
-        node = t->node;
-        rib_trie_prefix(&r->trie, node, &p);
         rib_sync_diverge(v, &p, "the kernel had it no more");
         rib_route_del(v, r, id);
         rib_evaluate(v, r, node);
@@ -241,11 +238,12 @@ static void report(struct rib_vr *v)
 static void end(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
+    bool awaited = v->audit.step == AUDIT_KERNEL && v->audit.asked && !s->broken; // somebody waits for the next dump
 
     s->ending = false;
     s->took_ns = clock_now_ns() - s->begin_ns;
     if (s->broken || s->want) {
-        if (s->tries >= TRIES_AT_ONCE && s->want_at_ns < clock_now_ns() + NS_PER_SECOND)
+        if (s->tries >= TRIES_AT_ONCE && !awaited && s->want_at_ns < clock_now_ns() + NS_PER_SECOND)
             s->want_at_ns = clock_now_ns() + NS_PER_SECOND;
     } else {
         s->tries = 0;
@@ -292,6 +290,22 @@ static enum journal_cause cause_of(const struct rib_vr *v, const struct netlink_
     return e->kind == NETLINK_EVENT_ROUTE ? JOURNAL_KERNEL : e->kind == NETLINK_EVENT_NEIGH ? JOURNAL_NEIGHBOR : JOURNAL_LINK;
 }
 
+// What the dump of IPv6 routes may have skipped follows from its rows and from what was deleted meanwhile.
+static void note_gaps(struct rib_vr *v, const struct netlink_event *e, bool is_row)
+{
+    const struct netlink_route *m = &e->route;
+    enum rib_gap_table table = m->table == v->table ? RIB_GAP_ROUTER : m->table == RIB_TABLE_LOCAL ? RIB_GAP_LOCAL : RIB_GAP_OTHER;
+
+    if (e->kind == NETLINK_EVENT_LINK || e->kind == NETLINK_EVENT_NEXTHOP)
+        rib_gaps_deleted(&v->sync.gaps, NULL); // routes may go with them without a word
+    if (e->kind != NETLINK_EVENT_ROUTE || m->prefix.family != IP6)
+        return;
+    if (is_row)
+        rib_gaps_row(&v->sync.gaps, table, v->events.datagrams, table == RIB_GAP_OTHER || m->cloned || m->from ? NULL : &m->prefix);
+    else if (e->del)
+        rib_gaps_deleted(&v->sync.gaps, &m->prefix);
+}
+
 static void dispatch(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
 {
     static struct netlink_event e; // large; of the one manager thread
@@ -305,6 +319,8 @@ static void dispatch(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
     if (got <= 0)
         return;
     journal_because(cause_of(v, &e, is_row));
+    if (v->sync.stage == RIB_STAGE_ROUTE6)
+        note_gaps(v, &e, is_row);
     switch (e.kind) {
     case NETLINK_EVENT_LINK: rib_event_link(v, &e); break;
     case NETLINK_EVENT_ADDR: rib_event_addr(v, &e); break;
@@ -360,6 +376,7 @@ void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h)
         // A kernel without next-hop objects or netconf says so; anything else is tried again.
         if (error && error != -EOPNOTSUPP && error != -EINVAL)
             s->interrupted = true;
+        rib_gaps_end(&s->gaps, v->events.datagrams);
         if (end_stage(v))
             next_stage(v);
         return;

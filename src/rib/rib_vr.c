@@ -90,6 +90,7 @@ void rib_vr_free(struct rib_vr *v)
     rib_audit_end(v);
     map_fini(&v->sync.touched);
     map_fini(&v->sync.diverged);
+    rib_gaps_fini(&v->sync.gaps);
     nexthop_free_unused();
     free(v);
 }

@@ -31,8 +31,6 @@ void rib_sync_touch(struct rib_vr *v, const struct prefix *p)
 {
     if (!is_listening(v))
         return;
-    if (v->sync.stage == RIB_STAGE_ROUTE6 && p->family == IP6)
-        v->sync.stirred = true;
     rib_audit_explained(v, p);
     rib_sync_touch_key(v, key_of(p));
 }
