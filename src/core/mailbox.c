@@ -20,6 +20,7 @@
 #include "base/log.h"
 
 #define MAILBOX_BUDGET 256
+#define SLICE_MS 100
 
 struct call {
     void (*fn)(void *arg);
@@ -198,29 +199,38 @@ static struct waiting *waiting_new(void (*fn)(void *arg), void *arg)
     return w;
 }
 
-int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, int timeout_ms)
+// A process that stood still (a machine suspended, a debugger) has not waited, so patience is counted in slices.
+static void wait_slice(struct waiting *w, int ms)
 {
-    struct waiting *w = waiting_new(fn, arg);
     struct timespec until;
+    int r = 0;
 
-    if (!w)
-        return -ENOMEM;
-    int r = mailbox_post(role, waiting_run, w);
-    pthread_mutex_lock(&w->lock);
-    if (r) {
-        w->holders--; // nobody will run it
-        waiting_put(w);
-        return r;
-    }
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += timeout_ms / 1000;
-    until.tv_nsec += timeout_ms % 1000 * 1000000l;
+    until.tv_nsec += ms * 1000000l;
     if (until.tv_nsec >= 1000000000l) {
         until.tv_sec++;
         until.tv_nsec -= 1000000000l;
     }
     while (!w->done && r != ETIMEDOUT)
         r = pthread_cond_timedwait(&w->done_cond, &w->lock, &until);
+}
+
+int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, int timeout_ms)
+{
+    struct waiting *w = waiting_new(fn, arg);
+    int r;
+
+    if (!w)
+        return -ENOMEM;
+    r = mailbox_post(role, waiting_run, w);
+    pthread_mutex_lock(&w->lock);
+    if (r) {
+        w->holders--; // nobody will run it
+        waiting_put(w);
+        return r;
+    }
+    for (int left = timeout_ms; !w->done && left > 0; left -= SLICE_MS)
+        wait_slice(w, left < SLICE_MS ? left : SLICE_MS);
     r = w->done ? 0 : -ETIMEDOUT;
     waiting_put(w);
     return r;

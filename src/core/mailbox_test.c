@@ -7,9 +7,11 @@
 #include <event2/thread.h>
 #include <semaphore.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -110,6 +112,26 @@ static void call_that_takes_too_long_times_out_and_still_runs(void **state)
     assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, 5000), 0);
 }
 
+static void stop_all_of_us(void *arg)
+{
+    pid_t us = getpid(), child = fork();
+
+    if (!child) {
+        kill(us, SIGSTOP);
+        usleep(800000);
+        kill(us, SIGCONT);
+        _exit(0);
+    }
+    for (unsigned i = 0; i < 20; i++) // there is something left to do behind the stop
+        usleep(10000);
+    waitpid(child, NULL, 0);
+}
+
+static void who_stood_still_has_not_waited(void **state)
+{
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, stop_all_of_us, NULL, 700), 0);
+}
+
 static void role_without_a_box_is_not_connected(void **state)
 {
     assert_int_equal(mailbox_post(ROLE_TAP_MANAGER, nothing, NULL), -ENOTCONN);
@@ -140,6 +162,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(full_box_refuses_and_counts, start_owner, stop_owner),
         cmocka_unit_test_setup_teardown(call_that_takes_too_long_times_out_and_still_runs,
                                         start_owner, stop_owner),
+        cmocka_unit_test_setup_teardown(who_stood_still_has_not_waited, start_owner, stop_owner),
         cmocka_unit_test(role_without_a_box_is_not_connected),
         cmocka_unit_test(closing_runs_what_is_still_in_the_box),
     };

@@ -35,7 +35,8 @@ extern unsigned kit_reports, kit_gone; // link events that control was told
 const char *kit_fib(const char *addr);
 void kit_expect(const char *addr, const char *what); // soon, or the test fails; `what` is not kit_fib()'s buffer
 
-// Runs control's loop until it is so. A slow machine has this long; nobody waits longer than needed.
+// Runs control's loop until it is so. A slow machine has this long; nobody waits longer than needed. What is counted is the
+// time that the loop ran: a machine that stood still has not waited.
 #define KIT_PATIENCE_MS 60000
 #define kit_eventually(condition)                                                                  \
     do {                                                                                           \
