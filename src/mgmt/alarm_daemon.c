@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "event/alarm.h"
 #include "event/routing_daemon.h"
-#include "port/netlink_reader.h"
+#include "netlink/netlink_reader.h"
 #include "port/vr_manager.h"
 #include "show/show.h"
 #include "table/limits.h"

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "netlink/netlink_reader.h"
 #include "port/iface_manager.h"
 #include "port/mirror_manager.h"
-#include "port/netlink_reader.h"
 #include "port/port_manager.h"
 #include "port/tap_test.h"
 #include "port/thread_manager.h"

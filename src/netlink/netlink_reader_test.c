@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "netlink/netlink_reader.h"
 #include "netlink/netns.h"
-#include "port/netlink_reader.h"
 
 static void sockets_that_hear_of_routes_are_told_from_others(void **state)
 {

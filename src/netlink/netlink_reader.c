@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netlink_reader.c - who else hears of the kernel's routes
-#include "port/netlink_reader.h"
+#include "netlink/netlink_reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 //
 // Sockets of other programs in a namespace that are subscribed to announcements of routes, as /proc/net/netlink has them: of a
 // routing daemon, as a rule. One that ends takes its socket along; one that hangs leaves what it is told unread. Any manager.
-#ifndef PORT_NETLINK_READER_H
-#define PORT_NETLINK_READER_H
+#ifndef NETLINK_NETLINK_READER_H
+#define NETLINK_NETLINK_READER_H
 
 #include <stdbool.h>
 #include <stdint.h>
