@@ -251,7 +251,7 @@ static void nothing(void *arg)
 static void drop_prepared(void)
 {
     if (state == PREPARING) {
-        bug_on(mailbox_call(ROLE_ACL_MANAGER, nothing, NULL, START_TIMEOUT_MS)); // it is behind it
+        bug_on(mailbox_call(ROLE_ACL_MANAGER, nothing, NULL, NULL, START_TIMEOUT_MS)); // it is behind it
         under_way->dropped = true;
         change = under_way->change;
         under_way = NULL;
@@ -266,6 +266,15 @@ static void prepare_waited_for(void *arg)
     prepare(arg);
 }
 
+static void drop_waited_for(void *arg)
+{
+    struct preparing *p = arg;
+
+    if (p->change)
+        acl_change_end(p->change, false);
+    preparing_free(p);
+}
+
 int acl_manager_prepare_now(const struct acl_wanted *wanted, struct text *why)
 {
     struct preparing *p;
@@ -274,8 +283,8 @@ int acl_manager_prepare_now(const struct acl_wanted *wanted, struct text *why)
     thread_must_be(ROLE_CONTROL);
     drop_prepared();
     p = preparing_new(&(struct acl_prepare_ask){.wanted = wanted});
-    r = mailbox_call(ROLE_ACL_MANAGER, prepare_waited_for, p, START_TIMEOUT_MS);
-    if (r == -ETIMEDOUT) // it may still run
+    r = mailbox_call(ROLE_ACL_MANAGER, prepare_waited_for, p, drop_waited_for, START_TIMEOUT_MS);
+    if (r == -ETIMEDOUT)
         return r;
     change = p->change;
     state = change ? READY : IDLE;
@@ -303,7 +312,6 @@ struct call {
     struct text why;
 };
 
-// One waiting call. It may outlive its caller's patience, and then is nobody's.
 static struct call *call(void (*fn)(void *arg), bool stays)
 {
     struct call *c = calloc(1, sizeof *c);
@@ -313,7 +321,7 @@ static struct call *call(void (*fn)(void *arg), bool stays)
     bug_on(!c || state != READY);
     c->change = change;
     c->stays = stays;
-    r = mailbox_call(ROLE_ACL_MANAGER, fn, c, CALL_TIMEOUT_MS);
+    r = mailbox_call(ROLE_ACL_MANAGER, fn, c, NULL, CALL_TIMEOUT_MS);
     bug_on(r == -ETIMEDOUT); // nothing that takes long is under way
     if (r)
         c->result = r;

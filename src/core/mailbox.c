@@ -157,6 +157,7 @@ struct waiting {
     bool done;
     unsigned holders;
     struct call call;
+    void (*drop)(void *arg); // after the call, if its caller has given up
 };
 
 static void waiting_put(struct waiting *w) // with the lock held; gives it up
@@ -178,11 +179,13 @@ static void waiting_run(void *arg)
     w->call.fn(w->call.arg);
     pthread_mutex_lock(&w->lock);
     w->done = true;
+    if (w->holders == 1 && w->drop)
+        w->drop(w->call.arg);
     pthread_cond_signal(&w->done_cond);
     waiting_put(w);
 }
 
-static struct waiting *waiting_new(void (*fn)(void *arg), void *arg)
+static struct waiting *waiting_new(void (*fn)(void *arg), void *arg, void (*drop)(void *arg))
 {
     struct waiting *w = calloc(1, sizeof *w);
     pthread_condattr_t attr;
@@ -191,6 +194,7 @@ static struct waiting *waiting_new(void (*fn)(void *arg), void *arg)
         return NULL;
     w->holders = 2;
     w->call = (struct call){fn, arg};
+    w->drop = drop;
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -215,9 +219,9 @@ static void wait_slice(struct waiting *w, int ms)
         r = pthread_cond_timedwait(&w->done_cond, &w->lock, &until);
 }
 
-int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, int timeout_ms)
+int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (*drop)(void *arg), int timeout_ms)
 {
-    struct waiting *w = waiting_new(fn, arg);
+    struct waiting *w = waiting_new(fn, arg, drop);
     int r;
 
     if (!w)

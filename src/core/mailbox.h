@@ -26,8 +26,9 @@ int mailbox_fd(void);
 int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg);
 
 // Control only, and only for short work: post and wait for the answer, at most `timeout_ms`.
-// 0 or the error of mailbox_post, or -ETIMEDOUT (the call may still run later: arg must stay valid forever).
-int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, int timeout_ms);
+// 0 or the error of mailbox_post: arg is the caller's again. -ETIMEDOUT: the call still runs, and after it drop(arg) on the
+// same thread (NULL: arg stays valid forever).
+int mailbox_call(enum thread_role role, void (*fn)(void *arg), void *arg, void (*drop)(void *arg), int timeout_ms);
 
 uint64_t mailbox_refused(enum thread_role role);
 

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -74,7 +75,7 @@ static void calls_run_once_in_order_on_the_owners_thread(void **state)
     for (uintptr_t i = 0; i < 100000; i++)
         while (mailbox_post(ROLE_RIB_MANAGER, expect_number, (void *)i))
             usleep(100);
-    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, 5000), 0);
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, NULL, 5000), 0);
     assert_int_equal(n_run, 100000);
     assert_int_equal(n_disorder, 0);
     assert_int_equal(run_role, ROLE_RIB_MANAGER);
@@ -98,18 +99,81 @@ static void full_box_refuses_and_counts(void **state)
     assert_int_equal(mailbox_post(ROLE_RIB_MANAGER, nothing, NULL), -EAGAIN);
     assert_int_equal(mailbox_refused(ROLE_RIB_MANAGER) - refused, 2);
     sem_post(&let_go);
-    while (mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, 5000))
+    while (mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, NULL, 5000))
         usleep(1000);
     assert_int_equal(n_run, n); // what was accepted has run, all of it and in order
     assert_int_equal(n_disorder, 0);
 }
 
-static void call_that_takes_too_long_times_out_and_still_runs(void **state)
+struct owned {
+    unsigned n_run;
+};
+
+static _Atomic unsigned n_owned, n_dropped_early;
+
+static void wait_and_count(void *arg)
 {
-    n_run = 0;
-    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, wait_until_let_go, NULL, 30), -ETIMEDOUT);
+    sem_wait(&let_go);
+    ((struct owned *)arg)->n_run++;
+}
+
+static void count(void *arg)
+{
+    ((struct owned *)arg)->n_run++;
+}
+
+static void drop(void *arg)
+{
+    struct owned *o = arg;
+
+    n_dropped_early += o->n_run != 1 || thread_role() != ROLE_RIB_MANAGER;
+    n_owned--;
+    free(o); // twice, or never: the sanitizers say so
+}
+
+static struct owned *own(void)
+{
+    n_owned++;
+    return calloc(1, sizeof(struct owned));
+}
+
+static void call_that_takes_too_long_times_out_still_runs_and_is_dropped_after_it(void **state)
+{
+    n_dropped_early = 0;
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, wait_and_count, own(), drop, 30), -ETIMEDOUT); // while it runs
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, count, own(), drop, 30), -ETIMEDOUT);          // while it waits in the box
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, NULL, 30), -ETIMEDOUT);
+    assert_int_equal(n_owned, 2);
     sem_post(&let_go);
-    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, 5000), 0);
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, nothing, NULL, NULL, 5000), 0);
+    assert_int_equal(n_owned, 0);
+    assert_int_equal(n_dropped_early, 0);
+}
+
+static void closing_runs_and_drops_what_timed_out(void **state)
+{
+    n_dropped_early = 0;
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, wait_and_count, own(), drop, 30), -ETIMEDOUT);
+    assert_int_equal(mailbox_post(ROLE_RIB_MANAGER, end_loop, NULL), 0);
+    for (unsigned i = 0; i < 300; i++) // more than the loop takes at a time
+        assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, count, own(), drop, 1), -ETIMEDOUT);
+    sem_post(&let_go);
+    thread_join(owner);
+    assert_int_equal(start_owner(state), 0);
+    assert_int_equal(n_owned, 0);
+    assert_int_equal(n_dropped_early, 0);
+}
+
+static void call_in_time_stays_the_callers(void **state)
+{
+    struct owned *o = own();
+
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, count, o, drop, 5000), 0);
+    assert_int_equal(o->n_run, 1);
+    assert_int_equal(mailbox_call(ROLE_TAP_MANAGER, count, o, drop, 10), -ENOTCONN);
+    assert_int_equal(n_owned, 1);
+    n_owned--;
+    free(o);
 }
 
 static void stop_all_of_us(void *arg)
@@ -129,13 +193,13 @@ static void stop_all_of_us(void *arg)
 
 static void who_stood_still_has_not_waited(void **state)
 {
-    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, stop_all_of_us, NULL, 700), 0);
+    assert_int_equal(mailbox_call(ROLE_RIB_MANAGER, stop_all_of_us, NULL, NULL, 700), 0);
 }
 
 static void role_without_a_box_is_not_connected(void **state)
 {
     assert_int_equal(mailbox_post(ROLE_TAP_MANAGER, nothing, NULL), -ENOTCONN);
-    assert_int_equal(mailbox_call(ROLE_TAP_MANAGER, nothing, NULL, 10), -ENOTCONN);
+    assert_int_equal(mailbox_call(ROLE_TAP_MANAGER, nothing, NULL, NULL, 10), -ENOTCONN);
 }
 
 static void closing_runs_what_is_still_in_the_box(void **state)
@@ -160,8 +224,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(calls_run_once_in_order_on_the_owners_thread, start_owner,
                                         stop_owner),
         cmocka_unit_test_setup_teardown(full_box_refuses_and_counts, start_owner, stop_owner),
-        cmocka_unit_test_setup_teardown(call_that_takes_too_long_times_out_and_still_runs,
-                                        start_owner, stop_owner),
+        cmocka_unit_test_setup_teardown(call_that_takes_too_long_times_out_still_runs_and_is_dropped_after_it, start_owner, stop_owner),
+        cmocka_unit_test_setup_teardown(closing_runs_and_drops_what_timed_out, start_owner, stop_owner),
+        cmocka_unit_test_setup_teardown(call_in_time_stays_the_callers, start_owner, stop_owner),
         cmocka_unit_test_setup_teardown(who_stood_still_has_not_waited, start_owner, stop_owner),
         cmocka_unit_test(role_without_a_box_is_not_connected),
         cmocka_unit_test(closing_runs_what_is_still_in_the_box),

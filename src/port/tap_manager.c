@@ -440,9 +440,9 @@ static int tap_call(uint16_t iface, int fd)
     if (!c)
         return -ENOMEM;
     *c = (struct tap_call){.iface = iface, .fd = fd};
-    int r = mailbox_call(ROLE_TAP_MANAGER, tap_call_run, c, CALL_MS);
+    int r = mailbox_call(ROLE_TAP_MANAGER, tap_call_run, c, free, CALL_MS);
     if (r == -ETIMEDOUT) {
-        log_error("tap_manager: does not answer: iface=%u", iface); // and may run the call later: keep *c
+        log_error("tap_manager: does not answer: iface=%u", iface);
         return r;
     }
     if (!r)
@@ -483,8 +483,8 @@ int tap_manager_mirror(unsigned watch, int fd)
     if (!c)
         return -ENOMEM;
     *c = (struct mirror_call){watch, fd};
-    int r = mailbox_call(ROLE_TAP_MANAGER, mirror_call_run, c, CALL_MS);
-    if (r != -ETIMEDOUT) // else it may run later
+    int r = mailbox_call(ROLE_TAP_MANAGER, mirror_call_run, c, free, CALL_MS);
+    if (r != -ETIMEDOUT)
         free(c);
     return r;
 }
@@ -522,5 +522,5 @@ static void nothing(void *arg)
 
 int tap_manager_settle(void)
 {
-    return mailbox_call(ROLE_TAP_MANAGER, nothing, NULL, CALL_MS);
+    return mailbox_call(ROLE_TAP_MANAGER, nothing, NULL, NULL, CALL_MS);
 }

@@ -197,7 +197,7 @@ void kit_go_on(void)
 
 void kit_in_rib_manager(void (*fn)(void *arg), void *arg)
 {
-    bug_on(mailbox_call(ROLE_RIB_MANAGER, fn, arg, KIT_PATIENCE_MS));
+    bug_on(mailbox_call(ROLE_RIB_MANAGER, fn, arg, NULL, KIT_PATIENCE_MS));
 }
 
 void kit_run(unsigned ms)

@@ -266,7 +266,7 @@ void rib_manager_stop(void)
     thread = NULL;
 }
 
-// One waiting call. It may outlive its caller's patience, so it owns itself: freed by whoever comes last.
+// One waiting call. It may outlive its caller's patience.
 struct call {
     int (*fn)(struct call *c);
     uint16_t id; // vr or interface
@@ -298,8 +298,8 @@ static int call(struct call init)
     if (!c)
         return -ENOMEM;
     *c = init;
-    err = mailbox_call(ROLE_RIB_MANAGER, call_run, c, CALL_TIMEOUT_MS);
-    if (err == -ETIMEDOUT) // it may still run
+    err = mailbox_call(ROLE_RIB_MANAGER, call_run, c, free, CALL_TIMEOUT_MS);
+    if (err == -ETIMEDOUT)
         return err;
     if (!err)
         err = c->result;
