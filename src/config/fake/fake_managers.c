@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fake_managers.c - managers that record calls and fail on demand, for unit tests of mgmt
+// fake_managers.c - managers that hold what they were told and fail on demand, for unit tests of mgmt
 #include "config/fake/fake_managers.h"
 #include "config/machine.h"
 
@@ -9,21 +9,13 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "netlink/netlink_reader.h"
 #include "port/iface_manager.h"
-#include "port/mirror_manager.h"
 #include "port/port_manager.h"
 #include "port/tap_test.h"
 #include "port/thread_manager.h"
 #include "port/vr_manager.h"
-#include "port/watch_manager.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
-
-uint32_t fake_journal_mib, fake_audit_interval_s;
-bool fake_journal_fails;
-uint64_t fake_link_changes;
-int fake_celsius;
 
 static struct port_config ports[64];
 static unsigned n_ports;
@@ -373,42 +365,6 @@ int thread_manager_assign(const struct thread_assignment *a, unsigned n, char *e
     return 0;
 }
 
-void thread_manager_set_idle(enum idle_mode mode)
-{
-    text_printf(&fake_calls, "idle %d\n", mode);
-}
-
-void rib_manager_set_audit_interval(uint32_t seconds)
-{
-    fake_audit_interval_s = seconds;
-}
-
-int rib_manager_set_journal(uint32_t mib)
-{
-    if (fake_journal_fails)
-        return -ENOMEM;
-    fake_journal_mib = mib;
-    return 0;
-}
-
-void rib_manager_set_receive_buffer(size_t bytes)
-{
-    text_printf(&fake_calls, "receive-buffer %zu\n", bytes);
-}
-
-static void (*link_listener)(const char *port, bool up);
-
-void port_manager_on_link(void (*fn)(const char *port, bool up))
-{
-    link_listener = fn;
-}
-
-void fake_link(const char *port, bool up)
-{
-    if (link_listener)
-        link_listener(port, up);
-}
-
 unsigned port_manager_list(char (*name)[16], unsigned max)
 {
     for (unsigned i = 0; i < n_ports && i < max; i++)
@@ -435,61 +391,6 @@ int port_manager_state(const char *name, struct port_state *s)
                              .rx_packets = 1ull << 40};
     s->config.rx_queues = 2;
     return 0;
-}
-
-uint64_t port_manager_link_changes(const char *name)
-{
-    return fake_link_changes;
-}
-
-int fake_readers;
-uint64_t fake_waiting;
-
-int netlink_readers(int netns_fd, uint32_t own, struct netlink_reader *r, unsigned max)
-{
-    bug_on(own != 7);
-    for (int i = 0; i < fake_readers; i++)
-        r[i] = (struct netlink_reader){.port = 100, .inode = 5, .waiting_bytes = fake_waiting};
-    return fake_readers;
-}
-
-int vr_manager_netns(uint16_t vr)
-{
-    return -1;
-}
-
-int port_manager_temperature(const char *name, int *celsius)
-{
-    *celsius = fake_celsius;
-    return fake_celsius ? 0 : -ENODATA;
-}
-
-int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value),
-                        void *ctx)
-{
-    fn(ctx, "rx_good_packets", 1);
-    fn(ctx, "tx_good_packets", UINT64_MAX);
-    return 0;
-}
-
-int thread_manager_port_socket(uint16_t port)
-{
-    return 1; // the forwarder's is 0
-}
-
-unsigned thread_manager_list(struct thread_state *s, unsigned max)
-{
-    static struct plan plan = {.n_rx = 1, .rx = {{.port = 0, .queue = 1}}};
-
-    bug_on(max < 2);
-    s[0] = (struct thread_state){
-        .name = "control", .role = "control", .core = -1, .socket = -1, .cpu_time_ns = 5, .forwarder = -1};
-    s[1] = (struct thread_state){.name = "forwarder/0",
-                                 .role = "forwarder",
-                                 .core = 1,
-                                 .slot = THREAD_SLOT_FORWARDER,
-                                 .plan = &plan};
-    return 2;
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -538,68 +439,4 @@ void fake_state(struct text *t)
 int tap_test_begin(const char *name)
 {
     return name && !find_iface(name) ? -ENOENT : 0;
-}
-
-bool tap_test_step(void)
-{
-    static bool second;
-
-    second = !second;
-    return !second;
-}
-
-unsigned tap_test_results(const struct tap_test_result **r)
-{
-    static const struct tap_test_result result[] = {{"p0", "ipv4", "udp", true, ""},
-                                                    {"p0", "ipv6", "tcp", false, "nothing came back"}};
-
-    *r = result;
-    return 2;
-}
-
-// --- watch_manager ---
-
-int watch_filter_compile(const char *text, void (*done)(void *ctx, struct watch_filter *f, const char *why), void *ctx)
-{
-    done(ctx, NULL, "no filter is good enough");
-    return 0;
-}
-
-void watch_filter_free(struct watch_filter *f)
-{
-}
-
-int watch_manager_add(const struct watch_spec *spec, struct watch_filter *filter, char *err, size_t err_size)
-{
-    int r = fake_called(err, err_size, "watch", spec->port);
-
-    return r ? r : watch_new(&(struct watch){.to = spec->to, .snap = spec->snap, .port = PORT_NONE}, spec->n_slots);
-}
-
-void watch_manager_del(unsigned index)
-{
-    text_printf(&fake_calls, "unwatch\n");
-    watch_free(index);
-}
-
-// --- mirror_manager ---
-
-int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
-{
-    char what[64];
-
-    snprintf(what, sizeof what, "%s %s", m->session[0] ? m->session : m->port, m->to_port[0] ? m->to_port : m->to_tap);
-    return fake_called(err, err_size, "mirror", what);
-}
-
-void mirror_manager_del(const struct mirror *m)
-{
-    text_printf(&fake_calls, "unmirror %s %s\n", m->session[0] ? m->session : m->port, m->to_port[0] ? m->to_port : m->to_tap);
-}
-
-bool mirror_manager_at(unsigned i, struct mirror *m, struct watch_count *n)
-{
-    *m = i ? (struct mirror){.session = "ids", .to_port = "p1"} : (struct mirror){.port = "p0", .points = 3, .to_tap = "mon0"};
-    *n = (struct watch_count){.taken = 7, .bytes = 700, .missed = 1};
-    return i < 2;
 }
