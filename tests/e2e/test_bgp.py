@@ -36,7 +36,9 @@ nodes:
     daemon: bird
     interfaces: {p2: [10.13.0.2/24, "fd00:13::2/64"], lo: [203.0.113.1/32, "2001:db8:200::1/128"]}
     asn: 65003
-    neighbors: [{address: 10.13.0.1, asn: 65001}, {address: "fd00:13::1", asn: 65001}]
+    neighbors:                                # its death is noticed in 30 s at the latest, whether or not it says goodbye
+      - {address: 10.13.0.1, asn: 65001, options: [hold time 30]}
+      - {address: "fd00:13::1", asn: 65001, options: [hold time 30]}
     networks: [203.0.113.0/24, "2001:db8:200::/48"]
 links:
   - [h1:eth0, r:p0]
@@ -101,7 +103,9 @@ def test_frr_killed_and_restarted_brings_all_routes_back(lab):
 def test_a_neighbour_that_dies_takes_its_routes_along(lab):
     lab["withbird"].bird.stop()
     for prefix in ("203.0.113.0/24", "2001:db8:200::/48"):
-        eventually(lambda: not kernel_has(lab["r"], prefix), 60, f"{prefix} leaves the kernel")
+        eventually(lambda: not kernel_has(lab["r"], prefix), 60,
+                   lambda: f"{prefix} leaves the kernel; sessions: {lab['r'].frr.sessions()}, BIRD: {lab['withbird'].bird.pids()}, "
+                           + lab["r"].ip(f"{'-6' if ':' in prefix else '-4'} route show exact {prefix}"))
     for target in BEHIND_BIRD:
         eventually(lambda: not reaches(lab["h1"], target), 60, f"{target} is not carried any more")
     lab["withbird"].bird.start()
