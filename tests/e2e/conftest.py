@@ -95,6 +95,24 @@ def labs(request: pytest.FixtureRequest):
     started.stop()
 
 
+@pytest.fixture(scope="module")
+def lab(request: pytest.FixtureRequest, labs, kamueed):
+    """The module's LAB, once its host h1 reaches the module's TARGETS. Modules that need more have a fixture of their own."""
+    lab = labs(request.module.LAB)
+    for target in getattr(request.module, "TARGETS", ()):
+        support.assert_reaches(lab["h1"], target)
+    return lab
+
+
+@pytest.fixture
+def router(lab):
+    """The lab's router r, to be configured; what a test changed is undone."""
+    router = support.Router(lab["r"])
+    before = router.call("configuration")["text"]
+    yield router
+    router.call("configure", replace=True, text=before)
+
+
 @pytest.fixture(autouse=True)
 def end_of_every_test(request: pytest.FixtureRequest):
     yield

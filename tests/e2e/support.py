@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kamuee.client import Client
 from kamuee.lab import pinger, schema
+from kamuee.lab.kamueenode import KamueeNode
 from kamuee.lab.lab import Lab
 from kamuee.lab.nodes import BaseNode
 
@@ -18,6 +20,23 @@ KEEP = bool(os.environ.get("KEEP"))
 STREAM = Path(__file__).with_name("stream.py")
 PINGER = pinger.__file__
 PATIENCE_S = 30
+LINE = """
+nodes:
+  h1:
+    kind: host
+    interfaces: {eth0: [10.1.0.2/24]}
+    routes: [default via 10.1.0.1]
+  r:
+    kind: kamuee
+    interfaces: {p0: [10.1.0.1/24], p1: [10.2.0.1/24]}
+  h2:
+    kind: host
+    interfaces: {eth0: [10.2.0.2/24]}
+    routes: [default via 10.2.0.1]
+links:
+  - [h1:eth0, r:p0]
+  - [r:p1, h2:eth0]
+"""
 
 
 def eventually(true: Callable[[], object], timeout_s: float = PATIENCE_S,
@@ -57,6 +76,22 @@ class Labs:
             if not KEEP:
                 lab.stop()
         self.running.clear()
+
+
+class Router(Client):
+    """A kamueed as its operator has it."""
+
+    def __init__(self, node: KamueeNode):
+        super().__init__(str(node.socket))
+
+    def configure(self, *lines: str) -> list[str]:
+        """What changed."""
+        return self.call("configure", line=list(lines)).get("change", [])
+
+    def hits(self, acl: str) -> dict[int, int]:
+        """{number of a rule: packets}; 0: what no rule matched."""
+        found = {rule["number"]: rule["packets"] for rule in self.call("acl-rules", name=acl).get("rule", ())}
+        return found | {0: self.state(f"acl={acl}")[0]["unmatched-packets"]}
 
 
 # --- ping ---

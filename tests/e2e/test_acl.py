@@ -6,8 +6,6 @@ import sys
 
 import pytest
 
-from kamuee.client import Client
-
 from support import Pinging, assert_reaches, eventually, ping, reaches, received, receiver, send
 
 LAB = """
@@ -60,17 +58,15 @@ try:
 except OSError as error:
     print(type(error).__name__)
 """
-BOTH = pytest.mark.parametrize("target", ["10.2.0.2", "fd00:2::2"])
+TARGETS = ("10.2.0.2", "fd00:2::2")
+BOTH = pytest.mark.parametrize("target", TARGETS)
 
 
 @pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    lab = labs(LAB)
-    for target in ("10.2.0.2", "fd00:2::2"):
-        assert_reaches(lab["h1"], target)
+def lab(lab):
     assert_reaches(lab["tagged"], "10.2.0.2")
     assert_reaches(lab["reda"], "10.2.0.2")
-    servers = [serve(lab["h2"], address, port) for address in ("10.2.0.2", "fd00:2::2") for port in (80, 81)]
+    servers = [serve(lab["h2"], address, port) for address in TARGETS for port in (80, 81)]
     yield lab
     for server in servers:
         server.kill()
@@ -88,35 +84,9 @@ def connect(node, target, port, patience_s=5):
     return node.run([sys.executable, "-c", CONNECT, target, str(port), str(patience_s)]).strip()
 
 
-class Router:
-    def __init__(self, node):
-        self.client = Client(str(node.socket))
-
-    def set(self, *lines):
-        return self.client.call("configure", line=list(lines)).get("change", [])
-
-    def hits(self, name):
-        """{number: packets}; 0: what no rule matched."""
-        found = {rule["number"]: rule["packets"] for rule in self.client.call("acl-rules", name=name).get("rule", ())}
-        return found | {0: self.client.state(f"acl={name}")[0]["unmatched-packets"]}
-
-
-@pytest.fixture
-def router(lab):
-    router = Router(lab["r"])
-    yield router
-    undo = set()
-    for words in map(str.split, router.client.call("configuration")["text"].splitlines()):
-        if words[1] in ("acl", "address-set"):
-            undo.add(f"delete {words[1]} {words[2]}")
-        elif words[3:4] == ["acl"]:
-            undo.add(" ".join(["delete", *words[1:4]]))
-    router.set(*undo)
-
-
 @BOTH
 def test_permit_deny_and_reject_as_hosts_see_them(lab, router, target):
-    router.set("set acl edge rule 10 permit tcp to any port 80", "set acl edge rule 20 reject tcp to any port 81",
+    router.configure("set acl edge rule 10 permit tcp to any port 80", "set acl edge rule 20 reject tcp to any port 81",
                "set acl edge rule 30 reject udp to any port 7001", "set acl edge rule 40 permit udp", "set interface p0 acl in edge")
     assert connect(lab["h1"], target, 80) == "hello"
     assert connect(lab["h1"], target, 81) == "ConnectionRefusedError"        # by a reset of the router: the host serves it
@@ -126,13 +96,13 @@ def test_permit_deny_and_reject_as_hosts_see_them(lab, router, target):
     assert received(taken, 100)["distinct"] == 100
     hits = router.hits("edge")
     assert hits[10] >= 4 and hits[20] >= 1 and hits[40] == 100 and hits[0] >= 1
-    router.set("set acl edge rule 50 permit icmp", "set acl edge rule 60 permit icmp6")
+    router.configure("set acl edge rule 50 permit icmp", "set acl edge rule 60 permit icmp6")
     assert_reaches(lab["h1"], target)
     assert router.hits("edge")[40] == 100, "counters of rules that stay are kept"
 
 
 def test_list_for_what_leaves(lab, router):
-    router.set("set acl leaving rule 10 deny icmp from 10.1.0.0/24", "set acl leaving default permit", "set interface p1 acl out leaving")
+    router.configure("set acl leaving rule 10 deny icmp from 10.1.0.0/24", "set acl leaving default permit", "set interface p1 acl out leaving")
     assert not reaches(lab["h1"], "10.2.0.2")
     assert reaches(lab["tagged"], "10.2.0.2") and reaches(lab["h1"], "fd00:2::2")
     assert router.hits("leaving")[10] == 1
@@ -146,72 +116,72 @@ def test_set_of_100000_prefixes_from_a_gzip_file_and_what_its_change_does(lab, r
         with gzip.open(file, "wt") as out:
             out.write("# blocklist\n" + "\n".join([*lines, *more]) + "\n")
     write()
-    router.set(f"set address-set bad file {file}", "set acl edge rule 10 deny ip from set bad", "set acl edge default permit",
+    router.configure(f"set address-set bad file {file}", "set acl edge rule 10 deny ip from set bad", "set acl edge default permit",
                "set interface p0 acl in edge")
-    known = router.client.state("address-set=bad")[0]
+    known = router.state("address-set=bad")[0]
     assert known["members-ipv4"] == len(set(lines))
     assert_reaches(lab["h1"], "10.2.0.2")
     write("10.1.0.2", "fd00:1::/64")
-    router.client.call("reload", address_set="bad")
+    router.call("reload", address_set="bad")
     assert not reaches(lab["h1"], "10.2.0.2") and not reaches(lab["h1"], "fd00:2::2")
-    router.client.call("address-set-change", name="bad", delete=["10.1.0.2"])
+    router.call("address-set-change", name="bad", delete=["10.1.0.2"])
     assert_reaches(lab["h1"], "10.2.0.2")
     write("no prefix")
     with pytest.raises(Exception, match=f"bad.gz:{len(lines) + 2}: 'no' is no prefix"):
-        router.client.call("reload", address_set="bad")
+        router.call("reload", address_set="bad")
     assert not reaches(lab["h1"], "fd00:2::2"), "the old members stay in force"
 
 
 def test_lists_change_while_traffic_flows_and_nothing_is_lost(lab, router, tmp_path):
     rules = tmp_path / "edge.rules"
     rules.write_text("".join(f"{1000 + i} deny tcp from 192.0.2.{i % 256} to any port {1 + i}\n" for i in range(2000)))
-    router.set("set acl edge rule 10 permit icmp", "set interface p0 acl in edge")
+    router.configure("set acl edge rule 10 permit icmp", "set interface p0 acl in edge")
     pinging = Pinging(lab["h1"], "10.2.0.2")
     for i in range(5):
-        router.set(f"set acl edge rule {20 + i} deny udp to any port {20 + i}")       # one rule: in place
-    router.set(f"set acl edge file {rules}")                                         # 2000 more: built aside
-    router.set("delete acl edge file", "set acl edge rule 11 deny tcp")
+        router.configure(f"set acl edge rule {20 + i} deny udp to any port {20 + i}")       # one rule: in place
+    router.configure(f"set acl edge file {rules}")                                         # 2000 more: built aside
+    router.configure("delete acl edge file", "set acl edge rule 11 deny tcp")
     for i in range(5):
-        router.set(f"delete acl edge rule {20 + i}")
+        router.configure(f"delete acl edge rule {20 + i}")
     result = pinging.stop(100)
     assert result.lost == 0, result.said
     assert router.hits("edge")[10] == result.sent, "exactly, whatever replaced the list"
 
 
 def test_vlan_has_a_list_of_its_own(lab, router):
-    router.set("set acl vlan default deny", "set interface v40 acl in vlan")
+    router.configure("set acl vlan default deny", "set interface v40 acl in vlan")
     assert not reaches(lab["tagged"], "10.2.0.2")
     assert reaches(lab["h1"], "10.2.0.2")
-    router.set("set acl vlan rule 5 permit icmp")
+    router.configure("set acl vlan rule 5 permit icmp")
     assert_reaches(lab["tagged"], "10.2.0.2")
 
 
 def test_interfaces_of_a_virtual_router_have_its_list(lab, router):
-    router.set("set acl none default deny", "set vr red acl in none")
+    router.configure("set acl none default deny", "set vr red acl in none")
     assert not reaches(lab["reda"], "10.2.0.2")
     assert reaches(lab["h1"], "10.2.0.2")
-    router.set("set acl all default permit", "set interface p3 acl in all", "set interface p4 acl in all")
+    router.configure("set acl all default permit", "set interface p3 acl in all", "set interface p4 acl in all")
     assert_reaches(lab["reda"], "10.2.0.2")
-    router.set("delete interface p3 acl", "delete interface p4 acl")
+    router.configure("delete interface p3 acl", "delete interface p4 acl")
     assert not reaches(lab["reda"], "10.2.0.2")
 
 
 def test_what_does_not_fit_is_refused_and_the_old_list_stays(lab, router, tmp_path):
-    router.set("set acl edge rule 10 permit icmp", "set interface p0 acl in edge")
+    router.configure("set acl edge rule 10 permit icmp", "set interface p0 acl in edge")
     rules = tmp_path / "large.rules"
     rules.write_text("".join(f"{1000 + i} deny tcp from 10.{i >> 8 & 255}.{i & 255}.0/24 to any port {i}\n" for i in range(1, 30001)))
     with pytest.raises(Exception, match="needs about [0-9]+ MiB.*'set acl-limit memory [0-9]+' would do"):
-        router.set("set acl-limit memory 1", f"set acl edge file {rules}")
+        router.configure("set acl-limit memory 1", f"set acl edge file {rules}")
     rules.write_text("20 permit tcp\n30 permti tcp\n")
     with pytest.raises(Exception, match="large.rules:2: unknown action 'permti'"):
-        router.set(f"set acl edge file {rules}")
+        router.configure(f"set acl edge file {rules}")
     assert reaches(lab["h1"], "10.2.0.2")
     assert router.hits("edge").keys() == {0, 10}
 
 
 def test_explain_names_the_rule_of_the_drop(lab, router):
-    router.set("set acl edge rule 77 deny udp to any port 53", "set acl edge default permit", "set interface p0 acl in edge")
-    passage = router.client.call("explain", interface="p0", source="10.1.0.2", destination="10.2.0.2", protocol="udp", destination_port=53)
+    router.configure("set acl edge rule 77 deny udp to any port 53", "set acl edge default permit", "set interface p0 acl in edge")
+    passage = router.call("explain", interface="p0", source="10.1.0.2", destination="10.2.0.2", protocol="udp", destination_port=53)
     end = passage["step"][-1]
     assert end["result"] == "dropped" and end["reason"].startswith("acl")
     assert eventually(lambda: ping(lab["h1"], "10.2.0.2", 1).received, 10)

@@ -5,9 +5,8 @@ import threading
 import pytest
 
 from kamuee import events
-from kamuee.client import Client
 
-from support import assert_reaches, eventually, received, receiver, send
+from support import Router, assert_reaches, eventually, received, receiver, send
 
 LAB = """
 nodes:
@@ -37,38 +36,14 @@ links:
   - [r:p2, scrubber:eth0]
   - [r:p3, ids:eth0]
 """
+TARGETS = ("10.2.0.2", "fd00:2::2")
 BOTH = pytest.mark.parametrize("target, next_hop", [("10.2.0.2", "10.3.0.9"), ("fd00:2::2", "fd00:3::9")], ids=["ipv4", "ipv6"])
 
 
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    lab = labs(LAB)
-    for target in ("10.2.0.2", "fd00:2::2"):
-        assert_reaches(lab["h1"], target)
-    return lab
-
-
-@pytest.fixture
-def router(lab):
-    client = Client(str(lab["r"].socket))
-
-    def configure(*lines):
-        return client.call("configure", line=list(lines))
-    client.configure = configure
-    yield client
-    undo = set()
-    for words in map(str.split, client.call("configuration")["text"].splitlines()):
-        if words[1] in ("acl", "address-set", "mirror-session"):
-            undo.add(f"delete {words[1]} {words[2]}")
-        elif words[3:4] == ["acl"]:
-            undo.add(" ".join(["delete", *words[1:4]]))
-    if undo:
-        configure(*undo)
-    assert client.entries("mirror-session") == []
-
-
-def hits(router, number):
-    return next(rule["packets"] for rule in router.call("acl-rules", name="edge")["rule"] if rule["number"] == number)
+@pytest.fixture(autouse=True)
+def sessions_end_with_the_test(lab):
+    yield
+    assert Router(lab["r"]).entries("mirror-session") == []
 
 
 def arrive(lab, where, target, count=100, **how):
@@ -88,11 +63,14 @@ def test_police_lets_the_rate_pass_and_drops_the_rest(lab, router, target, next_
     before = drops(router, "acl_policed")
     router.configure("set acl edge rule 10 permit udp to any port 7000 police 1000 burst 16", "set acl edge default permit",
                      "set interface p0 acl in edge")
-    passed = arrive(lab, "h2", target, 2000, per_s=1000, size=1000)
+    sink = receiver(lab["h2"])
+    send(lab["h1"], [target], 2000, per_s=1000, size=1000)
+    eventually(lambda: router.hits("edge")[10] == 2000, 10, lambda: f"2000 packets, counted {router.hits('edge')}")
+    policed = drops(router, "acl_policed") - before
+    passed = received(sink, 2000 - policed)["distinct"]
     bits_of_rate = 1000 * 1000 * 2
     assert bits_of_rate / (1048 * 8) * 0.7 < passed < (bits_of_rate * 1.5 + 16384 * 8) / (1028 * 8), "a slow sender takes longer: 1.5"
-    assert hits(router, 10) == 2000
-    assert drops(router, "acl_policed") - before == 2000 - passed
+    assert policed == 2000 - passed
     router.configure("delete acl edge rule 10 police")
     assert arrive(lab, "h2", target, 500, per_s=1000, size=1000) == 500
 
@@ -103,20 +81,22 @@ def test_mirror_session_gets_a_copy_whatever_becomes_of_the_packet(lab, router, 
     router.configure("set mirror-session ids to port p3", f"set acl edge rule 10 {action} udp to any port 7000 mirror ids",
                      "set acl edge default permit", "set interface p0 acl in edge")
     before = lab["ids"].ip_json("-s link show dev eth0")[0]["stats64"]["rx"]["packets"]
-    assert arrive(lab, "h2", target, 100) == arrives if arrives else arrive_none(lab, target, 100) == 0
+    assert arrive(lab, "h2", target, 100) == arrives if arrives else arrive_none(lab, router, target, 100) == 0
     (session,) = router.entries("mirror-session")
     assert (session["name"], session["to-port"], session["sent"], session["missed"]) == ("ids", "p3", 100, 0)
     eventually(lambda: lab["ids"].ip_json("-s link show dev eth0")[0]["stats64"]["rx"]["packets"] - before >= 100, 10)
     router.configure("delete mirror-session ids to port", "set mirror-session ids to tap ids0")    # rules stay as they are
-    assert arrive(lab, "h2", target, 50) == arrives / 2 if arrives else arrive_none(lab, target, 50) == 0
+    assert arrive(lab, "h2", target, 50) == arrives / 2 if arrives else arrive_none(lab, router, target, 50) == 0
     eventually(lambda: router.entries("mirror-session")[0]["sent"] == 50, 10, lambda: str(router.entries("mirror-session")))
-    assert hits(router, 10) == 150
+    assert router.hits("edge")[10] == 150
 
 
-def arrive_none(lab, target, count):
-    sink = receiver(lab["h2"])
+def arrive_none(lab, router, target, count):
+    """How many came to h2 when the rule has counted all of them."""
+    sink, wanted = receiver(lab["h2"]), router.hits("edge")[10] + count
     send(lab["h1"], [target], count)
-    return received(sink, 1)["distinct"]
+    eventually(lambda: router.hits("edge")[10] == wanted, 10, lambda: f"{wanted} packets, counted {router.hits('edge')}")
+    return received(sink, 0)["distinct"]
 
 
 @BOTH
@@ -163,13 +143,17 @@ def test_what_is_logged_becomes_lines_and_events(lab, router, target, next_hop):
     first = threading.Thread(target=lambda: found.append(next(e for e in told if e["destination"] == target)), daemon=True)
     found: list[dict] = []
     first.start()
-    eventually(lambda: send(lab["h1"], [target], 5) or found, 20, "an event")
+    sent: list[int] = []
+
+    def is_told_after_five_more() -> bool:
+        send(lab["h1"], [target], 5)
+        sent.append(5)
+        return bool(found)
+    eventually(is_told_after_five_more, 20, "an event")
     event = found[0]
     assert (event["acl"], event["rule"], event["action"], event["direction"], event["interface"]) == ("edge", 10, "deny", "in", "p0")
     assert (event["destination"], event["protocol"], event["destination-port"]) == (target, 17, 7000)
     line = eventually(lambda: next(line for line in lab["r"].log.read_text().splitlines()
                                    if "acl: match: acl=edge rule=10" in line and f"destination={target} " in line), 10, "its line in the log")
     assert "action=deny direction=in interface=p0 protocol=17" in line and "destination-port=7000" in line
-    n = hits(router, 10)
-    send(lab["h1"], [target], 5)
-    assert hits(router, 10) == n + 5
+    eventually(lambda: router.hits("edge")[10] == sum(sent), 10, lambda: f"{sum(sent)} packets, counted {router.hits('edge')}")

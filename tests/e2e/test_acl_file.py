@@ -5,8 +5,6 @@ import time
 
 import pytest
 
-from kamuee.client import Client
-
 from support import Pinging, assert_reaches, reaches
 
 LAB = """
@@ -24,26 +22,8 @@ links:
   - [h1:eth0, r:p0]
   - [r:p1, h2:eth0]
 """
+TARGETS = ("10.2.0.2", "fd00:2::2")
 LONG = 100_000
-
-
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    lab = labs(LAB)
-    for target in ("10.2.0.2", "fd00:2::2"):
-        assert_reaches(lab["h1"], target)
-    return lab
-
-
-@pytest.fixture
-def router(lab):
-    client = Client(str(lab["r"].socket))
-
-    def configure(*lines):
-        return client.call("configure", line=list(lines))
-    client.configure = configure
-    yield client
-    configure("delete interface p0 acl", "delete acl edge")
 
 
 def rules_of(router, name="edge"):

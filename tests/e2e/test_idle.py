@@ -8,43 +8,21 @@ import time
 import pytest
 
 from kamuee.lab import measure
-from support import STREAM, assert_no_loss, assert_reaches, eventually, received, receiver, send
+from support import LINE, STREAM, assert_no_loss, assert_reaches, eventually, received, receiver, send
 
-LINE = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24]}
-    routes: [default via 10.1.0.1]
-  r:
-    kind: kamuee
-    interfaces: {p0: [10.1.0.1/24], p1: [10.2.0.1/24]}
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24]}
-    routes: [default via 10.2.0.1]
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-"""
+LAB = LINE
 BURST = 500
 AS_FAST_AS_IT_CAN = 10_000_000
 LOOK_S = 0.2
 POLLS_ASLEEP = 10     # in one look, of one forwarder: woken it polls, then spins; by the clock it would be 200 to 2,000
 
 
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    return labs(LINE)
-
-
 @pytest.fixture(params=["balanced", "powersave"])
-def sleeping(lab, request):
+def sleeping(lab, router, request):
     """The lab in an idle mode that sleeps, with its neighbours known."""
-    measure.client(lab["r"]).call("configure", line=[f"set forwarding idle {request.param}"])
+    router.configure(f"set forwarding idle {request.param}")
     assert_reaches(lab["h1"], "10.2.0.2")
-    yield lab
-    measure.client(lab["r"]).call("configure", line=["delete forwarding idle"])
+    return lab
 
 
 def look(lab) -> list[tuple[bool, int]]:
@@ -86,25 +64,22 @@ def test_forwarders_still_sleep_after_a_link_went_down_and_up(sleeping):
     until_asleep(sleeping)
 
 
-def test_in_performance_mode_nobody_sleeps(lab):
-    measure.client(lab["r"]).call("configure", line=["set forwarding idle performance"])
+def test_in_performance_mode_nobody_sleeps(lab, router):
+    router.configure("set forwarding idle performance")
     eventually(lambda: not are_asleep(lab), 60, "forwarders poll")
-    measure.client(lab["r"]).call("configure", line=["delete forwarding idle"])
 
 
 @pytest.fixture
-def two_forwarders(lab):
+def two_forwarders(lab, router):
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("two forwarders need two cores")
     cores = sorted(os.sched_getaffinity(0))[:2]
     threads = [f"set thread {core} forwarder port {port} rx-queue {queue}"
                for queue, core in enumerate(cores) for port in ("p0", "p1")]
     queues = [f"set port {port} {kind}-queues 2" for port in ("p0", "p1") for kind in ("rx", "tx")]
-    measure.client(lab["r"]).call("configure", line=queues + threads)
+    router.configure(*queues, *threads)
     assert_reaches(lab["h1"], "10.2.0.2")
-    yield lab
-    measure.client(lab["r"]).call("configure", line=[f"delete thread {core}" for core in cores]
-                                  + [line.replace("set", "delete").removesuffix(" 2") for line in queues])
+    return lab
 
 
 def test_a_queue_wakes_its_own_forwarder_and_no_other(two_forwarders):

@@ -3,30 +3,9 @@
 import pytest
 
 from kamuee.lab import measure
-from support import assert_reaches, eventually, send
+from support import LINE, assert_reaches, eventually, send
 
-LINE = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24]}
-    routes: [default via 10.1.0.1]
-  r:
-    kind: kamuee
-    interfaces: {p0: [10.1.0.1/24], p1: [10.2.0.1/24]}
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24]}
-    routes: [default via 10.2.0.1]
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-"""
-
-
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    return labs(LINE)
+LAB = LINE
 
 
 def missed(lab) -> int:

@@ -5,25 +5,8 @@ import time
 import pytest
 
 from kamuee.lab import measure
-from support import assert_reaches, eventually, received, receiver, send
+from support import LINE, Router, assert_reaches, eventually, received, receiver, send
 
-SOCKETS = """
-nodes:
-  h1:
-    kind: host
-    interfaces: {eth0: [10.1.0.2/24]}
-    routes: [default via 10.1.0.1]
-  r:
-    kind: kamuee
-    interfaces: {p0: [10.1.0.1/24], p1: [10.2.0.1/24]}
-  h2:
-    kind: host
-    interfaces: {eth0: [10.2.0.2/24]}
-    routes: [default via 10.2.0.1]
-links:
-  - [h1:eth0, r:p0]
-  - [r:p1, h2:eth0]
-"""
 TWO_ROUTERS = """
 nodes:
   h1:
@@ -48,10 +31,6 @@ BURST = 500
 AS_FAST_AS_IT_CAN = 10_000_000
 IDLE_S = 10
 POLLS_ASLEEP_PER_S = 40       # woken at the latest every 100 ms, and by what hosts say to each other
-
-
-def configure(node, *lines: str) -> None:
-    measure.client(node).call("configure", line=list(lines))
 
 
 def rx_modes(node) -> set[str]:
@@ -80,13 +59,13 @@ def assert_burst_arrives_whole_after_idleness(h1, h2) -> None:
 
 @pytest.fixture(scope="module")
 def sockets(labs, kamueed):
-    return labs(SOCKETS)
+    return labs(LINE)
 
 
 @pytest.mark.parametrize("rx_mode", ["interrupt", "poll"])
 def test_packet_sockets_wake_or_are_polled_and_lose_nothing(sockets, rx_mode):
     r = sockets["r"]
-    configure(r, f"set port p0 rx-mode {rx_mode}", f"set port p1 rx-mode {rx_mode}")
+    Router(r).configure(f"set port p0 rx-mode {rx_mode}", f"set port p1 rx-mode {rx_mode}")
     assert rx_modes(r) == {rx_mode}
     assert_reaches(sockets["h1"], "10.2.0.2")
     assert_burst_arrives_whole_after_idleness(sockets["h1"], sockets["h2"])
@@ -94,16 +73,16 @@ def test_packet_sockets_wake_or_are_polled_and_lose_nothing(sockets, rx_mode):
         assert polls_per_s(r) > 200
     else:
         eventually(lambda: polls_per_s(r) < POLLS_ASLEEP_PER_S, 60, "the forwarder sleeps until it is woken")
-    configure(r, "delete port p0 rx-mode", "delete port p1 rx-mode")
+    Router(r).configure("delete port p0 rx-mode", "delete port p1 rx-mode")
     assert rx_modes(r) == {"interrupt"}
 
 
 def test_a_port_that_cannot_wake_anybody_is_told_as_polled(sockets):
     r = sockets["r"]
-    configure(r, "set port polled devargs net_ring0")
+    Router(r).configure("set port polled devargs net_ring0")
     assert {port["name"]: port["rx-mode"] for port in measure.client(r).entries("port")} == {
         "p0": "interrupt", "p1": "interrupt", "polled": "poll"}
-    configure(r, "delete port polled")
+    Router(r).configure("delete port polled")
 
 
 @pytest.fixture(scope="module")
@@ -115,15 +94,15 @@ def routers(labs, kamueed):
 @pytest.fixture(params=["interrupt", "poll"])
 def joined(routers, request, tmp_path):
     r1, r2, path = routers["r1"], routers["r2"], tmp_path / "vhost"
-    configure(r1, f"set port v0 devargs net_vhost0,iface={path} rx-mode {request.param}")
-    configure(r2, f"set port v0 devargs net_virtio_user0,path={path},queues=1 rx-mode {request.param}")
+    Router(r1).configure(f"set port v0 devargs net_vhost0,iface={path} rx-mode {request.param}")
+    Router(r2).configure(f"set port v0 devargs net_virtio_user0,path={path},queues=1 rx-mode {request.param}")
     r1.ip("addr add 10.9.0.1/24 dev v0")
     r2.ip("addr add 10.9.0.2/24 dev v0")
     r1.ip("route add 10.2.0.0/24 via 10.9.0.2")
     r2.ip("route add 10.1.0.0/24 via 10.9.0.1")
     yield routers, request.param
-    configure(r2, "delete port v0")
-    configure(r1, "delete port v0")
+    Router(r2).configure("delete port v0")
+    Router(r1).configure("delete port v0")
 
 
 def test_receive_interrupts_of_vhost_and_virtio_wake_the_forwarder(joined):
@@ -143,13 +122,13 @@ def test_receive_interrupts_of_vhost_and_virtio_wake_the_forwarder(joined):
 def tapped(sockets, request):
     """h1 has a second interface, the kernel's end of a net_tap port."""
     r, h1 = sockets["r"], sockets["h1"]
-    configure(r, f"set port t0 devargs net_tap0,iface=far0 namespace {h1.namespace.name} rx-mode {request.param}")
+    Router(r).configure(f"set port t0 devargs net_tap0,iface=far0 namespace {h1.namespace.name} rx-mode {request.param}")
     h1.ip("addr add 10.3.0.2/24 dev far0")
     h1.ip("link set far0 up")
     h1.ip("route add 10.2.0.0/24 via 10.3.0.1")
     r.ip("addr add 10.3.0.1/24 dev t0")
     yield sockets, request.param
-    configure(r, "delete port t0")
+    Router(r).configure("delete port t0")
 
 
 def test_a_burst_through_a_tap_port_arrives_whole_after_idleness(tapped):
