@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What asks kamueed while it forwards, in a process group of its own that can be stopped between windows.
 
-    load = Load(ns, socket, run_dir, "walks")  # requests, walks (the whole table by SNMP and RESTCONF, Prometheus, too),
-                                               # busy, memory (ask nothing: the first computes, the second fills memory)
+    load = Load(ns, socket, run_dir, "walks", cores)  # on these cores: requests, walks (the whole table by SNMP and RESTCONF, Prometheus, too),
+                                                      # busy, memory (ask nothing: the first computes, the second fills memory)
     load.start(); load.go(); load.silent(); … ; load.halt(); load.counts(); load.end()
 
 Beside requests at a rate, on one connection that stays open: one reader streams the table again and again, one collects
@@ -36,7 +36,8 @@ SNMPD = "rocommunity public\nagentaddress udp:127.0.0.1:1161\nmaster agentx\nage
 class Load:
     """Seen from who measures."""
 
-    def __init__(self, ns, socket_path: Path, run_dir: Path, kind: str):
+    def __init__(self, ns, socket_path: Path, run_dir: Path, kind: str, cores: set[int]):
+        self.cores = cores                     # else the kernel puts some of it beside the forwarder, which never sleeps
         self.ns, self.socket, self.dir, self.kind = ns, socket_path, run_dir, kind
         self.file = run_dir / f"counts-{kind}"
         self.per_second: dict[str, float] = {}
@@ -44,7 +45,9 @@ class Load:
         self.process: subprocess.Popen | None = None
 
     def start(self) -> None:
-        argv = self.ns.argv(["setpriv", "--pdeathsig", "KILL", sys.executable, __file__, str(self.socket), str(self.file), str(self.dir), self.kind])
+        on = ",".join(map(str, sorted(self.cores)))
+        argv = self.ns.argv(["taskset", "-c", on, "setpriv", "--pdeathsig", "KILL", sys.executable, __file__, str(self.socket), str(self.file),
+                             str(self.dir), self.kind])
         self.process = subprocess.Popen(argv, start_new_session=True)
 
     def signal(self, number: int) -> None:

@@ -197,18 +197,19 @@ class Run:
 
     # --- what it takes ---
 
-    def measure(self, seconds: float) -> list[float]:
-        """Flood it; Mpps of each interval of 100 ms once the rate is steady."""
+    def measure(self, seconds: float, steady: bool = True) -> list[float]:
+        """Flood it; Mpps of each interval of 100 ms, once the rate is steady unless many short windows are to be compared."""
         wanted = max(1, round(seconds / INTERVAL_S))
         with Thawed(self.live):
             self.live.pages.order(rate=0, held=False)
-            samples: list[float] = []
+            samples = [self.interval()]
             end = time.monotonic() + STEADY_S
-            while not is_steady(samples) and time.monotonic() < end:
+            while steady and not is_steady(samples) and time.monotonic() < end:
                 samples.append(self.interval())
             self.waited = self.busy = 0.0
             samples = [self.interval() for _ in range(wanted)]
-        self.must_be_there()
+        if steady:
+            self.must_be_there()
         return samples
 
     def must_be_there(self) -> None:
