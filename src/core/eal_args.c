@@ -3,8 +3,10 @@
 //
 //     memory   as configured, else a sixteenth of the RAM within 128..1024 MiB
 //     pages    huge ones when enough are free and not forbidden: --in-memory, which
-//              leaves no files behind; ordinary ones otherwise: --no-huge (DPDK
-//              22.11 refuses the two together)
+//              leaves no files behind, and --single-file-segments: virtio-user
+//              hands the other end one file, not one a page, of which it takes
+//              8 only. Ordinary ones otherwise: --no-huge (DPDK 22.11 refuses
+//              the two together)
 //     PCI      one address that no machine has is allowed: so the bus scans but
 //              probes nothing at start, and rte_dev_probe() still attaches any
 //              device later. --no-pci where there is no PCI bus at all
@@ -84,6 +86,7 @@ int eal_args_choose(const struct eal_config *cfg, const struct eal_machine *m, s
     add(a, "--file-prefix=%s", cfg->name);
     if (a->huge) {
         add(a, "--in-memory");
+        add(a, "--single-file-segments");
     } else {
         add(a, "--no-huge");
         add(a, "--no-shconf");

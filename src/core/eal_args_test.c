@@ -49,7 +49,7 @@ static void machine_with_enough_huge_pages_uses_them(void **state)
     assert_int_equal(choose(&(struct eal_config){.name = "k1"}, &big), 0);
     assert_true(a.huge);
     assert_int_equal(a.memory_mib, 1024);
-    assert_true(has("--in-memory"));
+    assert_true(has("--in-memory") && has("--single-file-segments"));
     assert_false(has("--no-huge"));
 }
 
