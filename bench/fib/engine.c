@@ -15,7 +15,10 @@
 #include <rte_errno.h>
 #include <rte_fib.h>
 #include <rte_fib6.h>
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wvla" // in one of its inline functions
 #include <rte_lpm.h>
+#pragma GCC diagnostic pop
 #include <rte_lpm6.h>
 #include <rte_malloc.h>
 

@@ -305,7 +305,7 @@ static void plans_make(const struct path_case *c)
 
 static void threads_run(const struct path_case *c)
 {
-    char name[16];
+    char name[24];
 
     atomic_store(&ready, 0);
     atomic_store(&measure_until, 0);

@@ -6,6 +6,7 @@
 // pushes on. What was found is kept for a while, so that it can be asked for in pages. A job works on copies of the
 // rules, and on sets only within one slice: when the list or its sets change, it begins again.
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +75,7 @@ static struct job *job_of(const char *name)
             oldest = j;
     }
     job_free(oldest);
-    strncpy(oldest->name, name, sizeof oldest->name - 1);
+    snprintf(oldest->name, sizeof oldest->name, "%s", name);
     return oldest;
 }
 

@@ -174,7 +174,8 @@ void acl_out(struct forwarder *f, struct burst *b)
         of_one_list(f, b, of_all, true);
         return;
     }
-    for (unsigned i = 0; i < b->n; i++)
+    list[0] = list_out(nexthop_word_iface(b->word[0])); // n > 0
+    for (unsigned i = 1; i < b->n; i++)
         list[i] = list_out(nexthop_word_iface(b->word[i]));
     ask_burst(f, b, list, true);
 }

@@ -192,11 +192,11 @@ static int ask_tcp(const char *method, const char *target, const char *token, co
     assert_true(fd >= 0);
     format_request(&t, method, target, token, body);
     client_send(loop, fd, t.s, t.n);
-    a.status = 0;
-    client_read(loop, fd, &a);
+    reply.status = 0;
+    client_read(loop, fd, &reply);
     close(fd);
     text_free(&t);
-    return a.status;
+    return reply.status;
 }
 
 // The same by TLS, with the client's certificate or without; 0 also when there is no TLS to be had.
@@ -233,8 +233,8 @@ static int ask_tls(const char *method, const char *target, const char *token, co
     }
     if (got.n)
         sscanf(got.s, "HTTP/1.1 %d", &status);
-    text_clear(&a.body);
-    text_append(&a.body, text_str(&got), got.n);
+    text_clear(&reply.body);
+    text_append(&reply.body, text_str(&got), got.n);
     SSL_free(s);
     SSL_CTX_free(c);
     close(fd);
@@ -336,7 +336,7 @@ static void a_token_may_what_its_role_may(void **state)
     listen_plain();
     assert_int_equal(ask_tcp("GET", "/restconf/data/kamuee:state/ledger", NULL, ""), 401);
     assert_said("\"error-tag\":\"access-denied\"");
-    assert_has(a.head.s, "WWW-Authenticate: Bearer");
+    assert_has(reply.head.s, "WWW-Authenticate: Bearer");
     assert_int_equal(ask_tcp("GET", MTU, "nobody's", ""), 401);
     assert_int_equal(ask_tcp("GET", MTU, "reader", ""), 200);
     assert_int_equal(ask_tcp("GET", MTU, "Basic cmVhZGVyOnJlYWRlcg==", ""), 200); // reader:reader

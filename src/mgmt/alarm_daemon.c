@@ -87,7 +87,7 @@ static void observe(const char *vr, const char *what, struct silence *s, bool si
     if (!silent || s->round + 1 != round_now)
         s->end_ns = now_ns;
     s->round = round_now;
-    snprintf(subject, sizeof subject, "%s %s", vr, what);
+    snprintf(subject, sizeof subject, "%.15s %.15s", vr, what);
     alarm_observe(ALARM_ROUTING_DAEMON, subject, (now_ns - s->end_ns) / NS_PER_SECOND);
 }
 

@@ -27,18 +27,18 @@ static int ask_with(const char *method, const char *target, const char *headers,
 
     text_printf(&t, "%s %s HTTP/1.1\r\nHost: k\r\nConnection: close\r\n%sContent-Type: application/yang-data+json\r\n"
                     "Content-Length: %zu\r\n\r\n%s", method, target, headers, strlen(body), body);
-    a.status = 0;
+    reply.status = 0;
     client_send(loop, fd, t.s, t.n);
-    assert_true(client_read(loop, fd, &a));
+    assert_true(client_read(loop, fd, &reply));
     close(fd);
     text_free(&t);
-    return a.status;
+    return reply.status;
 }
 
 static const char *header(const char *name)
 {
     static char value[128];
-    const char *at = strstr(a.head.s, name);
+    const char *at = strstr(reply.head.s, name);
 
     *value = 0;
     if (at)
@@ -79,7 +79,7 @@ static void what_has_not_changed_is_not_sent_again(void **state)
     assert_int_equal(ask("GET", PORT, NULL), 200);
     snprintf(line, sizeof line, "If-None-Match: W/%s\r\n", header("ETag"));
     assert_int_equal(ask_with("GET", PORT, line, ""), 304);
-    assert_int_equal(a.body.n, 0);
+    assert_int_equal(reply.body.n, 0);
     assert_int_equal(ask_with("GET", "/restconf/data?content=config", line, ""), 304);
     assert_int_equal(ask_with("GET", "/restconf/data", line, ""), 200); // with state
     assert_int_equal(ask_with("GET", "/restconf/data/kamuee:state/ledger", line, ""), 200);
@@ -93,14 +93,14 @@ static void what_has_not_changed_is_not_sent_again(void **state)
 static void only_the_fields_that_are_wanted_come(void **state)
 {
     assert_int_equal(ask("GET", PORT "=p0?fields=mtu", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:port\":[{\"name\":\"p0\",\"mtu\":9000}]}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:port\":[{\"name\":\"p0\",\"mtu\":9000}]}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface?fields=statistics(rx-packets%3Btx-packets)%3Bkind", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:interface\":[{\"name\":\"p0\",\"kind\":\"port\",\"statistics\":{\"rx-packets\":\"0\",\"tx-packets\":\"0\"}},"
+    assert_string_equal(reply.body.s, "{\"kamuee:interface\":[{\"name\":\"p0\",\"kind\":\"port\",\"statistics\":{\"rx-packets\":\"0\",\"tx-packets\":\"0\"}},"
                                   "{\"name\":\"v40\",\"kind\":\"vport\",\"statistics\":{\"rx-packets\":\"0\",\"tx-packets\":\"0\"}}]}\n");
     assert_int_equal(ask("GET", "/restconf/data?fields=kamuee:port/mtu&content=config", NULL), 200);
-    assert_string_equal(a.body.s, "{\"ietf-restconf:data\":{\"kamuee:port\":[{\"name\":\"p0\",\"mtu\":9000},{\"name\":\"p1\"}]}}\n");
+    assert_string_equal(reply.body.s, "{\"ietf-restconf:data\":{\"kamuee:port\":[{\"name\":\"p0\",\"mtu\":9000},{\"name\":\"p1\"}]}}\n");
     assert_int_equal(ask("GET", ROUTES "?fields=route(prefix%3Bhop/gateway)&limit=1", NULL), 200);
-    assert_string_equal(a.body.s, TABLE "[{\"prefix\":\"1.0.0.0/24\",\"hop\":[{\"gateway\":\"10.0.0.1\"}]}]}]}\n");
+    assert_string_equal(reply.body.s, TABLE "[{\"prefix\":\"1.0.0.0/24\",\"hop\":[{\"gateway\":\"10.0.0.1\"}]}]}]}\n");
 }
 
 static void wrong_fields_are_refused(void **state)
@@ -149,13 +149,13 @@ static void expressions_at_random(void **state)
 static void lists_come_in_pages(void **state)
 {
     assert_int_equal(ask("GET", PORT "?limit=1&fields=name", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:port\":[{\"name\":\"p0\"}]}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:port\":[{\"name\":\"p0\"}]}\n");
     assert_int_equal(ask("GET", PORT "?offset=1&fields=name", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:port\":[{\"name\":\"p1\"}]}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:port\":[{\"name\":\"p1\"}]}\n");
     assert_int_equal(ask("GET", PORT "?offset=5", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:port\":[]}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:port\":[]}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface?limit=1&fields=name", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:interface\":[{\"name\":\"p0\"}]}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:interface\":[{\"name\":\"p0\"}]}\n");
     assert_int_equal(ask("GET", PORT "=p0?limit=1", NULL), 400);
     assert_int_equal(ask("GET", PORT "?limit=0", NULL), 400);
     assert_int_equal(ask("GET", PORT "?offset=-1", NULL), 400);
@@ -165,7 +165,7 @@ static void a_page_of_a_long_table_is_no_walk_of_all_of_it(void **state)
 {
     fake_rib_routes = 1000000;
     assert_int_equal(ask("GET", ROUTES "?offset=300&limit=2&fields=route/prefix", NULL), 200);
-    assert_string_equal(a.body.s, TABLE "[{\"prefix\":\"1.1.44.0/24\"},{\"prefix\":\"1.1.45.0/24\"}]}]}\n");
+    assert_string_equal(reply.body.s, TABLE "[{\"prefix\":\"1.1.44.0/24\"},{\"prefix\":\"1.1.45.0/24\"}]}]}\n");
     assert_true(fake_rib_rows < 1000);
     assert_int_equal(fake_rib_walks, 0);
 }
@@ -177,17 +177,17 @@ static void state_is_there_in_the_models_of_the_ietf(void **state)
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces", NULL), 200);
     assert_said("{\"ietf-interfaces:interfaces\":{\"interface\":[{\"name\":\"p0\",\"type\":\"iana-if-type:ethernetCsmacd\"");
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface=v40/statistics/in-octets", NULL), 200);
-    assert_string_equal(a.body.s, "{\"ietf-interfaces:in-octets\":\"0\"}\n");
+    assert_string_equal(reply.body.s, "{\"ietf-interfaces:in-octets\":\"0\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface=v40?fields=name%3Btype", NULL), 200);
-    assert_string_equal(a.body.s, "{\"ietf-interfaces:interface\":[{\"name\":\"v40\",\"type\":\"iana-if-type:l2vlan\"}]}\n");
+    assert_string_equal(reply.body.s, "{\"ietf-interfaces:interface\":[{\"name\":\"v40\",\"type\":\"iana-if-type:l2vlan\"}]}\n");
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface=p0/ietf-ip:ipv4", NULL), 200);
     assert_said("{\"ietf-ip:ipv4\":{\"forwarding\":true,\"mtu\":");
     assert_said("\"address\":[{\"ip\":\"10.0.0.254\",\"prefix-length\":24}]");
     assert_said("\"neighbor\":[{\"ip\":\"10.0.0.1\",\"link-layer-address\":\"02:00:00:00:00:09\",\"origin\":\"dynamic\"}]");
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface=p0/ietf-ip:ipv6/address=fe80%3A%3A1", NULL), 200);
-    assert_string_equal(a.body.s, "{\"ietf-ip:address\":[{\"ip\":\"fe80::1\",\"prefix-length\":64,\"status\":\"preferred\"}]}\n");
+    assert_string_equal(reply.body.s, "{\"ietf-ip:address\":[{\"ip\":\"fe80::1\",\"prefix-length\":64,\"status\":\"preferred\"}]}\n");
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface=p0/ietf-ip:ipv6/address=2001%3Adb8%3A%3A1/status", NULL), 200);
-    assert_string_equal(a.body.s, "{\"ietf-ip:status\":\"tentative\"}\n");
+    assert_string_equal(reply.body.s, "{\"ietf-ip:status\":\"tentative\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface=p0/ietf-ip:ipv4/address=10.0.0.9", NULL), 404);
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface=v40/ietf-ip:ipv4", NULL), 404);
     fake_rib_error = -EAGAIN;
@@ -197,9 +197,9 @@ static void state_is_there_in_the_models_of_the_ietf(void **state)
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface/x", NULL), 404);
     assert_int_equal(ask("PUT", "/restconf/data/ietf-interfaces:interfaces", "{}"), 405);
     assert_int_equal(ask("GET", "/restconf/data/ietf-routing:routing/ribs/rib=default-ipv6", NULL), 200);
-    assert_string_equal(a.body.s, "{\"ietf-routing:rib\":[{\"name\":\"default-ipv6\",\"address-family\":\"ietf-routing:ipv6\",\"default-rib\":true}]}\n");
+    assert_string_equal(reply.body.s, "{\"ietf-routing:rib\":[{\"name\":\"default-ipv6\",\"address-family\":\"ietf-routing:ipv6\",\"default-rib\":true}]}\n");
     assert_int_equal(ask("GET", "/restconf/data/ietf-routing:routing/ribs/rib=default-ipv4/routes?limit=1", NULL), 200);
-    assert_string_equal(a.body.s, "{\"ietf-routing:routes\":{\"route\":[{\"ietf-ipv4-unicast-routing:destination-prefix\":\"1.0.0.0/24\","
+    assert_string_equal(reply.body.s, "{\"ietf-routing:routes\":{\"route\":[{\"ietf-ipv4-unicast-routing:destination-prefix\":\"1.0.0.0/24\","
                                   "\"route-preference\":20,\"next-hop\":{\"outgoing-interface\":\"p0\","
                                   "\"ietf-ipv4-unicast-routing:next-hop-address\":\"10.0.0.1\"},"
                                   "\"source-protocol\":\"kamuee-routing:bgp\",\"active\":[null]}]}}\n");

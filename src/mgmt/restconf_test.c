@@ -23,20 +23,20 @@ static void configuration_is_read_at_every_depth(void **state)
 {
     assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0", NULL), 200);
     assert_string_equal(
-        a.body.s, "{\"kamuee:port\":[{\"name\":\"p0\",\"devargs\":\"net_null0\",\"mtu\":9000}]}\n");
+        reply.body.s, "{\"kamuee:port\":[{\"name\":\"p0\",\"devargs\":\"net_null0\",\"mtu\":9000}]}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0/mtu", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:mtu\":9000}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:mtu\":9000}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:thread=1/forwarder/port=p0/rx-queue", NULL),
                      200);
-    assert_string_equal(a.body.s, "{\"kamuee:rx-queue\":[0]}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:rx-queue\":[0]}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:vport?content=config", NULL), 200);
     assert_said("\"v40\"");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p1/mtu", NULL), 404);
     assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p1/mtu?with-defaults=report-all", NULL),
                      200);
-    assert_string_equal(a.body.s, "{\"kamuee:mtu\":1500}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:mtu\":1500}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p0?depth=1", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:port\":[{}]}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:port\":[{}]}\n");
 }
 
 static void wrong_paths_are_404_with_the_nearest_name(void **state)
@@ -68,7 +68,7 @@ static void edits_are_transactions(void **state)
     assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p2",
                          "{\"kamuee:port\":[{\"name\":\"p2\",\"devargs\":\"net_null2\"}]}"),
                      201);
-    assert_has(a.head.s, "Location: /restconf/data/kamuee:port=p2");
+    assert_has(reply.head.s, "Location: /restconf/data/kamuee:port=p2");
     assert_int_equal(
         ask("PUT", "/restconf/data/kamuee:port=p2",
             "{\"kamuee:port\":[{\"name\":\"p2\",\"devargs\":\"net_null2\",\"mtu\":2000}]}"),
@@ -81,7 +81,7 @@ static void edits_are_transactions(void **state)
                          "{\"kamuee:thread\":[{\"core\":2,\"forwarder\":{\"port\":[{\"name\":"
                          "\"p2\",\"rx-queue\":[0,1]}]}}]}"),
                      201);
-    assert_has(a.head.s, "Location: /restconf/data/kamuee:thread=2");
+    assert_has(reply.head.s, "Location: /restconf/data/kamuee:thread=2");
     assert_int_equal(ask("POST", "/restconf/data/kamuee:thread=2/forwarder/port=p2",
                          "{\"kamuee:rx-queue\":[2]}"),
                      201);
@@ -134,7 +134,7 @@ static void wrong_edits_change_nothing_and_say_why(void **state)
     assert_int_equal(ask("PATCH", "/restconf/data/kamuee:port=p0/name", "{\"kamuee:name\":\"p1\"}"), 400);
     assert_int_equal(ask("DELETE", "/restconf/data", NULL), 405);
     assert_int_equal(ask("PUT", "/restconf/data/kamuee:state/port=p0", "{}"), 405);
-    assert_has(a.head.s, "Allow: GET, HEAD, OPTIONS\r\n");
+    assert_has(reply.head.s, "Allow: GET, HEAD, OPTIONS\r\n");
     assert_string_equal(running_text(), before);
     free(before);
 }
@@ -160,7 +160,7 @@ static void refusal_of_a_manager_is_told_and_undone(void **state)
 static void whole_datastore_can_be_read_and_put_back(void **state)
 {
     assert_int_equal(ask("GET", "/restconf/data?content=config", NULL), 200);
-    char *body = strdup(a.body.s), *text = strdup(running_text());
+    char *body = strdup(reply.body.s), *text = strdup(running_text());
     assert_int_equal(
         ask("PATCH", "/restconf/data", "{\"ietf-restconf:data\":{\"kamuee:log-level\":\"error\"}}"),
         204);
@@ -180,7 +180,7 @@ static void configure_applies_all_lines_or_none(void **state)
             "{\"kamuee:input\":{\"line\":[\"set port p1 mtu 1400\",\"set memory 512\"]}}"),
         200);
     assert_string_equal(
-        a.body.s, "{\"kamuee:output\":{\"change\":[\"set memory 512\",\"set port p1 mtu "
+        reply.body.s, "{\"kamuee:output\":{\"change\":[\"set memory 512\",\"set port p1 mtu "
                   "1400\"],\"note\":[\"'memory' takes effect when kamueed starts again\"]}}\n");
     assert_int_equal(
         ask("POST", "/restconf/operations/kamuee:configure",
@@ -280,7 +280,7 @@ static void completion_knows_schema_and_names(void **state)
     complete("set port p0 m");
     assert_said(
         "{\"word\":\"mtu\",\"help\":\"Largest layer-3 packet in and out\"},{\"word\":\"mac\"");
-    assert_null(strstr(a.body.s, "devargs"));
+    assert_null(strstr(reply.body.s, "devargs"));
     complete("set port p0 mtu ");
     assert_said("\"expect\":\"68..9600 (bytes)\"");
     complete("set log-level ");
@@ -298,11 +298,11 @@ static void completion_knows_schema_and_names(void **state)
     assert_said("\"expect\":\"a DPDK device");
     complete("delete port p1 ");
     assert_said("\"word\":\"devargs\"");
-    assert_null(strstr(a.body.s, "\"mtu\"")); // a default is nothing to delete
+    assert_null(strstr(reply.body.s, "\"mtu\"")); // a default is nothing to delete
     complete("delete ");
-    assert_null(strstr(a.body.s, "\"memory\""));
+    assert_null(strstr(reply.body.s, "\"memory\""));
     complete("set nonsense ");
-    assert_string_equal(a.body.s, "{\"kamuee:output\":{\"candidate\":[]}}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:output\":{\"candidate\":[]}}\n");
 }
 
 static void journal_tells_what_changed_and_what_was(void **state)
@@ -310,7 +310,7 @@ static void journal_tells_what_changed_and_what_was(void **state)
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:route-changes",
                          "{\"kamuee:input\":{\"vr\":\"default\",\"ago\":\"5000\"}}"), 200);
     assert_string_equal(
-        a.body.s,
+        reply.body.s,
         "{\"kamuee:output\":{\"since\":\"2026-11-21T22:05:00.000Z\",\"complete\":true,\"cut\":false,\"change\":["
         "{\"time\":\"2026-11-21T22:05:10.123Z\",\"vr\":\"default\",\"prefix\":\"10.1.0.0/16\",\"cause\":\"kernel\","
         "\"from\":{\"protocol\":\"bgp\",\"kind\":\"adjacency\",\"nexthop\":7,\"hop\":[{\"interface\":\"p0\",\"gateway\":\"10.0.0.1\",\"weight\":1}]},"
@@ -335,7 +335,7 @@ static void audit_and_lookup_answer_when_rib_manager_has(void **state)
 {
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{}}"),
                      200);
-    assert_string_equal(a.body.s,
+    assert_string_equal(reply.body.s,
                         "{\"kamuee:output\":{\"checked\":\"1062046\",\"prefixes\":\"1062050\",\"lookups\":\"4000000\","
                         "\"blocks\":\"1\",\"diverged\":\"2\",\"took\":1500,\"longest-pause\":4100,"
                         "\"finding\":[{\"prefix\":\"10.1.0.0/16\",\"what\":\"the FIB had it not\"}]}}\n");
@@ -353,7 +353,7 @@ static void audit_and_lookup_answer_when_rib_manager_has(void **state)
                          "{\"kamuee:input\":{\"address\":[\"nowhere\"]}}"),
                      400);
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:test-tap", NULL), 200);
-    assert_string_equal(a.body.s,
+    assert_string_equal(reply.body.s,
                         "{\"kamuee:output\":{\"result\":[{\"interface\":\"p0\",\"family\":\"ipv4\","
                         "\"socket\":\"udp\",\"passed\":true,\"reason\":\"\"},{\"interface\":\"p0\","
                         "\"family\":\"ipv6\",\"socket\":\"tcp\",\"passed\":false,"
@@ -376,12 +376,12 @@ static int raw(const char *bytes, size_t n)
 {
     int fd = client_connect(sock);
 
-    a.status = 0;
+    reply.status = 0;
     client_send(loop, fd, bytes, n);
-    if (!client_read(loop, fd, &a))
-        a.status = 0;
+    if (!client_read(loop, fd, &reply))
+        reply.status = 0;
     close(fd);
-    return a.status;
+    return reply.status;
 }
 
 static void evhttps_own_errors_are_json(void **state)
@@ -393,8 +393,8 @@ static void evhttps_own_errors_are_json(void **state)
     assert_said("\"error-tag\":\"operation-not-supported\"");
     assert_int_equal(raw("nonsense\r\n\r\n", 12), 400);
     assert_said("\"error-tag\":\"malformed-message\"");
-    assert_null(strstr(text_str(&a.body), "HTML"));
-    assert_has(a.head.s, "Content-Type: application/yang-data+json");
+    assert_null(strstr(text_str(&reply.body), "HTML"));
+    assert_has(reply.head.s, "Content-Type: application/yang-data+json");
     assert_int_equal(raw(too_large, sizeof too_large - 1), 413);
     assert_said("\"error-tag\":\"too-big\"");
 }
@@ -414,13 +414,13 @@ static void content_negotiation_is_json_only(void **state)
     assert_said("too-big");
     text_free(&t);
     assert_int_equal(ask("OPTIONS", "/restconf/data/kamuee:port=p0", NULL), 200);
-    assert_has(a.head.s, "Allow: GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE");
+    assert_has(reply.head.s, "Allow: GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE");
 }
 
 static void the_server_tells_about_itself(void **state)
 {
     assert_int_equal(ask("GET", "/restconf", NULL), 200);
-    assert_string_equal(a.body.s, "{\"ietf-restconf:restconf\":{\"data\":{},\"operations\":{},"
+    assert_string_equal(reply.body.s, "{\"ietf-restconf:restconf\":{\"data\":{},\"operations\":{},"
                                   "\"yang-library-version\":\"2019-01-04\"}}\n");
     assert_int_equal(ask("GET", "/.well-known/host-meta", NULL), 200);
     assert_said("href='/restconf'");
@@ -468,10 +468,10 @@ static void one_connection_carries_many_requests(void **state)
 
     for (int i = 0; i < 3; i++) {
         client_send(loop, fd, request, sizeof request - 1);
-        assert_true(client_read(loop, fd, &a));
-        assert_string_equal(a.body.s, "{\"kamuee:mtu\":9000}\n");
+        assert_true(client_read(loop, fd, &reply));
+        assert_string_equal(reply.body.s, "{\"kamuee:mtu\":9000}\n");
         client_send(loop, fd, routes, sizeof routes - 1);
-        assert_true(client_read(loop, fd, &a));
+        assert_true(client_read(loop, fd, &reply));
         assert_said("\"prefix\":\"1.0.9.0/24\"");
     }
     close(fd);

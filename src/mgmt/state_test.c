@@ -33,7 +33,7 @@ static void assert_in_schema(const char *json)
 static void all_state_is_as_the_schema_says(void **state)
 {
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state", NULL), 200);
-    assert_in_schema(a.body.s);
+    assert_in_schema(reply.body.s);
     assert_said("\"rx-packets\":\"1099511627776\"");
     assert_said("{\"name\":\"bgp\",\"routes\":\"901890\"}");
     assert_said("{\"name\":\"77\",\"routes\":\"1\"}");
@@ -41,7 +41,7 @@ static void all_state_is_as_the_schema_says(void **state)
     assert_said("\"kamuee:state\":{\"system\"");
     assert_said("\"kamuee:port\":[{\"name\":\"p0\"");
     assert_int_equal(ask("GET", "/restconf/data?content=nonconfig", NULL), 200);
-    assert_null(strstr(a.body.s, "\"kamuee:port\":[{\"name\":\"p0\""));
+    assert_null(strstr(reply.body.s, "\"kamuee:port\":[{\"name\":\"p0\""));
 }
 
 // Wraps {"kamuee:X": …} of a child of state as the whole tree has it.
@@ -49,7 +49,7 @@ static void assert_child_in_schema(void)
 {
     struct text t = {0};
 
-    text_printf(&t, "{\"kamuee:state\":%s}", a.body.s);
+    text_printf(&t, "{\"kamuee:state\":%s}", reply.body.s);
     assert_in_schema(t.s);
     text_free(&t);
 }
@@ -92,32 +92,32 @@ static void each_part_of_state_can_be_asked_for(void **state)
     }
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/drop=ip4_no_route/sentence", NULL),
                      200);
-    assert_string_equal(a.body.s, "{\"kamuee:sentence\":\"no route to the IPv4 destination\"}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:sentence\":\"no route to the IPv4 destination\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p0/statistics/queue=1", NULL),
                      200);
     assert_said("{\"kamuee:queue\":[{\"queue\":1,");
     assert_int_equal(
         ask("GET", "/restconf/data/kamuee:state/vr=default/fib=ipv4/protocol=bgp/routes", NULL),
         200);
-    assert_string_equal(a.body.s, "{\"kamuee:routes\":\"901890\"}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:routes\":\"901890\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/queue=p0,1/remote", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:remote\":true}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:remote\":true}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/stage=ip4_fwd", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:stage\":[{\"name\":\"ip4_fwd\",\"calls\":\"0\",\"packets\":\"0\",\"cycles\":\"0\"}]}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:stage\":[{\"name\":\"ip4_fwd\",\"calls\":\"0\",\"packets\":\"0\",\"cycles\":\"0\"}]}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/thread=forwarder%2F0/burst-size=64/bursts", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:bursts\":\"0\"}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:bursts\":\"0\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/multicast/route=default,239.1.1.1,any/wrong-interface", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:wrong-interface\":\"2\"}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:wrong-interface\":\"2\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/multicast/route=default,ff1e::1,2001:db8::1/by-kernel", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:by-kernel\":true}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:by-kernel\":true}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/counted-prefix=default,192.0.2.0%2F24/packets", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:packets\":\"7\"}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:packets\":\"7\"}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p9", NULL), 404);
     assert_said("there is no port 'p9'");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p0/statistics/queue=7", NULL),
                      404);
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/ledger?depth=1", NULL), 200);
-    assert_string_equal(a.body.s, "{\"kamuee:ledger\":{}}\n");
+    assert_string_equal(reply.body.s, "{\"kamuee:ledger\":{}}\n");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/vr=nowhere", NULL), 404);
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface=v40", NULL), 200);
     assert_said("\"kind\":\"vport\",\"port\":\"p0\",\"vlan\":40");
@@ -134,7 +134,7 @@ static void routes_are_streamed_as_the_schema_says(void **state)
     fake_rib_routes = 0;
     assert_int_equal(ask("GET", "/restconf/data/kamuee:state/routes=default,ipv6", NULL), 200);
     assert_string_equal(
-        a.body.s, "{\"kamuee:routes\":[{\"vr\":\"default\",\"family\":\"ipv6\",\"route\":[]}]}\n");
+        reply.body.s, "{\"kamuee:routes\":[{\"vr\":\"default\",\"family\":\"ipv6\",\"route\":[]}]}\n");
     assert_int_equal(
         ask("GET", ROUTES "?prefix=1.0.0.0/8&match=longer&protocol=bgp&type=unicast", NULL), 200);
     assert_int_equal(ask("GET", ROUTES "?prefix=1.0.0.1/32&match=longest", NULL), 200);

@@ -27,11 +27,11 @@
 struct event_base *loop;
 static char dir[] = "/tmp/restconf-test-XXXXXX";
 char sock[64], file[64];
-struct answer a;
+struct answer reply;
 
 int ask(const char *method, const char *target, const char *body)
 {
-    return client_ask(loop, sock, method, target, body, &a);
+    return client_ask(loop, sock, method, target, body, &reply);
 }
 
 void assert_has(const char *text, const char *word)
@@ -72,7 +72,7 @@ int server_stop(void **state)
 {
     mgmt_stop();
     event_base_loop(loop, EVLOOP_NONBLOCK);
-    answer_free(&a);
+    answer_free(&reply);
     return 0;
 }
 
@@ -82,7 +82,7 @@ char *running_text(void)
 
     text_clear(&t);
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:configuration", NULL), 200);
-    text_append(&t, a.body.s, a.body.n);
+    text_append(&t, reply.body.s, reply.body.n);
     return t.s;
 }
 

@@ -7,16 +7,16 @@
 
 extern struct event_base *loop;
 extern char sock[64], file[64]; // the server's socket and configuration file
-extern struct answer a;         // of the last ask()
+extern struct answer reply;     // of the last ask()
 
 int server_set_up(void **state); // of a group: tables, event loop, directory
 int server_tear_down(void **state);
 int server_start(void **state);  // of a test: base configuration, fresh fakes
 int server_stop(void **state);
 
-int ask(const char *method, const char *target, const char *body); // status; the answer is in `a`
+int ask(const char *method, const char *target, const char *body); // status; the answer is in `reply`
 void assert_has(const char *text, const char *word);
-#define assert_said(word) assert_has(text_str(&a.body), word)
+#define assert_said(word) assert_has(text_str(&reply.body), word)
 void write_config(const char *text); // into `file`
 char *running_text(void);            // answer of configuration
 

@@ -44,7 +44,7 @@ static void pci_reason(const char *devargs, char *why, size_t size)
     const char *driver = strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
     if (strcmp(driver, "vfio-pci") && strcmp(driver, "uio_pci_generic") && strcmp(driver, "igb_uio") &&
         strncmp(driver, "mlx", 3))
-        snprintf(why, size, "PCI device %s belongs to the kernel's driver %s: bind it to vfio-pci "
+        snprintf(why, size, "PCI device %s belongs to the kernel's driver %.32s: bind it to vfio-pci "
                             "(dpdk-devbind.py -b vfio-pci %s)",
                  address, driver, address);
 }
