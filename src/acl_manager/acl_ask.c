@@ -36,6 +36,7 @@ static void free_question(struct question *q)
     vec_free(&q->a.list);
     vec_free(&q->a.set);
     vec_free(&q->a.rule);
+    vec_free(&q->a.counter);
     vec_free(&q->a.found);
     free(q);
 }
@@ -118,10 +119,9 @@ static uint32_t last_s(struct acl_build *b, uint32_t slot, uint32_t now)
     return at ? now - at : ACL_NEVER;
 }
 
-static void add_list(struct question *q, const struct acl_held_list *l)
+static struct acl_list_row *row_of(struct question *q, const struct acl_held_list *l)
 {
     struct acl_list_row *row = vec_push(&q->a.list);
-    uint32_t slot;
 
     memset(row, 0, sizeof *row);
     memcpy(row->name, l->name, sizeof row->name);
@@ -130,6 +130,15 @@ static void add_list(struct question *q, const struct acl_held_list *l)
     row->bytes = acl_build_bytes(l->build);
     row->changed_ns = l->changed_ns;
     row->unmatched = acl_build_hits(l->build, NULL);
+    row->cost.rules = (uint32_t)l->build->number.n;
+    return row;
+}
+
+static void add_list(struct question *q, const struct acl_held_list *l)
+{
+    struct acl_list_row *row = row_of(q, l);
+    uint32_t slot;
+
     acl_build_look(l->build, 0, 0, now_s());
     row->unmatched_s = last_s(l->build, ACL_MISS, now_s());
     acl_engine_cost(l->build->content->engine, &row->cost);
@@ -161,6 +170,32 @@ static void answer_sets(struct question *q)
     }
 }
 
+static void add_counters(struct question *q, const struct acl_held_list *l)
+{
+    const struct acl_wanted_list *w = acl_wanted_list_find(acl_held.wanted, l->name);
+    const struct acl_build *b = l->build;
+    uint32_t list = (uint32_t)q->a.list.n, slot;
+
+    row_of(q, l);
+    if (!w)
+        return;
+    q->a.rules += w->rules.rule.n;
+    vec_foreach (&w->rules.rule, wanted) {
+        if (q->a.counter.n == ACL_COUNTED_MAX)
+            return;
+        const struct acl_rule *r = rule_of(b, wanted->number, &slot);
+        if (r)
+            *vec_push(&q->a.counter) = (struct acl_counter_row){list, r->number, b->content->action[slot].verb, acl_build_hits(b, r)};
+    }
+}
+
+static void answer_counters(struct question *q)
+{
+    vec_foreach (&acl_held.list, l)
+        add_counters(q, l);
+    answer_sets(q);
+}
+
 int acl_ask_lists(const char *name, acl_answered done, void *ctx)
 {
     return ask(question_new(name, done, ctx), answer_lists);
@@ -169,6 +204,11 @@ int acl_ask_lists(const char *name, acl_answered done, void *ctx)
 int acl_ask_sets(const char *name, acl_answered done, void *ctx)
 {
     return ask(question_new(name, done, ctx), answer_sets);
+}
+
+int acl_ask_counters(acl_answered done, void *ctx)
+{
+    return ask(question_new(NULL, done, ctx), answer_counters);
 }
 
 // --- rules ---------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@
 #include "table/acl_engine.h"
 
 #define ACL_NEVER UINT32_MAX
+#define ACL_COUNTED_MAX 4096 // rules that acl_ask_counters tells
 
 struct acl_list_row {
     char name[ACL_NAME_MAX];
@@ -40,6 +41,13 @@ struct acl_rule_row {
     const char *line; // "permit tcp from any to any"
 };
 
+struct acl_counter_row { // of a rule of the configuration
+    uint32_t list; // index in acl_answer.list
+    uint32_t number;
+    uint8_t verb; // enum acl_verb
+    struct acl_hits hits;
+};
+
 struct acl_lint_row {
     uint32_t rule, until, count; // first and last number, of so many rules next to each other
     uint32_t by;                 // number; 0: the rules have matched nothing. Else count = 1
@@ -51,8 +59,9 @@ struct acl_answer {
     VEC(struct acl_list_row) list;
     VEC(struct acl_set_row) set;
     VEC(struct acl_rule_row) rule;
+    VEC(struct acl_counter_row) counter;
     VEC(struct acl_lint_row) lint;
-    uint64_t rules;          // of the list
+    uint64_t rules;          // of the list; counters: of all lists, that the configuration has
     uint32_t next;           // rules: number of the first one that did not fit any more; lint: which finding; 0 = that is all
     unsigned progress;       // lint: percent; 100: what follows is known
     bool complete;           // all pairs were compared
@@ -68,6 +77,9 @@ int acl_ask_rules(const char *list, uint32_t from, uint32_t max, acl_answered do
 // At most `max` findings from the `from`-th (0 is the first) on; within a second, and then perhaps only how far it is: who asks
 // again pushes on.
 int acl_ask_lint(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx);
+// All lists and sets, and of the first ACL_COUNTED_MAX rules of the configuration what they counted. Nothing that takes time with
+// the length of a list: of its row `matched`, `unmatched_s` and `cost` stay empty, but for cost.rules.
+int acl_ask_counters(acl_answered done, void *ctx);
 int acl_ask_contains(const char *set, const struct ip_addr *address, size_t n, acl_answered done, void *ctx);
 int acl_ask_clear(const char *list, acl_answered done, void *ctx); // counters; "" = of all lists
 // Members come and go until the set is read again or kamueed ends. Takes over both.

@@ -293,6 +293,11 @@ int acl_manager_prepare_now(const struct acl_wanted *wanted, struct text *why)
     return r ? r : change ? 0 : -EINVAL;
 }
 
+bool acl_manager_is_building(void)
+{
+    return state == PREPARING;
+}
+
 const struct acl_wanted *acl_manager_prepared(void)
 {
     return state == READY ? change->wanted : NULL;

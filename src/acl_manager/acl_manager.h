@@ -35,6 +35,7 @@ struct acl_prepare_ask {
 int acl_manager_prepare(const struct acl_prepare_ask *ask);
 // The same, waiting; whatever is being prepared or was gives way. At start, when nobody is served yet, and to go back.
 int acl_manager_prepare_now(const struct acl_wanted *wanted, struct text *why);
+bool acl_manager_is_building(void); // a change is being prepared: questions are answered when it is
 const struct acl_wanted *acl_manager_prepared(void); // what is ready, or NULL
 const struct acl_wanted *acl_manager_wanted(void);   // what is in force
 int acl_manager_commit(char *err, size_t err_size);  // 0, or -errno with a sentence and nothing changed

@@ -2,7 +2,8 @@
 // metrics.c - GET /metrics: what a Prometheus collects
 //
 // Most of it control knows, or reads from counters. What rib_manager knows is asked for first: one
-// question for each virtual router, the next when the answer has come; then everything is
+// question for each virtual router, the next when the answer has come; then acl_manager, but not while it builds, which takes up to
+// minutes; then everything is
 // written at once, so that one scrape shows one moment. The client may have left
 // meanwhile, and the server may have stopped: the scrape lives until then.
 //
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "acl_manager/acl_manager.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "http/answer.h"
@@ -87,7 +89,7 @@ static void scrape_free(struct scrape *s)
     free(s);
 }
 
-static void answer(struct scrape *s)
+static void answer(struct scrape *s, const struct acl_answer *acl)
 {
     struct metrics m = {.openmetrics = s->openmetrics};
 
@@ -97,6 +99,8 @@ static void answer(struct scrape *s)
     metrics_thread(&m);
     metrics_packet(&m);
     metrics_latency(&m);
+    metrics_acl(&m, acl);
+    metrics_mirror(&m);
     metrics_alarm(&m);
     metrics_rib(&m, s->row.item, (unsigned)s->row.n);
     metrics_nexthop(&m, s->nexthop.item, (unsigned)s->nexthop.n);
@@ -119,10 +123,30 @@ static bool given_up(struct scrape *s)
     return true;
 }
 
-static void put_off(struct scrape *s, int error)
+static void put_off(struct scrape *s, const char *manager, int error)
 {
-    restconf_error(s->http, 503, "resource-denied", "rib_manager has no time to answer (%s); try again", strerror(-error));
+    restconf_error(s->http, 503, "resource-denied", "%s has no time to answer (%s); try again", manager, strerror(-error));
     scrape_free(s);
+}
+
+static void acl_is_known(void *ctx, const struct acl_answer *a)
+{
+    struct scrape *s = ctx;
+
+    if (!given_up(s))
+        answer(s, a);
+}
+
+static void ask_acl(struct scrape *s)
+{
+    int r = 0;
+
+    if (acl_manager_is_building())
+        answer(s, NULL);
+    else
+        r = acl_ask_counters(acl_is_known, s);
+    if (r)
+        put_off(s, "acl_manager", r);
 }
 
 static void counted_answered(void *ctx, const struct counted_row *row, unsigned n)
@@ -133,7 +157,7 @@ static void counted_answered(void *ctx, const struct counted_row *row, unsigned 
         return;
     for (unsigned i = 0; i < n; i++)
         *vec_push(&s->counted) = row[i];
-    answer(s);
+    ask_acl(s);
 }
 
 static void ask_counted(struct scrape *s)
@@ -141,7 +165,7 @@ static void ask_counted(struct scrape *s)
     int r = rib_manager_counted(counted_answered, s);
 
     if (r)
-        put_off(s, r);
+        put_off(s, "rib_manager", r);
 }
 
 static void nexthops_answered(void *ctx, const struct nexthop_row *row, unsigned n, const struct nexthop_leg *leg)
@@ -181,7 +205,7 @@ static void ask(struct scrape *s)
     }
     int r = s->vr == VR_MAX ? rib_manager_nexthops(nexthops_answered, s) : rib_manager_stats((uint16_t)s->vr, answered, s);
     if (r)
-        put_off(s, r);
+        put_off(s, "rib_manager", r);
 }
 
 void metrics_get(struct http *h)

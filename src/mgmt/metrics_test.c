@@ -79,6 +79,43 @@ static void labels_are_escaped_and_types_named(void **state)
     text_free(&m.text);
 }
 
+// A list of a rule of its own and a file, a set.
+static void lists_and_sets_have_metrics(void **state)
+{
+    struct acl_list_row list = {.name = "edge", .otherwise = ACL_DENY, .bytes = 4096, .unmatched = {5, 300}, .cost.rules = 1000001};
+    struct acl_set_row set = {.name = "bad", .members = {3, 4}, .bytes = 128};
+    struct acl_counter_row rule = {0, 10, ACL_REJECT, {7, 420}};
+    struct acl_answer a = {.list = {&list, 1, 1}, .set = {&set, 1, 1}, .counter = {&rule, 1, 1}, .rules = 1};
+    static const char *const said[] = {
+        "kamuee_acl_building 0\n",
+        "kamuee_acl_rules{acl=\"edge\"} 1000001\n",
+        "kamuee_acl_memory_bytes{acl=\"edge\"} 4096\n",
+        "kamuee_acl_unmatched_packets_total{acl=\"edge\",action=\"deny\"} 5\n",
+        "kamuee_acl_unmatched_bytes_total{acl=\"edge\",action=\"deny\"} 300\n",
+        "kamuee_acl_rule_packets_total{acl=\"edge\",rule=\"10\",action=\"reject\"} 7\n",
+        "kamuee_acl_rule_bytes_total{acl=\"edge\",rule=\"10\",action=\"reject\"} 420\n",
+        "kamuee_acl_rules_left_out 0\n",
+        "kamuee_address_set_members{set=\"bad\",family=\"ipv6\"} 4\n",
+        "kamuee_address_set_memory_bytes{set=\"bad\"} 128\n",
+    };
+    static struct acl_counter_row many[ACL_COUNTED_MAX];
+    struct metrics m = {0};
+
+    metrics_acl(&m, &a);
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        assert_has(m.text.s, said[i]);
+    text_clear(&m.text);
+    a = (struct acl_answer){.list = {&list, 1, 1}, .counter = {many, ACL_COUNTED_MAX, ACL_COUNTED_MAX}, .rules = ACL_COUNTED_MAX + 9};
+    metrics_acl(&m, &a);
+    assert_has(m.text.s, "kamuee_acl_rules_left_out 9\n");
+    assert_null(strstr(m.text.s, "kamuee_address_set"));
+    text_clear(&m.text);
+    metrics_acl(&m, NULL);
+    assert_has(m.text.s, "kamuee_acl_building 1\n");
+    assert_null(strstr(m.text.s, "kamuee_acl_rules"));
+    text_free(&m.text);
+}
+
 static void every_thing_has_its_metric(void **state)
 {
     static const char *const said[] = {
@@ -106,8 +143,8 @@ static void every_thing_has_its_metric(void **state)
     counter_mine()->drop[DROP_IP4_NO_ROUTE] = 0;
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         assert_said(said[i]);
-    assert_has(a.head.s, "text/plain; version=0.0.4; charset=utf-8");
-    assert_null(strstr(a.body.s, "# EOF"));
+    assert_has(reply.head.s, "text/plain; version=0.0.4; charset=utf-8");
+    assert_null(strstr(reply.body.s, "# EOF"));
     assert_int_equal(ask("POST", "/metrics", NULL), 405);
 }
 
@@ -137,6 +174,7 @@ int main(void)
         cmocka_unit_test(the_client_chooses_the_format),
         cmocka_unit_test(only_names_of_loopback_are_ours),
         cmocka_unit_test(labels_are_escaped_and_types_named),
+        cmocka_unit_test(lists_and_sets_have_metrics),
         served(every_thing_has_its_metric),
         served(a_busy_rib_manager_is_an_error_and_a_client_that_leaves_none),
     };

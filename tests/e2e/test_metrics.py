@@ -75,6 +75,39 @@ def test_counters_count_what_came(daemon):
     eventually(lambda: sent() >= before + 5, 10, "port p0 has received")
 
 
+ACL = ("set address-set bad prefix 192.0.2.0/24", "set address-set bad prefix 2001:db8:bad::/48", "set acl edge default permit",
+       "set acl edge rule 10 deny udp from set bad",
+       "set acl edge rule 20 permit udp to any port 9 mirror copies", "set mirror-session copies to tap mon0", "set interface p0 acl in edge")
+SENDS = """import socket, struct, sys
+def packet(src, dport):
+    head = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + 18, 1, 0, 64, 17, 0, socket.inet_aton(src), socket.inet_aton("203.0.113.1"))
+    total = sum(struct.unpack(">10H", head)); total = (total & 0xffff) + (total >> 16)
+    head = head[:10] + struct.pack(">H", ~(total + (total >> 16)) & 0xffff) + head[12:]
+    return bytes.fromhex(sys.argv[1].replace(":", "")) + bytes.fromhex("020000000099") + b"\\x08\\0" + head + struct.pack(">HHHH", 9, dport, 26, 0) + bytes(18)
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind(("b0", 0))
+for src, dport, times in (("192.0.2.7", 7, 5), ("198.51.100.7", 9, 3), ("198.51.100.7", 8, 2)):
+    for _ in range(times):
+        s.send(packet(src, dport))
+"""
+
+
+def test_access_lists_sets_and_mirrors(daemon):
+    def value(family: str, /, **labels) -> float | None:
+        samples = families(daemon)[family].samples
+        return next((sample.value for sample in samples if sample.labels == labels), None)
+    daemon.configure(*ACL)
+    mac = json.loads(daemon.run("ip -j link show dev p0"))[0]["address"]
+    subprocess.run(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", SENDS, mac], check=True)
+    eventually(lambda: value("kamuee_acl_unmatched_packets", acl="edge", action="permit") == 2, 10, "what no rule matches is counted")
+    assert value("kamuee_acl_rule_packets", acl="edge", rule="10", action="deny") == 5
+    assert value("kamuee_acl_rule_bytes", acl="edge", rule="20", action="permit") == 3 * 46
+    assert value("kamuee_mirror_sent_packets", session="copies") == 3
+    assert value("kamuee_acl_rules", acl="edge") == 2
+    assert value("kamuee_acl_rules_left_out") == 0
+    assert value("kamuee_address_set_members", set="bad", family="ipv6") == 1
+    assert value("kamuee_acl_memory_bytes", acl="edge") > 0
+
+
 def test_only_metrics_and_only_by_a_name_of_this_host(daemon):
     assert get(daemon, "*/*", host="evil.example").startswith("421 ")
     assert get(daemon, "*/*", url="http://127.0.0.1:9108/restconf/data/kamuee:state").startswith("404 ")
@@ -136,6 +169,7 @@ def test_a_real_prometheus_collects_it(daemon, tmp_path):
         eventually(lambda: asked("up")[0]["value"][1] == "1", 25, lambda: (tmp_path / "log").read_text()[-2000:])
         result = eventually(lambda: asked("kamuee_interface_up"), 10, "Prometheus has our metrics")
         assert {r["metric"]["iface"] for r in result} == {"p0", "p1", "v40"}
+        assert {r["metric"]["rule"]: r["value"][1] for r in asked("kamuee_acl_rule_packets_total")} == {"10": "5", "20": "3"}
         assert asked("kamuee_build_info")[0]["metric"]["version"]
         assert asked("kamuee_ledger_imbalance_packets")[0]["value"][1] == "0"
     finally:

@@ -90,6 +90,11 @@ int acl_manager_prepare_now(const struct acl_wanted *wanted, struct text *why)
     return r;
 }
 
+bool acl_manager_is_building(void)
+{
+    return pending.done;
+}
+
 const struct acl_wanted *acl_manager_prepared(void)
 {
     return ready;
@@ -188,6 +193,11 @@ int acl_ask_rules(const char *list, uint32_t from, uint32_t max, acl_answered do
 }
 
 int acl_ask_lint(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx)
+{
+    return nothing(done, ctx);
+}
+
+int acl_ask_counters(acl_answered done, void *ctx)
 {
     return nothing(done, ctx);
 }

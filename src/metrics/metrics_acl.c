@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// metrics_acl.c - access lists, address sets, and mirrors
+//
+// Rules of the configuration have counters of their own; rules of files do not: a million of them would make a million series.
+#include <stddef.h>
+#include <stdio.h>
+
+#include "metrics/metric.h"
+#include "metrics/metrics.h"
+#include "port/mirror_manager.h"
+#include "table/watch.h"
+
+static void each_rule(struct metrics *m, const struct acl_answer *a, bool bytes)
+{
+    vec_foreach (&a->counter, row) {
+        char number[12];
+
+        snprintf(number, sizeof number, "%u", row->number);
+        metric_u64(m, bytes ? row->hits.bytes : row->hits.packets, "acl", a->list.item[row->list].name, "rule", number, "action",
+                   acl_verb_name[row->verb], NULL);
+    }
+}
+
+static void write_rules(struct metrics *m, const struct acl_answer *a)
+{
+    metric_family(m, METRIC_COUNTER, "acl_rule_packets", "packets", "Packets that the rule matched, of rules of the configuration.");
+    each_rule(m, a, false);
+    metric_family(m, METRIC_COUNTER, "acl_rule_bytes", "bytes", "Bytes of those IP packets.");
+    each_rule(m, a, true);
+    metric_family(m, METRIC_GAUGE, "acl_rules_left_out", "", "Rules of the configuration that have no counter here: there are too many.");
+    metric_u64(m, a->counter.n == ACL_COUNTED_MAX ? a->rules - ACL_COUNTED_MAX : 0, NULL);
+}
+
+static void write_lists(struct metrics *m, const struct acl_answer *a)
+{
+    metric_family(m, METRIC_GAUGE, "acl_rules", "", "Rules of the access list, those of its file among them.");
+    vec_foreach (&a->list, row)
+        metric_u64(m, row->cost.rules, "acl", row->name, NULL);
+    metric_family(m, METRIC_GAUGE, "acl_memory_bytes", "bytes", "Memory of the access list.");
+    vec_foreach (&a->list, row)
+        metric_u64(m, row->bytes, "acl", row->name, NULL);
+    metric_family(m, METRIC_COUNTER, "acl_unmatched_packets", "packets", "Packets that no rule matched.");
+    vec_foreach (&a->list, row)
+        metric_u64(m, row->unmatched.packets, "acl", row->name, "action", acl_verb_name[row->otherwise], NULL);
+    metric_family(m, METRIC_COUNTER, "acl_unmatched_bytes", "bytes", "Bytes of those IP packets.");
+    vec_foreach (&a->list, row)
+        metric_u64(m, row->unmatched.bytes, "acl", row->name, "action", acl_verb_name[row->otherwise], NULL);
+}
+
+static void write_sets(struct metrics *m, const struct acl_answer *a)
+{
+    metric_family(m, METRIC_GAUGE, "address_set_members", "", "Prefixes of the address set.");
+    vec_foreach (&a->set, row) {
+        metric_u64(m, row->members[0], "set", row->name, "family", "ipv4", NULL);
+        metric_u64(m, row->members[1], "set", row->name, "family", "ipv6", NULL);
+    }
+    metric_family(m, METRIC_GAUGE, "address_set_memory_bytes", "bytes", "Memory of the address set.");
+    vec_foreach (&a->set, row)
+        metric_u64(m, row->bytes, "set", row->name, NULL);
+}
+
+void metrics_acl(struct metrics *m, const struct acl_answer *a)
+{
+    metric_family(m, METRIC_GAUGE, "acl_building", "", "1: lists or sets are being built; nothing else is told of them meanwhile.");
+    metric_u64(m, !a, NULL);
+    if (!a)
+        return;
+    if (a->list.n) {
+        write_lists(m, a);
+        write_rules(m, a);
+    }
+    if (a->set.n)
+        write_sets(m, a);
+}
+
+// --- mirrors ---
+
+static const struct {
+    const char *name, *unit, *help;
+    size_t at;
+} number[] = {
+    {"mirror_sent_packets", "packets", "Packets that the mirror copied: of a port, or for rules of access lists (session).",
+     offsetof(struct watch_count, taken)},
+    {"mirror_sent_bytes", "bytes", "Bytes of those frames.", offsetof(struct watch_count, bytes)},
+    {"mirror_missed_packets", "packets", "Packets that the mirror had no room for.", offsetof(struct watch_count, missed)},
+};
+
+static void write_mirror(struct metrics *m, const struct mirror *mirror, uint64_t n)
+{
+    bool rx = mirror->points >> WATCH_RX & 1, tx = mirror->points >> WATCH_TX & 1;
+
+    if (mirror->session[0])
+        metric_u64(m, n, "session", mirror->session, NULL);
+    else
+        metric_u64(m, n, "port", mirror->port, "direction", rx && tx ? "both" : rx ? "rx" : "tx", NULL);
+}
+
+void metrics_mirror(struct metrics *m)
+{
+    struct watch_count n;
+    struct mirror mirror;
+
+    for (unsigned f = 0; f < sizeof number / sizeof *number && mirror_manager_at(0, &mirror, &n); f++) {
+        metric_family(m, METRIC_COUNTER, number[f].name, number[f].unit, number[f].help);
+        for (unsigned i = 0; mirror_manager_at(i, &mirror, &n); i++) {
+            uint64_t value;
+            __builtin_memcpy(&value, (const char *)&n + number[f].at, sizeof value);
+            write_mirror(m, &mirror, value);
+        }
+    }
+}
