@@ -2,8 +2,8 @@
 // acl_engine.c - ours or rte_acl: compiled both, measured on traffic made from the rules, the faster one kept
 //
 // Ours is always there: it takes changes in place, knows every field, and answers for later fragments, which rte_acl
-// would take for packets with port 0. rte_acl is tried for lists of up to RTE_RULES rules that it can express; it has to be
-// faster by MARGIN, because it costs megabytes and a compilation for each change.
+// would take for packets with port 0. rte_acl is tried for lists of up to RTE_RULES rules that it can express and holds in RTE_BYTES; it
+// has to be faster by MARGIN, because it costs megabytes and a compilation for each change.
 #include "table/acl_engine.h"
 
 #include <errno.h>
@@ -17,8 +17,11 @@
 #include "core/rcu.h"
 #include "table/acl_rte.h"
 
-#define RTE_RULES 1024u
+#define RTE_RULES 8192u
 #define RTE_BYTES ((size_t)64 << 20)
+#define RTE_SHARE 4u // of the list's limit
+#define TRIAL 64u  // rules that are compiled first; then twice as many
+#define GROWTH 4.0 // of memory with twice the rules, before two trials have told it
 #define MARGIN 0.97
 #define SAMPLE 16384u // packets: so many that no branch predictor knows them by heart
 #define ROUNDS 5
@@ -36,6 +39,7 @@ struct acl_engine {
     // writer
     struct rte_serving *retired;
     bool ours_only;
+    size_t rte_bytes; // that rte_acl may take
     uint64_t build_ns;
     double ours_cycles, rte_cycles;
     char why[160];
@@ -147,7 +151,7 @@ static const char *collect(const struct acl *a, struct in_order *o)
     if (!s.rules)
         return "there are no rules";
     if (s.rules > RTE_RULES)
-        return "rte_acl is not tried for more than 1024 rules: it takes seconds and hundreds of megabytes to compile them";
+        return "rte_acl is not tried for more than 8192 rules";
     for (uint32_t slot = 0; slot < s.slots; slot++) {
         const struct acl_rule *r = acl_rule_of(a, slot);
 
@@ -174,11 +178,46 @@ static void serve(struct acl_engine *e, struct rte_serving *new)
     e->retired = old;
 }
 
-static struct rte_serving *serving_new(const struct in_order *o)
+// Any n of the rules, in order.
+static void draw_rules(struct sample *s, const struct in_order *o, uint32_t n, struct in_order *to)
+{
+    to->n = 0;
+    for (uint32_t i = 0; to->n < n; i++) {
+        if (draw(s) % (o->n - i) >= n - to->n)
+            continue;
+        to->rule[to->n] = o->rule[i];
+        to->slot[to->n++] = o->slot[i];
+    }
+}
+
+// What does not fit rte_acl cuts into parts, again and again: that takes minutes and gigabytes, and cannot be stopped. So some of the
+// rules are compiled first, then twice as many, as long as the growth says that the next time they will fit.
+static bool fits(const struct in_order *o, struct sample *s, size_t max_bytes)
+{
+    struct in_order *some = malloc(sizeof *some);
+    double growth = GROWTH, bytes = 0;
+    bool fits = some;
+
+    s->random = o->n;
+    for (uint32_t n = TRIAL; fits && n < o->n; n *= 2) {
+        draw_rules(s, o, n, some);
+        struct acl_rte *t = acl_rte_new(some->rule, some->slot, n, max_bytes);
+        double before = bytes;
+        bytes = t ? (double)acl_rte_bytes(t) : 0;
+        if (before > 0)
+            growth = bytes / before;
+        fits = t && bytes * growth <= (double)max_bytes;
+        acl_rte_free(t);
+    }
+    free(some);
+    return fits;
+}
+
+static struct rte_serving *serving_new(const struct in_order *o, size_t max_bytes)
 {
     struct rte_serving *new = calloc(1, sizeof *new);
 
-    if (new && !(new->table = acl_rte_new(o->rule, o->slot, o->n, RTE_BYTES))) {
+    if (new && !(new->table = acl_rte_new(o->rule, o->slot, o->n, max_bytes))) {
         free(new);
         return NULL;
     }
@@ -194,10 +233,10 @@ static void serving_free(struct rte_serving *s)
 
 static void compare(struct acl_engine *e, const struct in_order *o, struct sample *s)
 {
-    struct rte_serving *new = serving_new(o);
+    struct rte_serving *new = fits(o, s, e->rte_bytes) ? serving_new(o, e->rte_bytes) : NULL;
 
     if (!new) {
-        snprintf(e->why, sizeof e->why, "rte_acl cannot compile these rules within %zu MiB", RTE_BYTES >> 20);
+        snprintf(e->why, sizeof e->why, "rte_acl would take more than %zu MiB for these rules", e->rte_bytes >> 20);
         serve(e, NULL);
         return;
     }
@@ -241,6 +280,7 @@ struct acl_engine *acl_engine_new(const struct acl_engine_config *cfg, const str
     if (!e)
         return NULL;
     e->ours_only = cfg->ours_only;
+    e->rte_bytes = cfg->acl.max_bytes && cfg->acl.max_bytes / RTE_SHARE < RTE_BYTES ? cfg->acl.max_bytes / RTE_SHARE : RTE_BYTES;
     e->ours = acl_new(&cfg->acl);
     rc = e->ours ? acl_load(e->ours, r, n) : -errno;
     if (rc) {

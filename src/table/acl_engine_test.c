@@ -198,6 +198,59 @@ static void the_cost_names_engine_and_reason(void **state)
     acl_engine_free(e);
 }
 
+#define LONG 1500u
+
+// From one host to another; or from anywhere to one and from another to anywhere, by turns: the second kind multiplies in rte_acl.
+static void long_list(struct acl_rule *r, bool wide)
+{
+    for (uint32_t i = 0; i < LONG; i++) {
+        acl_rule_init(&r[i], i, ACL_IP4);
+        r[i].src = (struct acl_side){{10, (uint8_t)(i >> 8), (uint8_t)i, 1}, wide && i % 2 ? 0 : 32, ACL_NO_SET};
+        r[i].dst = (struct acl_side){{20, (uint8_t)(i >> 8), (uint8_t)i, 1}, wide && i % 2 == 0 ? 0 : 32, ACL_NO_SET};
+        r[i].proto_any = false;
+        r[i].proto = 6;
+        r[i].dport[0] = (uint16_t)(1 + kit_random(30000));
+        r[i].dport[1] = (uint16_t)(r[i].dport[0] + (wide ? kit_random(30000) : 0));
+    }
+}
+
+static void must_find_its_rules(const struct acl_engine *e, const struct acl_rule *r)
+{
+    for (uint32_t i = 0; i < LONG; i++) {
+        struct acl_key4 k = {.l4 = {.dport = r[i].dport[0], .proto = 6, .part = ACL_WHOLE}};
+        struct kit_key both;
+        uint32_t slot;
+
+        memset(&both, 0, sizeof both);
+        memcpy(&k.src_be, r[i].src.addr, 4);
+        memcpy(&k.dst_be, r[i].dst.addr, 4);
+        both.k4 = k;
+        acl_engine_classify4(e, &k, &slot, 1);
+        assert_int_equal(number_of(acl_engine_list(e), slot), kit_first(r, LONG, &both));
+    }
+}
+
+// rte_acl is measured where growing parts of the rules say that all of them will fit.
+static void long_lists_are_compiled_in_part_first(void **state)
+{
+    static struct acl_rule r[LONG];
+    struct acl_engine_cost cost;
+
+    for (unsigned round = 0; round < 3; round++) {
+        const struct acl_engine_config cfg = {.acl.max_bytes = round == 2 ? 4 << 20 : 0};
+
+        long_list(r, round > 0);
+        struct acl_engine *e = acl_engine_new(&cfg, r, LONG);
+        assert_non_null(e);
+        acl_engine_cost(e, &cost);
+        assert_int_equal(cost.rte_acl_cycles > 0, round == 0);
+        if (round)
+            assert_non_null(strstr(cost.why, round == 1 ? "more than 64 MiB" : "more than 1 MiB"));
+        must_find_its_rules(e, r);
+        acl_engine_free(e);
+    }
+}
+
 static void wrong_rules_are_refused(void **state)
 {
     struct acl_engine_config cfg = {.acl = kit_config};
@@ -239,6 +292,7 @@ int main(void)
         cmocka_unit_test(rte_acl_answers_as_the_oracle_where_fields_are_left_out),
         cmocka_unit_test(changes_hold_at_once_and_the_choice_is_made_again_when_asked),
         cmocka_unit_test(the_cost_names_engine_and_reason),
+        cmocka_unit_test(long_lists_are_compiled_in_part_first),
         cmocka_unit_test(wrong_rules_are_refused),
     };
 
