@@ -23,7 +23,7 @@ from kamuee.render import Column, count, right
 IDEA = "access lists and address sets of up to a million entries against rte_acl, updates, memory, the whole path (no root)"
 ROOT = Path(__file__).resolve().parents[2]
 MILLION = 1_000_000
-# What --only names. Each part takes less than five minutes on two quiet cores, most of them in rte_acl's compiler.
+# What --only names. Each part takes at most five minutes on two cores with other work, much of them in rte_acl's compiler.
 PARTS = {
     "sizes": "one:4:1,acl:4:16,acl:4:100,acl:4:1000,acl:4:2000,acl:4:4000,acl:4:10000",
     "shapes": "fw:4:100,fw:4:1000,fw:4:2000,fw:4:4000,ipc:4:100,ipc:4:1000,ipc:4:2000,ipc:4:4000,ipc:4:10000",
@@ -36,6 +36,7 @@ FORWARD = "forward"
 PLAIN, EMPTY, FULL = "IPv4 full table, acl-none", "IPv4 full table, acl-empty", "IPv4 full table, acl-full"
 TABLE = (Column("Set"), right("Rules"), Column("IP"), Column("Traffic"), Column("Engine"), right("Mlookups/s"), right("Min"), right("Max"),
          right("Cycles"), right("Ratio"), right("MB"), right("Build ms"), right("Updates/s"), right("Batched/s"))
+PATHS = (Column("Whole path, cycles a packet"), right("Median"), right("Min"), right("Max"))
 GOALS = (Column("Goal"), right("Must"), right("Goal"), right("Measured"), Column("Verdict"))
 LEGEND = ("Ratio: to rte_acl's fastest variant in the same rounds, median of the rounds' own; * = rte_acl has fewer rules, as it cannot hold so many.",
           "Cycles: of the TSC, a packet, burst of 64. MB: what readers touch and what the writer keeps. Updates: with a reader beside them.")
@@ -50,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     given.add_argument("--quick", action="store_true", help="fewer sets, few rounds: ends within 50 s; rte_acl with at most 100,000 rules")
     given.add_argument("--only", metavar="PART,...", type=parts,
                        help=f"some of {', '.join(PARTS)}, {FORWARD} (the whole path); all of them, one after the other, take 15 to 25 minutes, "
-                       "each at most five")
+                       "each at most five: sizes and forward one or less, large and blocklist two, shapes three, large-shapes and ipv6 four")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--sets", metavar="SHAPE:FAMILY:RULES[:PEER],...",
                        help="one, acl, fw, ipc or blocklist; 4 or 6; how many rules; how many of them for rte_acl (0: it takes no part)")
@@ -93,8 +94,10 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps(found, indent=1))
         return 0
-    print(*render.table(TABLE, map(cells, found["rows"]), terminal_width()), sep="\n")
-    print(*LEGEND, "", sep="\n")
+    if found["rows"]:
+        print(*render.table(TABLE, map(cells, found["rows"]), terminal_width()), *LEGEND, "", sep="\n")
+    if "forward" in found:
+        print(*render.table(PATHS, map(path_cells, found["forward"].items()), terminal_width()), "", sep="\n")
     print(*render.table(GOALS, (goal.cells(found) for goal in ALL_GOALS), terminal_width()), sep="\n")
     return 0
 
@@ -136,6 +139,11 @@ def cells(row: dict) -> list[str | None]:
     return [*name, row["traffic"], row["engine"], *(f"{row[mlps]:.1f}" for mlps in ("mlps", "mlps_min", "mlps_max")), f"{row['cycles']:.1f}",
             ratio, f"{megabytes(row):.1f}", f"{row['build_ms']:.0f}", *(count(row[rate]) if row[rate] else None for rate in
                                                                        ("updates_per_s", "updates_batched_per_s"))]
+
+
+def path_cells(measured_case: tuple[str, list[float]]) -> list[str]:
+    case, cycles = measured_case
+    return [case, *(f"{of_cycles(cycles):.1f}" for of_cycles in (statistics.median, min, max))]
 
 
 def megabytes(row: dict) -> float:
@@ -215,8 +223,8 @@ class Goal:
 
     def cells(self, found: dict) -> list[str | None]:
         value, sign = self.value(found), "≤" if self.at_most else "≥"
-        shown = [f"{sign} {bound:g} {self.unit}" if bound is not None else None for bound in (self.must, self.goal)]
-        return [self.name, *shown, None if value is None else f"{value:,.1f} {self.unit}", self.verdict(value)]
+        shown = [f"{sign} {bound:,.10g} {self.unit}" if bound is not None else None for bound in (self.must, self.goal)]
+        return [self.name, *shown, None if value is None else f"{value:,.{2 if abs(value) < 10 else 1}f} {self.unit}", self.verdict(value)]
 
 
 FIVE = {"set": "acl", "family": 4}
