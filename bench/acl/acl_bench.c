@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_bench.c - access lists and address sets against DPDK's rte_acl, in one process
 //
-//     acl_bench [--sets SHAPE:FAMILY:RULES[:PEER],...] [--traffic NAME,...] [--rounds 15] [--seed 1] [--memory MIB] [--quick] [--json]
+//     acl_bench [--sets SHAPE:FAMILY:RULES[:PEER],...] [--traffic NAME,...] [--rounds 15] [--seed 1] [--memory MIB] [--promote-from RULES]
+//               [--quick] [--json]
 //
-// SHAPE is one, acl, fw, ipc or blocklist (rules.c); FAMILY 4 or 6; PEER, how many rules rte_acl gets where it cannot hold all of
+// SHAPE is one, acl, fw, ipc, blocklist or hosts (rules.c); FAMILY 4 or 6; PEER, how many rules rte_acl gets where it cannot hold all of
 // them (its own rules and its own packets, made the same way), 0 = it takes no part. Traffic: traffic.c.
 //
 // All engines get the same packets. Rounds are interleaved; a ratio is the median of the rounds' own ratios. Times are of the thread's
@@ -124,7 +125,7 @@ static void check(const struct wanted *w, const struct packets *p)
                 continue;
             engines[e].run(&engines[e], p, from, BURST);
             for (unsigned i = 0; i < BURST; i++)
-                if (engines[e].answer(&engines[e], i) != want[i]) {
+                if (engines[e].answer(&engines[e], i) != (e == ENGINE_SET ? want[i] != 0 : want[i])) {
                     fprintf(stderr, "acl_bench: %s, IPv%u, %zu rules, packet %u: %s says %u, list says %u\n", shape_name[w->shape], w->family,
                             w->n, from + i, engines[e].name, engines[e].answer(&engines[e], i), want[i]);
                     exit(1);
@@ -324,7 +325,7 @@ static void quick(void)
 static void options_read(int argc, char **argv)
 {
     static const struct option known[] = {{"sets", 1, NULL, 's'}, {"traffic", 1, NULL, 't'}, {"rounds", 1, NULL, 'r'}, {"seed", 1, NULL, 'e'},
-                                          {"memory", 1, NULL, 'm'}, {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'}, {0}};
+                                          {"memory", 1, NULL, 'm'}, {"promote-from", 1, NULL, 'p'}, {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'}, {0}};
     sets_parse(QUICK_SETS);
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c == 's')
@@ -337,6 +338,8 @@ static void options_read(int argc, char **argv)
             opt.seed = strtoull(optarg, NULL, 10);
         else if (c == 'm')
             opt.memory_mib = strtoull(optarg, NULL, 10);
+        else if (c == 'p')
+            promote_from = (uint32_t)strtoul(optarg, NULL, 0);
         else if (c == 'j')
             opt.json = true;
         else if (c == 'q')

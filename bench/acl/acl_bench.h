@@ -17,7 +17,7 @@
 
 // --- rules.c: rules that look like somebody's; the same seed makes the same on every machine ---
 
-enum shape { SHAPE_ONE, SHAPE_ACL, SHAPE_FW, SHAPE_IPC, SHAPE_BLOCKLIST, N_SHAPES };
+enum shape { SHAPE_ONE, SHAPE_ACL, SHAPE_FW, SHAPE_IPC, SHAPE_BLOCKLIST, SHAPE_HOSTS, N_SHAPES };
 extern const char *const shape_name[N_SHAPES];
 
 struct rules {
@@ -25,7 +25,7 @@ struct rules {
     unsigned family; // 4 or 6
     size_t n;
     struct acl_rule *rule;   // sorted by number, 1..n
-    struct acl_prefix *prefix; // of a blocklist, the same in the form of address sets; else NULL
+    struct acl_prefix *prefix; // of a blocklist and of hosts, the same in the form of address sets; else NULL
 };
 // Fewer than n where the shape has no more to give.
 void rules_make(struct rules *r, enum shape shape, unsigned family, size_t n, uint64_t seed);
@@ -91,6 +91,7 @@ struct engine {
 enum { ENGINE_SET, ENGINE_LIST, ENGINE_CACHE, ENGINE_CHOSEN, ENGINE_PEER, N_ENGINES };
 extern struct engine engines[N_ENGINES];
 extern struct engine *const peer; // rte_acl
+extern uint32_t promote_from; // as in acl_config
 void engines_init(const char *program, size_t memory_mib); // so much for building one of rte_acl's
 void engine_cache_fresh(void);
 void peer_choose(const struct packets *p); // the fastest variant for these packets

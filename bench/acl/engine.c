@@ -31,6 +31,7 @@ static struct acl_engine *chosen; // as a router makes it: measured against rte_
 static uint32_t slot[BURST], found_rte[BURST];
 static uint64_t found_set;
 static bool set_only; // a blocklist: the list is one rule that names the set
+uint32_t promote_from;
 static int heap_socket;
 static size_t build_limit;
 
@@ -75,7 +76,7 @@ static void set_drop(struct engine *e)
 
 static bool set_wanted(const struct rules *r)
 {
-    return r->shape == SHAPE_BLOCKLIST;
+    return r->prefix;
 }
 
 static void set_run(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)
@@ -92,12 +93,12 @@ static uint32_t set_answer(const struct engine *e, unsigned i)
 
 static int list_build(struct engine *e, const struct rules *r)
 {
-    struct acl_config cfg = {.set = {set}};
+    struct acl_config cfg = {.set = {set}, .promote_from = promote_from};
     struct acl_rule blocked;
     struct acl_stats st;
     int rc;
 
-    set_only = set_wanted(r);
+    set_only = r->shape == SHAPE_BLOCKLIST;
     acl_rule_init(&blocked, 1, r->family == 4 ? ACL_IP4 : ACL_IP6);
     blocked.src.set = 0;
     list = acl_new(&cfg);
@@ -160,7 +161,7 @@ static void cache_run(const struct engine *e, const struct packets *p, uint32_t 
 
 static int chosen_build(struct engine *e, const struct rules *r)
 {
-    const struct acl_engine_config cfg = {.acl = {.set = {set}}};
+    const struct acl_engine_config cfg = {.acl = {.set = {set}, .promote_from = promote_from}};
     struct acl_engine_cost cost;
     struct acl_rule blocked;
 

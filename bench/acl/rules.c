@@ -3,14 +3,15 @@
 //
 // acl: a server's list, most rules for hosts and services; fw: a perimeter's, wide on one side; ipc: between hosts. Addresses come
 // from a tree of /16s, /24s and hosts (IPv6: /48s, /64s, interfaces), so that they nest and cluster. The tables
-// are hand-made mixtures. A blocklist is hosts and networks by source alone, most of them in bad neighbourhoods.
+// are hand-made mixtures. A blocklist is hosts and networks by source alone, most of them in bad neighbourhoods; `hosts` is one as
+// rules of their own, whose lengths are more mixed (IPv4: /8 to /32).
 #include <stdlib.h>
 #include <string.h>
 
 #include "acl/acl_bench.h"
 #include "base/hash.h"
 
-const char *const shape_name[N_SHAPES] = {"one", "acl", "fw", "ipc", "blocklist"};
+const char *const shape_name[N_SHAPES] = {"one", "acl", "fw", "ipc", "blocklist", "hosts"};
 
 static uint64_t state;
 
@@ -113,6 +114,7 @@ static const struct share shares[N_SHAPES][16] = {
 };
 static const struct share blocked4[16] = {{32, 0, 164}, {24, 0, 18}, {22, 0, 4}, {23, 0, 3}, {20, 0, 2}, {16, 0, 1}, {29, 0, 4}, {28, 0, 4}};
 static const struct share blocked6[16] = {{128, 0, 55}, {64, 0, 25}, {48, 0, 12}, {56, 0, 5}, {32, 0, 3}};
+#define WIDE 0.0005 // so many of `hosts` are wider than all others
 static const uint16_t service[] = {80, 443, 53, 22, 25, 123, 110, 143, 161, 162, 179, 389, 445, 465, 514, 587, 636, 993, 995, 1433, 1521, 1723,
                                    3306, 3389, 5060, 5432, 6379, 8080, 8443, 9200, 27017};
 
@@ -196,11 +198,22 @@ static bool is_new(uint64_t *seen, size_t mask, const struct acl_rule *r)
     }
 }
 
+static unsigned host_length(unsigned family)
+{
+    if (unit() < WIDE)
+        return (family == 4 ? 8 : 20) + below(8);
+    return family == 4 ? length_of(share_pick(blocked4)->src, 4) : share_pick(blocked6)->src;
+}
+
 static void rule_make(struct acl_rule *r, enum shape shape, unsigned family, struct space *src, struct space *dst)
 {
     acl_rule_init(r, 0, family == 4 ? ACL_IP4 : ACL_IP6);
     if (shape == SHAPE_BLOCKLIST) {
         side_set(&r->src, unit() < 0.7 ? space_pick(src) : anywhere(family), share_pick(family == 4 ? blocked4 : blocked6)->src);
+        return;
+    }
+    if (shape == SHAPE_HOSTS) {
+        side_set(&r->src, unit() < 0.7 ? space_pick(src) : anywhere(family), host_length(family));
         return;
     }
     const struct share *s = share_pick(shares[shape == SHAPE_ONE ? SHAPE_ACL : shape]);
@@ -235,7 +248,7 @@ void rules_make(struct rules *r, enum shape shape, unsigned family, size_t n, ui
     while (slots < n * 2)
         slots *= 2;
     uint64_t *seen = calloc(slots, sizeof *seen);
-    space_init(&src, family, n, shape == SHAPE_BLOCKLIST);
+    space_init(&src, family, n, shape == SHAPE_BLOCKLIST || shape == SHAPE_HOSTS);
     space_init(&dst, family, n, false);
     *r = (struct rules){.shape = shape, .family = family};
     for (size_t tries = 0; r->n < n && tries < n * 20; tries++) {
@@ -252,7 +265,7 @@ void rules_make(struct rules *r, enum shape shape, unsigned family, size_t n, ui
         r->rule[i] = made[i].rule;
         r->rule[i].number = (uint32_t)(i + 1);
     }
-    if (shape == SHAPE_BLOCKLIST)
+    if (shape == SHAPE_BLOCKLIST || shape == SHAPE_HOSTS)
         prefixes_make(r);
     space_fini(&src);
     space_fini(&dst);

@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
                        "each at most five: sizes and forward one or less, large and blocklist two, shapes three, large-shapes and ipv6 four")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--sets", metavar="SHAPE:FAMILY:RULES[:PEER],...",
-                       help="one, acl, fw, ipc or blocklist; 4 or 6; how many rules; how many of them for rte_acl (0: it takes no part)")
+                       help="one, acl, fw, ipc, blocklist or hosts; 4 or 6; how many rules; how many of them for rte_acl (0: it takes no part)")
     given.add_argument("--traffic", metavar="NAME,...", help="hot, zipf, scatter, unlisted, hostile (all)")
     given.add_argument("--rounds", type=int, metavar="N", help="turns (15; 7 with --quick)")
     given.add_argument("--seed", type=int, metavar="N", help="of the rules (1)")

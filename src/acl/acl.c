@@ -151,7 +151,7 @@ static uint64_t taken(const struct acl *a)
     uint64_t n = writer_bytes(a->room);
 
     for (unsigned f = 0; f < 2; f++)
-        n += a->core[f] ? a->core[f]->bytes : 0;
+        n += a->core[f] ? core_bytes(a->core[f]) + core_writer_bytes(a->core[f]) : 0;
     return n;
 }
 
@@ -173,7 +173,7 @@ static int slots_reserve(struct acl *a, uint32_t slots)
 
 // --- what is retired ---
 
-static int garbage_reserve(struct acl *a) // for one change: a block of each family and a slot
+static int garbage_reserve(struct acl *a) // for one change: a block or an index of each family, and a slot
 {
     uint32_t waiting = a->n_garbage - a->garbage_from;
 
@@ -195,11 +195,14 @@ static void retire_block(struct acl *a, unsigned f, struct core_block b)
 {
     if (!b.n)
         return;
-    a->garbage[a->n_garbage++] = (struct garbage){a->epoch, a->serial[f], b.ref, b.n, (uint8_t)f};
+    a->garbage[a->n_garbage++] = (struct garbage){a->epoch, a->serial[f], b.ref, b.n, (uint8_t)f, b.promoted};
 }
 
 uint64_t acl_epoch(struct acl *a)
 {
+    for (unsigned f = 0; f < 2; f++)
+        for (unsigned i = 0; a->core[f] && i < a->core[f]->n_promoted; i++)
+            promoted_epoch(a->core[f]->promoted[i]);
     return a->epoch++;
 }
 
@@ -215,8 +218,14 @@ static void give_back(struct acl *a, uint64_t epoch)
         }
         if (g->serial != a->serial[g->what] || !a->core[g->what])
             continue;
-        arena_free(&a->core[g->what]->arena, g->ref, g->n);
+        if (g->promoted != CORE_NONE)
+            promoted_give_back(a->core[g->what]->promoted[g->promoted], g->ref);
+        else
+            arena_free(&a->core[g->what]->arena, g->ref, g->n);
     }
+    for (unsigned f = 0; f < 2; f++)
+        for (unsigned i = 0; a->core[f] && i < a->core[f]->n_promoted; i++)
+            promoted_reclaim(a->core[f]->promoted[i], epoch);
 }
 
 // --- cores ---
@@ -305,7 +314,7 @@ static int rebuild(struct acl *a, unsigned f)
     int rc = 0;
 
     if (a->cfg.max_bytes) {
-        uint64_t other = taken(a) - (a->core[f] ? a->core[f]->bytes : 0);
+        uint64_t other = taken(a) - (a->core[f] ? core_bytes(a->core[f]) + core_writer_bytes(a->core[f]) : 0);
         if (other >= a->cfg.max_bytes)
             return -ENOSPC;
         left = a->cfg.max_bytes - other;
@@ -315,7 +324,7 @@ static int rebuild(struct acl *a, unsigned f)
     r.slot = slot;
     if (!slot || !tuple) {
         rc = -ENOMEM;
-    } else if (family_rules(a, f) && !(new = core_new(&a->cfg, family_of(f), &r, (struct core_shape){f ? 16 : 8, 4}, left, tuple))) {
+    } else if (family_rules(a, f) && !(new = core_new(&a->cfg, family_of(f), &r, (struct core_shape){f ? 16 : 8, 4}, left, a->epoch, tuple))) {
         rc = -errno;
     } else {
         core_swap(a, f, new);
@@ -471,24 +480,26 @@ int acl_del(struct acl *a, uint32_t number)
 
 size_t acl_need(const struct acl_rule *r, size_t n)
 {
-    size_t of[2] = {0}, bytes = writer_bytes((uint32_t)n);
+    size_t bytes = writer_bytes((uint32_t)n);
 
-    for (size_t i = 0; i < n; i++)
-        for (unsigned f = 0; f < 2; f++)
-            of[f] += (r[i].families & family_of(f)) != 0;
     for (unsigned f = 0; f < 2; f++)
-        bytes += of[f] ? core_need(family_of(f), (uint32_t)of[f]) : 0;
+        bytes += core_need(family_of(f), r, n);
     return bytes;
 }
 
 void acl_stats(const struct acl *a, struct acl_stats *s)
 {
-    *s = (struct acl_stats){.rules = a->rules, .slots = a->slots, .bytes = taken(a) - writer_bytes(a->room), .writer_bytes = writer_bytes(a->room)};
+    *s = (struct acl_stats){.rules = a->rules, .slots = a->slots, .writer_bytes = writer_bytes(a->room)};
+    for (unsigned f = 0; f < 2; f++)
+        if (a->core[f]) {
+            s->bytes += core_bytes(a->core[f]);
+            s->writer_bytes += core_writer_bytes(a->core[f]);
+        }
     for (const struct core *c = a->retired; c; c = c->next)
-        s->garbage_bytes += c->bytes;
+        s->garbage_bytes += core_bytes(c);
     for (uint32_t i = a->garbage_from; i < a->n_garbage; i++) {
         const struct garbage *g = &a->garbage[i];
-        if (g->what != GARBAGE_SLOT && g->serial == a->serial[g->what] && a->core[g->what])
+        if (g->what != GARBAGE_SLOT && g->promoted == CORE_NONE && g->serial == a->serial[g->what] && a->core[g->what])
             s->garbage_bytes += (uint64_t)g->n * entry_bytes(a->core[g->what]);
     }
 }

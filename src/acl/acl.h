@@ -86,6 +86,7 @@ bool acl_rule_matches6(const struct acl_rule *r, const struct acl_key6 *k, struc
 
 struct acl_config {
     size_t max_bytes; // what the list may take, readers' and writer's memory together; 0 = no limit
+    uint32_t promote_from; // so many rules that look at one side's address alone are promoted (promoted.h); 0 = as many as pay
     struct acl_set *set[ACL_SETS_MAX]; // not owned; NULL behind the last one. Their members may change while the list is read
     // Memory that readers walk: zeroed, 64-byte aligned, NULL on failure. NULL = mmap with transparent huge pages.
     void *(*map)(void *ctx, const char *name, size_t bytes);
@@ -106,7 +107,7 @@ struct acl_cost {
     double probes_mean;    // the same for packets that match a rule chosen at random
     uint32_t block_max;    // rules that lie together, of which a packet may be compared with all
     uint32_t few;          // entries of both families that packets are compared with one and all, no tuple being asked
-    uint32_t address_only; // rules that look at addresses alone
+    uint32_t address_only; // rules that are decided by addresses alone, beside tuples: they stand apart or are promoted (core.h)
 };
 
 // NULL with errno: EINVAL, ENOMEM.
@@ -142,7 +143,8 @@ struct acl_late {
     void *ctx;
 };
 void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p, uint32_t *slot, unsigned n);
-// Do address sets alone decide all packets of this family? Then nothing else is looked at, and a cache in front costs more than the list.
+// Do addresses alone, by sets and promoted rules, decide all packets of this family? Then nothing else is looked at, and a cache in front
+// costs more than the list.
 bool acl_is_by_sets(const struct acl *a, enum acl_family family);
 
 // Chosen by the CPU at first use; off: plain C, for tests and comparisons. Before readers start.

@@ -64,12 +64,29 @@ static inline void kit_ports(uint16_t range[2], uint32_t most)
     range[1] = kit_random(2) ? from : (uint16_t)(from + kit_random(most - from));
 }
 
+// One that looks at one side's address alone, by prefix.
+static inline struct acl_rule kit_address_rule(uint32_t number)
+{
+    static const uint8_t len4[6] = {8, 16, 24, 28, 32, 32}, len6[6] = {32, 48, 56, 64, 128, 128};
+    bool v6 = kit_random(2);
+    struct acl_rule r;
+
+    acl_rule_init(&r, number, v6 ? ACL_IP6 : ACL_IP4);
+    struct acl_side *s = kit_random(3) ? &r.src : &r.dst;
+    kit_address(s->addr, v6);
+    s->len = kit_random(3) ? (v6 ? len6 : len4)[kit_random(6)] : (uint8_t)(1 + kit_random(v6 ? 128 : 32));
+    return r;
+}
+
+// Where rules are promoted, many are such that they can be.
 static inline struct acl_rule kit_rule(uint32_t number)
 {
     static const uint8_t proto[4] = {6, 17, 1, 132};
     bool v6 = kit_random(2);
     struct acl_rule r;
 
+    if (kit_config.promote_from && kit_random(2))
+        return kit_address_rule(number);
     acl_rule_init(&r, number, kit_random(8) ? (v6 ? ACL_IP6 : ACL_IP4) : ACL_BOTH);
     kit_side(&r.src, v6, r.families);
     kit_side(&r.dst, v6, r.families);

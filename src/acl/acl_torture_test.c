@@ -9,11 +9,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 #define RULES 1200u
 #define PACKETS 2048u
 #define READERS 2
 #define PATIENCE 20000000u // looks at a slot's owner
+#define LOOKS 1024u        // before the writer, who may not have a core, gets a millisecond
 
 static uint32_t n_rules, n_stable; // of a list
 static struct acl *list;
@@ -36,6 +38,8 @@ static bool right(unsigned at, uint32_t slot)
 
         if (r && rule[r - 1].number <= stable[at] && kit_matches(&rule[r - 1], &packet[at]))
             return true;
+        if (i % LOOKS == LOOKS - 1)
+            usleep(1000);
     }
     return false;
 }
@@ -187,6 +191,14 @@ static void readers_of_few_rules_never_see_a_wrong_one(void **state)
     torture(60, 20);
 }
 
+static void readers_of_promoted_rules_never_see_a_wrong_one(void **state)
+{
+    kit_config.promote_from = 1;
+    acl_use_simd(true);
+    torture(RULES, 200);
+    kit_config.promote_from = 0;
+}
+
 static int sets_new(void **state)
 {
     kit_sets_new();
@@ -205,6 +217,7 @@ int main(void)
         cmocka_unit_test(readers_in_plain_c_never_see_a_wrong_rule),
         cmocka_unit_test(readers_with_vectors_never_see_a_wrong_rule),
         cmocka_unit_test(readers_of_few_rules_never_see_a_wrong_one),
+        cmocka_unit_test(readers_of_promoted_rules_never_see_a_wrong_one),
     };
 
     return cmocka_run_group_tests(tests, sets_new, sets_free);

@@ -271,12 +271,13 @@ static void colliding_keys_collide_under_their_secret_alone(void **state)
 static void burst_hashes_do_not_depend_on_the_neighbours(void **state)
 {
     uint64_t s[CACHE_SECRETS], hash[2][64], one[64];
-    struct cache_table t = {.bucket = calloc(BUCKETS + 1, sizeof *t.bucket), .mask = BUCKETS - 1,
+    struct cache_table t = {.bucket = aligned_alloc(64, (BUCKETS + 1) * sizeof *t.bucket), .mask = BUCKETS - 1,
                             .key = calloc((BUCKETS + 1) * CACHE_WAYS * CACHE_WORDS6, 8)};
     struct acl_key4 k4[64];
     struct acl_key6 k6[64];
     uint32_t slot[64];
 
+    memset(t.bucket, 0, (BUCKETS + 1) * sizeof *t.bucket);
     secret_of(s, 3);
     for (unsigned i = 0; i < 64; i++) {
         k4[i] = flow4(i * 77);

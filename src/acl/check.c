@@ -62,6 +62,24 @@ static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t s
     return 0;
 }
 
+static int promoted_rule_check(const struct core *c, const struct acl_rule *r, uint32_t slot, unsigned at, char *why, size_t n)
+{
+    if (at < c->n_promoted && promoted_has(c->promoted[at], r, slot))
+        return 0;
+    return wrong(why, n, "rule %u is not among those promoted", r->number);
+}
+
+static int all_promoted_check(const struct core *c, uint32_t rules, char *why, size_t n)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < c->n_promoted && !rc; i++) {
+        rc = promoted_check(c->promoted[i], why, n);
+        rules -= c->promoted[i]->rules;
+    }
+    return rc || !rules ? rc : wrong(why, n, "%u rules are promoted to nowhere", rules);
+}
+
 static int apart_check(const struct core *c, const struct acl_rule *r, uint32_t slot, char *why, size_t n)
 {
     for (unsigned i = 0; i < c->n_by_sets; i++)
@@ -113,7 +131,7 @@ static int blocks_check(const struct core *c, uint32_t rules, char *why, size_t 
 
 int core_check(const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why, size_t n)
 {
-    uint32_t count[CORE_TUPLES] = {0}, rules = 0, apart = 0;
+    uint32_t count[CORE_TUPLES] = {0}, rules = 0, apart = 0, promoted = 0;
     int rc = 0;
 
     for (uint32_t i = 0; i < r->n && !rc; i++) {
@@ -124,6 +142,11 @@ int core_check(const struct core *c, const struct core_rules *r, const uint8_t *
         if (tuple[r->slot[i]] == CORE_APART) {
             rc = apart_check(c, rule, r->slot[i], why, n);
             apart++;
+            continue;
+        }
+        if (is_promoted(tuple[r->slot[i]])) {
+            rc = promoted_rule_check(c, rule, r->slot[i], tuple[r->slot[i]] - CORE_PROMOTED, why, n);
+            promoted++;
             continue;
         }
         if (rule->number < c->least)
@@ -137,7 +160,10 @@ int core_check(const struct core *c, const struct core_rules *r, const uint8_t *
     for (unsigned t = 0; t < CORE_TUPLES && !rc; t++)
         if (count[t] != (t < c->n_tuples ? c->tuple[t].rules : 0))
             rc = wrong(why, n, "tuple %u counts %u rules and has %u", t, c->tuple[t].rules, count[t]);
-    if (!rc && (rules != c->in_tuples || rules + apart != c->rules))
-        rc = wrong(why, n, "%u rules are under tuples and %u apart; %u and %u are counted", rules, apart, c->in_tuples, c->rules - c->in_tuples);
+    if (!rc && (rules != c->in_tuples || rules + apart + promoted != c->rules))
+        rc = wrong(why, n, "%u rules are under tuples and %u beside them; %u and %u are counted", rules, apart + promoted, c->in_tuples,
+                   c->rules - c->in_tuples);
+    if (!rc)
+        rc = all_promoted_check(c, promoted, why, n);
     return rc ? rc : blocks_check(c, rules, why, n);
 }

@@ -4,6 +4,7 @@
 
 #include "acl/list.h"
 #include "acl/set.h"
+#include "poptrie/poptrie.h"
 
 // --- the begin of a burst: what address sets decide ---
 
@@ -49,6 +50,38 @@ static void apart_decide(struct burst *b, const struct core *c)
             }
         }
     }
+}
+
+static void promoted_ask(struct burst *b, const struct core *c, const struct promoted *p)
+{
+    uint32_t index[BURST];
+
+    if (c->family == ACL_IP4)
+        poptrie_find4_bulk(p->table, b->addr4[p->side], index, b->n);
+    else
+        poptrie_find6_bulk(p->table, b->addr6[p->side], index, b->n);
+    for (unsigned i = 0; i < b->n; i++) {
+        uint64_t first = __atomic_load_n(&p->first[index[i]], __ATOMIC_ACQUIRE); // partner: first_set
+        uint32_t number = (uint32_t)(first >> 32), slot = (uint32_t)first;
+        bool before = number < b->best[i];
+
+        b->best[i] = before ? number : b->best[i];
+        b->slot[i] = before ? slot : b->slot[i];
+    }
+}
+
+// Whom a promoted rule decides before all rules under tuples is not among b->left.
+static void promoted_decide(struct burst *b, const struct core *c)
+{
+    uint32_t least = __atomic_load_n(&c->least, __ATOMIC_RELAXED);
+    uint64_t later = 0;
+
+    for (unsigned t = 0; t < c->n_promoted; t++)
+        promoted_ask(b, c, c->promoted[t]);
+    for (unsigned i = 0; i < b->n && b->tuples; i++)
+        later |= (uint64_t)(b->best[i] > least) << i;
+    if (b->tuples)
+        b->left &= later;
 }
 
 // The set of one rule that stands apart may be looked for while tuples are: none that a rule under a tuple names, as these ask at once.
@@ -111,6 +144,8 @@ static void classify(const struct core *c, const struct acl_kernel *k, struct bu
     memset(slot, 0xff, n * sizeof *slot); // ACL_MISS
     memset(b->best, 0xff, n * sizeof *b->best);
     walk_begin(b, c);
+    if (c->n_promoted)
+        promoted_decide(b, c);
     sets_find(b, c, CORE_SRC);
     sets_find(b, c, CORE_DST);
     if (!b->walks)

@@ -9,6 +9,7 @@
 
 #include "acl/few.h"
 #include "acl/pages.h"
+#include "acl/promoted.h"
 #include "acl/rule.h"
 #include "base/hash.h"
 
@@ -71,7 +72,7 @@ static void unmap(const struct acl_config *cfg, void *p, size_t bytes)
 
 static const uint8_t small_gates[2] = {4, 4};
 
-size_t core_need(uint8_t family, uint32_t rules)
+static size_t tuples_need(uint8_t family, uint32_t rules)
 {
     const uint8_t gate = (uint8_t)log2_up(rules < 1024 ? 1024 : rules < 1u << 16 ? rules : 1u << 16); // a guess: addresses decide
     const uint8_t gate_log[2] = {gate, gate};
@@ -79,18 +80,64 @@ size_t core_need(uint8_t family, uint32_t rules)
     return layout_of(family, room_for(rules), room_for(rules), gate_log).bytes;
 }
 
-void core_free(const struct acl_config *cfg, struct core *c)
+static void count_promotable(const struct acl_rule *r, uint8_t family, uint32_t count[2])
 {
-    if (c)
-        unmap(cfg, c, c->bytes);
+    unsigned side;
+
+    if (rule_is_promotable(r, family, &side))
+        count[side]++;
 }
 
-// A core without filter, heads and blocks, to choose tuples and guards by; heads are counted in `count`.
-static void draft(struct core *c, const struct acl_config *cfg, uint8_t family, struct core_shape shape, uint32_t rules, uint32_t *count)
+size_t core_need(uint8_t family, const struct acl_rule *r, size_t n)
 {
-    *c = (struct core){.family = family, .n_levels = {1, 1}, .n_tuples = 1, .least = UINT32_MAX, .set = cfg->set, .shape = shape, .head = count,
+    uint32_t rules = 0, promotable[2] = {0, 0};
+
+    for (size_t i = 0; i < n; i++) {
+        rules += (r[i].families & family) != 0;
+        count_promotable(&r[i], family, promotable);
+    }
+    struct promoted_plan plan = promoted_plan(promotable, rules, family, 0);
+    return rules ? tuples_need(family, rules - plan.rules[0] - plan.rules[1]) + promoted_need(&plan) : 0;
+}
+
+uint64_t core_bytes(const struct core *c)
+{
+    uint64_t bytes = c->bytes;
+
+    for (unsigned i = 0; i < c->n_promoted; i++)
+        bytes += promoted_bytes(c->promoted[i]);
+    return bytes;
+}
+
+uint64_t core_writer_bytes(const struct core *c)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < c->n_promoted; i++)
+        bytes += promoted_writer_bytes(c->promoted[i]);
+    return bytes;
+}
+
+static void all_promoted_free(struct core *c)
+{
+    for (unsigned i = 0; i < c->n_promoted; i++)
+        promoted_free(c->promoted[i]);
+    c->n_promoted = 0;
+}
+
+void core_free(const struct acl_config *cfg, struct core *c)
+{
+    if (!c)
+        return;
+    all_promoted_free(c);
+    unmap(cfg, c, c->bytes);
+}
+
+// A core without filter, heads and blocks, to choose tuples and guards by; heads are counted first.
+static void draft(struct core *c, const struct acl_config *cfg, uint8_t family, struct core_shape shape)
+{
+    *c = (struct core){.family = family, .n_levels = {1, 1}, .n_tuples = 1, .least = UINT32_MAX, .set = cfg->set, .shape = shape,
                        .gate = {{.level = CORE_NONE}, {.level = CORE_NONE}}};
-    c->head_shift = 32 - layout_of(family, rules, rules, small_gates).head_log;
     c->tuple[0] = (struct tuple){.set = {CORE_NONE, CORE_NONE}, .guard = {CORE_NONE, CORE_NONE}}; // takes any rule
     if (getrandom(c->secret, sizeof c->secret, 0) != sizeof c->secret)
         for (unsigned i = 0; i < 4; i++)
@@ -186,7 +233,7 @@ static void set_apart(struct core *c, const struct core_rules *r, uint8_t *tuple
 
 static bool is_for_tuples(const struct core *c, const struct core_rules *r, uint32_t i, const uint8_t *tuple)
 {
-    return (r->rule[r->slot[i]].families & c->family) && tuple[r->slot[i]] != CORE_APART;
+    return (r->rule[r->slot[i]].families & c->family) && is_under_tuple(tuple[r->slot[i]]);
 }
 
 static uint32_t choose_all(struct core *c, const struct core_rules *r, uint8_t *tuple)
@@ -280,37 +327,145 @@ static struct core *build(const struct acl_config *cfg, const struct core *d, st
     return c;
 }
 
-struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct core_rules *r, struct core_shape shape, size_t max_bytes,
-                      uint8_t *tuple)
+// Those of a side, of different prefixes; rows of the same prefix but the first are left for tuples.
+static bool side_promote(struct core *c, const struct core_rules *r, unsigned side, const struct promoted_plan *plan, uint64_t epoch, uint8_t *tuple)
 {
-    uint32_t room = room_for(r->n), n;
-    size_t heads = (size_t)1 << layout_of(family, room, room, small_gates).head_log;
+    struct promoted_row *row = calloc(plan->rules[side] + 1, sizeof *row);
+    uint32_t n = 0, rows = 0;
+    bool made = row != NULL;
+    unsigned of;
+
+    for (uint32_t i = 0; i < r->n && made; i++)
+        if (rule_is_promotable(&r->rule[r->slot[i]], c->family, &of) && of == side)
+            promoted_row(&row[n++], &r->rule[r->slot[i]], r->slot[i], side);
+    if (made)
+        qsort(row, n, sizeof *row, promoted_by_prefix);
+    for (uint32_t i = 0; i < n; i++)
+        if (!rows || memcmp(row[rows - 1].key, row[i].key, sizeof row->key) || row[rows - 1].len != row[i].len)
+            row[rows++] = row[i];
+    for (uint32_t t = 0, from = 0; t < plan->tables[side] && made; t++) {
+        uint32_t to = (uint32_t)((uint64_t)rows * (t + 1) / plan->tables[side]);
+        struct promoted *p = promoted_new(c->family, side, row + from, to - from, epoch);
+
+        made = p != NULL;
+        if (!made)
+            break;
+        for (uint32_t i = from; i < to; i++)
+            tuple[(uint32_t)row[i].own] = (uint8_t)(CORE_PROMOTED + c->n_promoted);
+        c->promoted[c->n_promoted++] = p;
+        c->rules += to - from;
+        from = to;
+    }
+    free(row);
+    return made;
+}
+
+static void demote(struct core *c, const struct core_rules *r, uint8_t *tuple)
+{
+    all_promoted_free(c);
+    c->rules = 0;
+    for (uint32_t i = 0; i < r->n; i++)
+        tuple[r->slot[i]] = 0;
+}
+
+// As many as pay and as fit.
+static void promote(struct core *c, const struct acl_config *cfg, const struct core_rules *r, size_t max_bytes, uint64_t epoch, uint8_t *tuple)
+{
+    uint32_t promotable[2] = {0, 0}, rules = 0;
+
+    for (uint32_t i = 0; i < r->n; i++) {
+        rules += (r->rule[r->slot[i]].families & c->family) != 0;
+        count_promotable(&r->rule[r->slot[i]], c->family, promotable);
+    }
+    struct promoted_plan plan = promoted_plan(promotable, rules, c->family, cfg->promote_from);
+    for (unsigned s = 0; s < 2; s++)
+        if (plan.tables[s] && !side_promote(c, r, s, &plan, epoch, tuple)) {
+            demote(c, r, tuple);
+            return;
+        }
+    uint64_t bytes = core_bytes(c) + core_writer_bytes(c);
+    if (c->n_promoted && max_bytes && bytes + tuples_need(c->family, rules - c->rules) * 2 > max_bytes)
+        demote(c, r, tuple);
+    for (unsigned i = 0; i < c->n_promoted && max_bytes; i++)
+        c->promoted[i]->limit = promoted_bytes(c->promoted[i]) + promoted_writer_bytes(c->promoted[i]) + (max_bytes - bytes) / 4 / c->n_promoted;
+}
+
+static uint32_t those_left(const struct core_rules *r, const uint8_t *tuple, uint32_t *slot)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < r->n; i++) {
+        slot[n] = r->slot[i];
+        n += !is_promoted(tuple[r->slot[i]]);
+    }
+    return n;
+}
+
+// rest: the rules that are not promoted.
+static struct core *core_of_rest(const struct acl_config *cfg, struct core *d, const struct core_rules *rest, size_t max_bytes, uint8_t *tuple)
+{
+    uint32_t room = room_for(rest->n), n;
+    size_t heads = (size_t)1 << layout_of(d->family, room, room, small_gates).head_log;
     uint32_t *count = calloc(heads, sizeof *count);
     uint64_t *sketch = calloc(SKETCH_WORDS, sizeof *sketch);
-    struct core d, *c = NULL;
+    struct core *c = NULL;
     uint8_t gate_log[2];
 
+    errno = ENOMEM;
     if (count && sketch) {
-        draft(&d, cfg, family, shape, room, count);
-        set_apart(&d, r, tuple);
-        tuples_plan(&d, r, tuple);
-        n = choose_all(&d, r, tuple);
-        d.rules = d.in_tuples = n;
-        gates_choose(&d, r, sketch, gate_log);
-        struct layout l = layout_of(family, room, room + d.guard_keys, gate_log);
-        uint32_t more = units_of(&d, (uint32_t)heads) - n; // sizes are rounded up
+        uint32_t promoted = d->rules;
+        size_t taken = core_bytes(d) + core_writer_bytes(d);
+
+        d->head = count;
+        d->head_shift = 32 - layout_of(d->family, room, room, small_gates).head_log;
+        set_apart(d, rest, tuple);
+        tuples_plan(d, rest, tuple);
+        n = choose_all(d, rest, tuple);
+        d->rules = d->in_tuples = n;
+        gates_choose(d, rest, sketch, gate_log);
+        struct layout l = layout_of(d->family, room, room + d->guard_keys, gate_log);
+        uint32_t more = units_of(d, (uint32_t)heads) - n; // sizes are rounded up
         l.units += more;
-        l.bytes += more * entry_bytes(&d);
-        d.room = room;
-        d.rules += d.n_by_sets;
+        l.bytes += more * entry_bytes(d);
+        d->room = room;
+        d->rules += d->n_by_sets + promoted;
         errno = ENOMEM;
-        if (max_bytes && l.bytes > max_bytes)
+        if (max_bytes && l.bytes + taken > max_bytes)
             errno = ENOSPC;
         else
-            c = build(cfg, &d, l, r, tuple, heads);
+            c = build(cfg, d, l, rest, tuple, heads);
     }
     free(count);
     free(sketch);
+    return c;
+}
+
+struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct core_rules *r, struct core_shape shape, size_t max_bytes,
+                      uint64_t epoch, uint8_t *tuple)
+{
+    uint32_t *slot = calloc(r->n + 1, sizeof *slot);
+    struct core_rules rest = {.rule = r->rule, .slot = slot};
+    struct core d, *c = NULL;
+    bool promoting = true;
+    int rc = 0;
+
+    if (!slot)
+        return NULL;
+    for (bool again = true; again && !c;) {
+        draft(&d, cfg, family, shape);
+        if (promoting)
+            promote(&d, cfg, r, max_bytes, epoch, tuple);
+        rest.n = those_left(r, tuple, slot);
+        c = core_of_rest(cfg, &d, &rest, max_bytes, tuple);
+        again = promoting && d.n_promoted; // it may fit without
+        promoting = false;
+        if (!c) {
+            rc = errno;
+            demote(&d, r, tuple);
+        }
+    }
+    free(slot);
+    errno = c ? errno : rc;
     return c;
 }
 
@@ -334,7 +489,7 @@ static void entries_copy(const struct core *c, uint32_t to, uint32_t from, uint3
 
 static void publish(struct core *c, uint32_t *head, uint32_t ref, struct core_block *old, uint32_t n)
 {
-    *old = (struct core_block){*head, n};
+    *old = (struct core_block){*head, n, CORE_NONE};
     __atomic_store_n(head, ref, __ATOMIC_RELEASE); // partner: classify.h
 }
 
@@ -343,8 +498,27 @@ static void tuple_count(struct tuple *t, uint32_t by)
     __atomic_store_n(&t->rules, t->rules + by, __ATOMIC_RELAXED);
 }
 
+// False: it has to go under a tuple.
+static bool promoted_take(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple)
+{
+    unsigned side;
+
+    if (!c->n_promoted || !rule_is_promotable(r, c->family, &side))
+        return false;
+    for (unsigned i = 0; i < c->n_promoted; i++)
+        if (c->promoted[i]->side == side && !promoted_add(c->promoted[i], r, slot)) {
+            *tuple = (uint8_t)(CORE_PROMOTED + i);
+            c->rules++;
+            return true;
+        }
+    return false;
+}
+
 int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple, struct core_block *old)
 {
+    *old = (struct core_block){0};
+    if (promoted_take(c, r, slot, tuple))
+        return 0;
     if (c->in_tuples >= c->room)
         return -ENOSPC;
     __atomic_store_n(&c->few_blocks, 0, __ATOMIC_RELAXED);
@@ -393,6 +567,12 @@ void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t t
     *old = (struct core_block){0};
     if (tuple == CORE_APART) {
         apart_del(c, slot);
+        return;
+    }
+    if (is_promoted(tuple)) {
+        uint32_t index = promoted_del(c->promoted[tuple - CORE_PROMOTED], r, slot);
+        *old = (struct core_block){index, index != 0, tuple - CORE_PROMOTED};
+        c->rules--;
         return;
     }
     __atomic_store_n(&c->few_blocks, 0, __ATOMIC_RELAXED);

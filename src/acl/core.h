@@ -20,6 +20,7 @@
 //
 // Rules that ask for nothing but address sets ("deny from set bad", "permit any") stand apart, under no tuple: the sets' answers
 // decide them for the whole burst. A list of nothing else makes no keys, and what such a rule decides before all others is asked nothing more.
+// Rules that look at one address alone, by prefix ("deny from 192.0.2.0/24"), are promoted from tuples to a Poptrie where there are many (promoted.h).
 //
 // One writer. Blocks are never changed: a new one is made aside, its head is stored (release; partner: the acquire in
 // classify.h), the old one waits for a grace period. Filter bits are set after that and cleared by nothing but a
@@ -29,6 +30,7 @@
 
 #include "acl/acl.h"
 #include "acl/arena.h"
+#include "acl/promoted.h"
 
 #define CORE_TUPLES 32u // a bit each in gates
 #define CORE_LEVELS 16u // lengths of a side
@@ -36,6 +38,7 @@
 #define CORE_NONE 0xffu
 #define CORE_BY_SETS 16u        // rules that stand apart; more of them go under tuples
 #define CORE_APART 0xfeu        // instead of a tuple's number: it stands apart
+#define CORE_PROMOTED 0x80u     // and the number of the Poptrie: it is promoted
 #define CORE_SLOT_BITS 24u
 
 enum core_side { CORE_SRC, CORE_DST };
@@ -114,6 +117,8 @@ struct core {
     uint32_t n_by_sets; // sorted by number; constant but for what is deleted
     uint64_t apart_sets[2]; // that these name
     struct by_sets by_sets[CORE_BY_SETS];
+    uint8_t n_promoted;
+    struct promoted *promoted[PROMOTED_MAX];
     struct acl_set *const *set;
     struct few *few;     // few.h; NULL: there were too many rules for it when the core was made
     uint32_t few_blocks; // 0: readers ask tuples
@@ -124,7 +129,7 @@ struct core {
     struct arena arena;
     struct core_shape shape;
     size_t bytes;   // of everything, the core itself included
-    uint32_t rules; // now, those that stand apart included
+    uint32_t rules; // now, those that stand apart or are promoted included
     uint32_t room;  // in tuples
     uint32_t deleted;    // whose filter bits are still set
     uint64_t guard_keys; // about; the filter is made for these, too
@@ -213,6 +218,16 @@ static inline struct entry_l4 *entry_l4_at(const struct core *c, uint32_t ref, u
 
 // --- writer ---
 
+static inline bool is_under_tuple(uint8_t tuple)
+{
+    return tuple < CORE_TUPLES;
+}
+
+static inline bool is_promoted(uint8_t tuple)
+{
+    return tuple >= CORE_PROMOTED && tuple < CORE_PROMOTED + PROMOTED_MAX;
+}
+
 struct core_rules { // a list's rules as the builder takes them
     const struct acl_rule *rule; // [slot]
     const uint32_t *slot;        // by number, lowest first
@@ -222,12 +237,15 @@ struct core_rules { // a list's rules as the builder takes them
 // Those of the rules that are for the family, with room for more; tuple[slot]: where each rule went. NULL with errno: ENOMEM;
 // ENOSPC: it takes more than max_bytes (0 = no limit).
 struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct core_rules *r, struct core_shape shape, size_t max_bytes,
-                      uint8_t *tuple);
+                      uint64_t epoch, uint8_t *tuple);
 void core_free(const struct acl_config *cfg, struct core *c);
-size_t core_need(uint8_t family, uint32_t rules);
+size_t core_need(uint8_t family, const struct acl_rule *r, size_t n);
+uint64_t core_bytes(const struct core *c);        // what readers may touch
+uint64_t core_writer_bytes(const struct core *c); // beside the list's own
 
 struct core_block { // to be retired; n 0: none
     uint32_t ref, n;
+    uint8_t promoted; // not a block, but an index of this Poptrie; CORE_NONE
 };
 
 // In place. 0, or -ENOSPC: time for a new core, nothing has changed.
@@ -241,7 +259,7 @@ int core_check(const struct core *c, const struct core_rules *r, const uint8_t *
 // tuple.c
 uint32_t core_salt(const struct core *c, unsigned i);
 uint32_t tuple_key(const struct core *c, const struct tuple *t, const struct acl_rule *r);
-void tuples_plan(struct core *c, const struct core_rules *r, const uint8_t *tuple); // CORE_APART: not under one
+void tuples_plan(struct core *c, const struct core_rules *r, const uint8_t *tuple);
 // The tuple that the rule goes to, made if need be; chain(c, head) says how many rules a head has already.
 unsigned tuple_choose(struct core *c, const struct acl_rule *r, unsigned (*chain)(const struct core *c, uint32_t head));
 void guards_of_tuple(struct core *c, struct tuple *t);

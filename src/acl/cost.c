@@ -4,11 +4,6 @@
 #include "acl/few.h"
 #include "acl/list.h"
 
-static bool by_address_alone(const struct acl_rule *r)
-{
-    return r->proto_any && r->part == ACL_ANY_PART && r->dscp == ACL_DSCP_ANY;
-}
-
 #define SAMPLE 1024u // rules
 
 static bool in_filter(const struct core *c, uint32_t key)
@@ -47,7 +42,7 @@ static void probes_mean(const struct acl *a, struct acl_cost *cost)
         for (unsigned f = 0; f < 2; f++) {
             if (!a->core[f] || !(a->rule[s].families & a->core[f]->family))
                 continue;
-            if (a->tuple[f][s] != CORE_APART)
+            if (is_under_tuple(a->tuple[f][s]))
                 cost->probes_mean += probes_of(a->core[f], &a->rule[s]);
             n++;
         }
@@ -88,5 +83,9 @@ void acl_cost(const struct acl *a, struct acl_cost *cost)
             core_cost(a->core[f], cost);
     probes_mean(a, cost);
     for (uint32_t s = 0; s < a->slots; s++)
-        cost->address_only += a->rule[s].families && by_address_alone(&a->rule[s]);
+        for (unsigned f = 0; f < 2; f++)
+            if (a->core[f] && (a->rule[s].families & a->core[f]->family) && !is_under_tuple(a->tuple[f][s])) {
+                cost->address_only++;
+                break;
+            }
 }

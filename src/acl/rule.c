@@ -46,9 +46,14 @@ static bool is_set_or_any(const struct acl_side *s)
     return s->set != ACL_NO_SET || !s->len;
 }
 
+bool rule_is_by_addresses(const struct acl_rule *r)
+{
+    return r->proto_any && r->part == ACL_ANY_PART && r->dscp == ACL_DSCP_ANY;
+}
+
 bool rule_is_by_sets(const struct acl_rule *r)
 {
-    return is_set_or_any(&r->src) && is_set_or_any(&r->dst) && r->proto_any && r->part == ACL_ANY_PART && r->dscp == ACL_DSCP_ANY;
+    return is_set_or_any(&r->src) && is_set_or_any(&r->dst) && rule_is_by_addresses(r);
 }
 
 // --- is it sound? ---

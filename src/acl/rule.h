@@ -7,6 +7,8 @@
 
 // Does it look at what later fragments do not carry?
 bool rule_needs_header(const struct acl_rule *r);
+// Does it look at nothing but addresses?
+bool rule_is_by_addresses(const struct acl_rule *r);
 // Does it look at nothing but address sets?
 bool rule_is_by_sets(const struct acl_rule *r);
 

@@ -221,7 +221,7 @@ void tuples_plan(struct core *c, const struct core_rules *r, const uint8_t *tupl
         const struct acl_rule *rule = &r->rule[r->slot[i]];
         uint32_t at;
 
-        if (!(rule->families & c->family) || tuple[r->slot[i]] == CORE_APART)
+        if (!(rule->families & c->family) || !is_under_tuple(tuple[r->slot[i]]))
             continue;
         struct wishes w = wishes_of(c, rule);
         at = hash_mix32(w.len[0][0] << 8 | w.len[0][1] | w.first << 16 | set_of(rule, 0) << 17 | set_of(rule, 1) << 25) % PLANNED;
