@@ -3,7 +3,7 @@
 
 A table is columns and rows of cells. A cell is text; None prints as '-'. Columns marked `wide`
 appear with -w only; the one marked `wrap` takes what room is left and breaks its text into
-lines; a cell of the first one, marked `spill`, that is too long stands on a line of its own.
+lines between words; a cell of the first one, marked `spill`, that is too long stands on a line of its own.
 Counters print exactly with thousands separated, rates with SI prefixes (packets and bits
 per second), memory with IEC ones, as operators expect them.
 """
@@ -47,7 +47,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], width: int,
         if heads[0].spill and len(row[0]) > sizes[0]:
             yield row[0]
             row[0] = ""
-        broken = [textwrap.wrap(text, size) or [""] if head.wrap and len(text) > size else [text]
+        broken = [textwrap.wrap(text, size, break_long_words=False, break_on_hyphens=False) or [""] if head.wrap and len(text) > size else [text]
                   for text, head, size in zip(row, heads, sizes)]
         for n in range(max(map(len, broken), default=0)):
             yield line([part[n] if n < len(part) else "" for part in broken], heads, sizes)

@@ -12,8 +12,8 @@ from kamuee.grammar import Match
 from kamuee.render import Column, count, iec, right
 from kamuee.show_port import text
 
-STATE = (Column("Interface"), Column("Status"), Column("Port"), right("VLAN"), Column("VR"), right("MTU"),
-         Column("MAC"), right("Ifindex", wide=True), Column("Addresses", wide=True))
+STATE = (Column("Interface"), Column("Status"), Column("Port"), right("VLAN"), Column("VR"), right("MTU", wide=True),
+         Column("MAC", wide=True), right("Ifindex", wide=True), Column("Addresses", wrap=True))
 COUNTERS = (Column("Interface"), right("Rx packets"), right("Tx packets"), right("Drops"), right("To kernel"),
             right("From kernel"), right("Rx bytes", wide=True), right("Tx bytes", wide=True))
 

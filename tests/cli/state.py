@@ -14,7 +14,7 @@ def state():
         "port": [port("p0", 0, rx=123456789012, tx=4242), port("p1", 1, rx=0, tx=0, status="down", speed=0)],
         "interface": [
             interface("p0", 1, "p0", 0, ["192.0.2.1", "2001:db8::1"]),
-            interface("v40", 2, "p0", 40, ["198.51.100.1"], kind="vport", vr="red")],
+            interface("v40", 2, "p0", 40, ["198.51.100.1", "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff", "fe80::a8bb:ccff:fedd:eeff"], kind="vport", vr="red")],
         "thread": [
             {"name": "control", "role": "control", "core": -1, "socket": -1, "cpu-time": "1500000000"},
             {"name": "rib_manager", "role": "rib_manager", "core": 0, "socket": 0,
