@@ -28,6 +28,7 @@ from kamuee.lab import kamueenode, measure                                      
 from kamuee.lab.errors import LabError                                          # noqa: E402
 from kamuee.lab.kamueenode import KamueeNode                                    # noqa: E402
 
+from daemon import Daemon                                                       # noqa: E402
 import support                                                                  # noqa: E402
 
 CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
@@ -111,6 +112,14 @@ def router(lab):
     before = router.call("configuration")["text"]
     yield router
     router.call("configure", replace=True, text=before)
+
+
+@pytest.fixture
+def daemon(request: pytest.FixtureRequest, kamueed):
+    """A kamueed without a lab, to be started by the test. Modules whose tests share one have a fixture of their own."""
+    daemon = Daemon(kamueed, f"{request.module.__name__.removeprefix('test_')}-e2e")
+    yield daemon
+    daemon.end()
 
 
 @pytest.fixture(autouse=True)

@@ -9,18 +9,10 @@ import pytest
 
 from kamuee.errors import DaemonError
 
-from daemon import Daemon
 from support import eventually
 
 P0 = "set port p0 devargs net_af_packet0,iface=a0\n"
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def daemon(kamueed):
-    daemon = Daemon(kamueed, "commit-e2e")
-    yield daemon
-    daemon.end()
 
 
 def mtu(daemon) -> int:

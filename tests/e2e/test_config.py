@@ -7,18 +7,10 @@ import pytest
 
 from kamuee.errors import DaemonError
 
-from daemon import Daemon
 from support import eventually
 
 P0 = "set port p0 devargs net_af_packet0,iface=a0\n"
 P1 = "set port p1 devargs net_af_packet1,iface=a1\n"
-
-
-@pytest.fixture
-def daemon(kamueed):
-    daemon = Daemon(kamueed, "cfg-e2e")
-    yield daemon
-    daemon.end()
 
 
 @pytest.fixture

@@ -53,8 +53,11 @@ def lab(labs, kamueed):
     return lab
 
 
-def configure(lab, *lines: str) -> None:
-    measure.client(lab["r"]).call("configure", line=list(lines))
+@pytest.fixture
+def counted(router):
+    """The router, which counts V4 and V6."""
+    router.configure(f"set counters prefix default {V4}", f"set counters prefix default {V6}")
+    return router
 
 
 def entry(lab, prefix: str) -> dict:
@@ -74,8 +77,7 @@ def in_fib(lab, active: bool) -> None:
     eventually(lambda: entry(lab, V4)["active"] == active, what=lambda: str(entry(lab, V4)))
 
 
-def test_packets_of_a_prefix_are_counted_exactly_and_its_neighbours_are_not(lab):
-    configure(lab, f"set counters prefix default {V4}", f"set counters prefix default {V6}")
+def test_packets_of_a_prefix_are_counted_exactly_and_its_neighbours_are_not(lab, counted):
     assert (count(lab, V4), count(lab, V6)) == ((0, 0), (0, 0))
     echo(lab, "198.51.100.1", 200)
     echo(lab, "2001:db8:100::1", 100)
@@ -84,8 +86,7 @@ def test_packets_of_a_prefix_are_counted_exactly_and_its_neighbours_are_not(lab)
     assert count(lab, V6) == (100, 100 * ECHO6)
 
 
-def test_it_goes_on_over_another_next_hop_ecmp_and_a_route_that_goes(lab):
-    before, _ = count(lab, V4)
+def test_it_goes_on_over_another_next_hop_ecmp_and_a_route_that_goes(lab, counted):
     lab["r"].ip(f"route replace {V4} via 10.12.2.2")
     eventually(lambda: measure.client(lab["r"]).call("lookup", address=["198.51.100.1"])["result"][0]["gateway"] == "10.12.2.2")
     echo(lab, "198.51.100.1", 30)
@@ -95,58 +96,61 @@ def test_it_goes_on_over_another_next_hop_ecmp_and_a_route_that_goes(lab):
     send(lab["h1"], ["198.51.100.1"], 1000, flows=100, per_s=2000)
     said = received(counting, 1000)
     assert said["packets"] == 1000 and min(said["interfaces"].get(port, 0) for port in ("p1", "p2")) > 100
-    assert count(lab, V4)[0] == before + 1030
+    assert count(lab, V4)[0] == 1030
     lab["r"].ip(f"route del {V4}")
     in_fib(lab, False)
     assert "nexthop" not in entry(lab, V4)
     assert pings(lab["h1"], "198.51.100.1", 5, 0.005).received == 0
-    assert count(lab, V4)[0] == before + 1030
+    assert count(lab, V4)[0] == 1030
     lab["r"].ip(f"route add {V4} via 10.12.1.2")
     in_fib(lab, True)
     echo(lab, "198.51.100.1", 7)
     lab["r"].ip(f"route replace blackhole {V4}")     # what is dropped is counted too
     eventually(lambda: measure.client(lab["r"]).call("lookup", address=["198.51.100.1"])["result"][0]["kind"] == "blackhole")
     assert pings(lab["h1"], "198.51.100.1", 3, 0.005).received == 0
-    assert count(lab, V4)[0] == before + 1040
+    assert count(lab, V4)[0] == 1040
     lab["r"].ip(f"route del blackhole {V4}")
     lab["r"].ip(f"route add {V4} via 10.12.1.2")
     in_fib(lab, True)
     assert measure.client(lab["r"]).call("audit")["diverged"] == 0
 
 
-def test_metrics_json_and_cli_say_the_same(lab):
+def test_metrics_json_and_cli_say_the_same(lab, counted):
+    echo(lab, "198.51.100.1", 1234)
     packets, size = count(lab, V4)
-    node = lab["r"]
-    said = subprocess.run(["curl", "-s", "--unix-socket", measure.client(node).path, "http://k/metrics"], check=True, capture_output=True,
+    assert packets == 1234
+    said = subprocess.run(["curl", "-s", "--unix-socket", counted.path, "http://k/metrics"], check=True, capture_output=True,
                           text=True).stdout
     assert f'kamuee_prefix_packets_total{{vr="default",prefix="{V4}"}} {packets}\n' in said
     assert f'kamuee_prefix_bytes_total{{vr="default",prefix="{V4}"}} {size}\n' in said
-    kamuee = [sys.executable, str(ROOT / "kamuee"), "--socket", measure.client(node).path]
+    kamuee = [sys.executable, str(ROOT / "kamuee"), "--socket", counted.path]
     rows = json.loads(subprocess.run([*kamuee, "-j", "show", "route", "counters"], check=True, capture_output=True, text=True).stdout)
     assert [(row["prefix"], row["packets"]) for row in rows if row["prefix"] == V4] == [(V4, packets)]
     shown = subprocess.run([*kamuee, "show", "route", "counters"], check=True, capture_output=True, text=True).stdout
     assert any(line.split()[:3] == [V4, "default", f"{packets:,}"] for line in shown.splitlines()), shown
 
 
-def test_what_is_configured_anew_begins_at_0(lab):
-    configure(lab, f"delete counters prefix default {V4}")
-    assert [row["prefix"] for row in measure.client(lab["r"]).entries("counted-prefix")] == [V6]
+def test_what_is_configured_anew_begins_at_0(lab, counted):
+    echo(lab, "198.51.100.1", 3)
+    counted.configure(f"delete counters prefix default {V4}")
+    assert [row["prefix"] for row in counted.entries("counted-prefix")] == [V6]
     echo(lab, "198.51.100.1", 5)
-    configure(lab, f"set counters prefix default {V4}")
+    counted.configure(f"set counters prefix default {V4}")
     assert count(lab, V4) == (0, 0)
     echo(lab, "198.51.100.1", 11)
     assert count(lab, V4) == (11, 11 * ECHO4)
 
 
-def test_no_more_than_1024(lab):
+def test_no_more_than_1024(lab, counted):
     some = [f"set counters prefix default 10.{100 + i // 250}.{i % 250}.0/24" for i in range(1023)]
+    echo(lab, "198.51.100.1", 11)
     with pytest.raises(DaemonError, match="1025 'prefix' are configured, at most 1024 are possible"):
-        configure(lab, *some)                        # with the two that are there
-    assert len(measure.client(lab["r"]).entries("counted-prefix")) == 2
-    configure(lab, *some[:1022])
-    assert len(measure.client(lab["r"]).entries("counted-prefix")) == 1024
+        counted.configure(*some)                     # with the two that are there
+    assert len(counted.entries("counted-prefix")) == 2
+    counted.configure(*some[:1022])
+    assert len(counted.entries("counted-prefix")) == 1024
     echo(lab, "198.51.100.1", 9)
     assert count(lab, V4)[0] == 20
-    configure(lab, "delete counters")
-    assert measure.client(lab["r"]).entries("counted-prefix") == []
+    counted.configure("delete counters")
+    assert counted.entries("counted-prefix") == []
     echo(lab, "198.51.100.1", 9)

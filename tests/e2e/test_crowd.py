@@ -5,16 +5,7 @@ import socket
 
 import pytest
 
-from daemon import Daemon
-
 IDLE = 1000
-
-
-@pytest.fixture
-def daemon(kamueed):
-    daemon = Daemon(kamueed, "crowd-e2e")
-    yield daemon
-    daemon.end()
 
 
 @pytest.fixture

@@ -5,11 +5,9 @@ import subprocess
 
 import pytest
 
-from kamuee.lab import measure
+from support import assert_no_loss, eventually, received, receiver, send
 
-from support import assert_no_loss, assert_reaches, eventually, received, receiver, send
-
-LINE = """
+LAB = """
 nodes:
   h1:
     kind: host
@@ -28,28 +26,7 @@ links:
   - [r:p1, h2:eth0]
   - [r:p2, ids:eth0]
 """
-
-
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    lab = labs(LINE)
-    assert_reaches(lab["h1"], "10.2.0.2")
-    assert_reaches(lab["h1"], "fd00:2::2")
-    return lab
-
-
-@pytest.fixture
-def configure(lab):
-    """Sets lines and deletes them afterwards."""
-    done = []
-
-    def run(*lines):
-        measure.client(lab["r"]).call("configure", line=list(lines))
-        done.extend(lines)
-    yield run
-    if done:
-        measure.client(lab["r"]).call("configure", line=[" ".join(["delete", *line.split()[1:5]]) for line in done])
-    assert measure.client(lab["r"]).entries("mirror") == []
+TARGETS = ("10.2.0.2", "fd00:2::2")
 
 
 class Dump:
@@ -78,41 +55,37 @@ def udp_flows(lab):
     assert received(sink, 500)["distinct"] == 500
 
 
-def mirror(lab):
-    return measure.client(lab["r"]).entries("mirror")[0]
-
-
 @pytest.mark.parametrize("where", ["tap mon0", "port p2"])
 @pytest.mark.parametrize("direction, port, host, way", [("rx", "p0", "h1", "out"), ("tx", "p1", "h2", "in")])
-def test_a_mirror_shows_what_is_on_the_wire(lab, configure, tmp_path, where, direction, port, host, way):
-    configure(f"set port {port} mirror {direction} to {where}")
+def test_a_mirror_shows_what_is_on_the_wire(lab, router, tmp_path, where, direction, port, host, way):
+    router.configure(f"set port {port} mirror {direction} to {where}")
     there = Dump(lab["r"], "mon0", tmp_path / "there.pcap") if "mon0" in where else Dump(lab["ids"], "eth0", tmp_path / "there.pcap")
     wire = Dump(lab[host], "eth0", tmp_path / "wire.pcap", "-Q", way)
     udp_flows(lab)
     assert there.end(500) == wire.end(500)
-    assert mirror(lab)["missed"] == 0 and mirror(lab)["sent"] >= 500
+    mirror = router.entries("mirror")[0]
+    assert mirror["missed"] == 0 and mirror["sent"] >= 500
 
 
-def test_both_directions_and_two_ports_may_share_a_tap(lab, configure, tmp_path):
-    configure("set port p0 mirror both to tap mon0", "set port p1 mirror both to tap mon0")
+def test_both_directions_and_two_ports_may_share_a_tap(lab, router, tmp_path):
+    router.configure("set port p0 mirror both to tap mon0", "set port p1 mirror both to tap mon0")
     there = Dump(lab["r"], "mon0", tmp_path / "there.pcap")
     udp_flows(lab)
     assert len(there.end(1000)) == 1000
 
 
-def test_the_tap_comes_and_goes_with_its_mirrors(lab, configure):
+def test_the_tap_comes_and_goes_with_its_mirrors(lab, router):
     assert not lab["r"].namespace.has_link("mon0")
-    configure("set port p0 mirror rx to tap mon0", "set port p1 mirror tx to tap mon0")
+    router.configure("set port p0 mirror rx to tap mon0", "set port p1 mirror tx to tap mon0")
     assert lab["r"].namespace.has_link("mon0")
-    measure.client(lab["r"]).call("configure", line=["delete port p0 mirror rx"])
+    router.configure("delete port p0 mirror rx")
     assert lab["r"].namespace.has_link("mon0")
-    measure.client(lab["r"]).call("configure", line=["delete port p1 mirror tx"])
-    assert not lab["r"].namespace.has_link("mon0")
-    measure.client(lab["r"]).call("configure", line=["set port p0 mirror rx to tap mon0", "set port p1 mirror tx to tap mon0"])
+    router.configure("delete port p1 mirror tx")
+    assert not lab["r"].namespace.has_link("mon0") and router.entries("mirror") == []
 
 
-def test_a_tap_that_nobody_reads_costs_no_packet(lab, configure):
-    configure("set port p0 mirror both to tap mon0")
+def test_a_tap_that_nobody_reads_costs_no_packet(lab, router):
+    router.configure("set port p0 mirror both to tap mon0")
     udp_flows(lab)
     assert_no_loss(lab["h1"], "10.2.0.2", 100)
     assert_no_loss(lab["h1"], "fd00:2::2", 100)
@@ -126,7 +99,7 @@ def test_a_tap_that_nobody_reads_costs_no_packet(lab, configure):
     (["set port p0 mirror rx to tap mon0", "set port p0 mirror both to tap mon1"], "take the same frames twice"),
     (["set port p0 mirror rx to tap mon0", "set port p0 mirror rx to port p2"], "either 'to port' or 'to tap'"),
 ])
-def test_loops_and_contradictions_are_refused(lab, lines, told):
+def test_loops_and_contradictions_are_refused(router, lines, told):
     with pytest.raises(Exception, match=told):
-        measure.client(lab["r"]).call("configure", line=lines)
-    assert measure.client(lab["r"]).entries("mirror") == []
+        router.configure(*lines)
+    assert router.entries("mirror") == []

@@ -57,26 +57,8 @@ PIM = """daemon: frr
       exit
       ip pim rp 10.1.0.1 224.0.0.0/4
 """
+LAB = PAIR.replace("    DAEMON\n", "")
 V4, V6 = ("239.1.1.1", "10.1.0.2"), ("ff1e::1:1", "fd00:1::2")
-
-
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    return labs(PAIR.replace("    DAEMON\n", ""))
-
-
-@pytest.fixture
-def configured(lab):
-    """Configures lines for one test."""
-    client, done = measure.client(lab["r"]), []
-
-    def add(*lines):
-        client.call("configure", line=list(lines))
-        done.extend(lines)
-
-    yield add
-    routes = dict.fromkeys(" ".join(line.split()[1:6]) for line in done)
-    client.call("configure", line=[f"delete {route}" for route in routes])
 
 
 def receiver(node, group, interface="eth0", *source):
@@ -130,9 +112,9 @@ def drops(lab, name):
 
 @pytest.mark.rfc("1812", "5.2.1.3", "SHOULD")
 @pytest.mark.parametrize("group, source", [V4, V6])
-def test_a_configured_route_brings_each_packet_once_to_each_output(lab, configured, group, source):
-    configured(f"set multicast route default {group} {source} input p0 output p1",
-               f"set multicast route default {group} {source} output v40")
+def test_a_configured_route_brings_each_packet_once_to_each_output(lab, router, group, source):
+    router.configure(f"set multicast route default {group} {source} input p0 output p1",
+                     f"set multicast route default {group} {source} output v40")
     near, tagged = receiver(lab["near"], group), receiver(lab["tagged"], group)
     send(lab["source"], group, 300)
     for got in (received(near, 300), received(tagged, 300)):
@@ -151,9 +133,9 @@ def test_without_a_route_nothing_comes_and_the_drop_has_a_name(lab, group, sourc
 
 
 @pytest.mark.parametrize("group, source", [V4, V6])
-def test_any_source_and_thresholds(lab, configured, group, source):
-    configured(f"set multicast route default {group} any input p0 output p1",
-               f"set multicast route default {group} any output v40 ttl 8")
+def test_any_source_and_thresholds(lab, router, group, source):
+    router.configure(f"set multicast route default {group} any input p0 output p1",
+                     f"set multicast route default {group} any output v40 ttl 8")
     near, tagged = receiver(lab["near"], group), receiver(lab["tagged"], group)
     send(lab["source"], group, 50, ttl=8)
     send(lab["source"], group, 50, ttl=9)
@@ -166,8 +148,8 @@ def test_any_source_and_thresholds(lab, configured, group, source):
 
 @pytest.mark.rfc("7761", "4.2", "MUST")
 @pytest.mark.parametrize("group, source", [V4, V6])
-def test_packets_by_the_wrong_interface_are_dropped_and_counted(lab, configured, group, source):
-    configured(f"set multicast route default {group} any input p0 output v40")
+def test_packets_by_the_wrong_interface_are_dropped_and_counted(lab, router, group, source):
+    router.configure(f"set multicast route default {group} any input p0 output v40")
     tagged = receiver(lab["tagged"], group)
     send(lab["near"], group, 30)
     assert received(tagged, 1)["packets"] == 0
@@ -175,44 +157,39 @@ def test_packets_by_the_wrong_interface_are_dropped_and_counted(lab, configured,
     assert (found["packets"], found["wrong-interface"]) == (0, 30)
 
 
-def test_a_route_changes_while_packets_pass(lab, configured):
+def test_a_route_changes_while_packets_pass(lab, router):
     group = V4[0]
-    configured(f"set multicast route default {group} any input p0 output p1")
+    router.configure(f"set multicast route default {group} any input p0 output p1")
     near, tagged = receiver(lab["near"], group), receiver(lab["tagged"], group)
     know(lab["source"], group, "eth0")
     sending = lab["source"].popen([sys.executable, GROUPS, "send", group, "eth0", "1500", "500", "20", "100"])
-    client = measure.client(lab["r"])
     for _ in range(10):
-        client.call("configure", line=[f"set multicast route default {group} any output v40"])
+        router.configure(f"set multicast route default {group} any output v40")
         time.sleep(0.1)
-        client.call("configure", line=[f"delete multicast route default {group} any output v40"])
+        router.configure(f"delete multicast route default {group} any output v40")
         time.sleep(0.1)
     assert sending.wait(300) == 0
     assert received(near, 1500)["packets"] == 1500          # its output was there all the time
     assert 0 < received(tagged, 1)["packets"] < 1500
 
 
-def test_large_packets_are_cut_where_they_may_be(lab, configured):
-    group, client = V4[0], measure.client(lab["r"])
-    client.call("configure", line=["set vport v40 mtu 1000"])
-    try:
-        configured(f"set multicast route default {group} any input p0 output p1",
-                   f"set multicast route default {group} any output v40")
-        near, tagged = receiver(lab["near"], group), receiver(lab["tagged"], group)
-        send(lab["source"], group, 40, size=1400)
-        for proc in (near, tagged):
-            got = received(proc, 40)
-            assert (got["distinct"], got["sizes"]) == (40, [1400])
-    finally:
-        client.call("configure", line=["delete vport v40 mtu"])
+def test_large_packets_are_cut_where_they_may_be(lab, router):
+    group = V4[0]
+    router.configure("set vport v40 mtu 1000")
+    router.configure(f"set multicast route default {group} any input p0 output p1", f"set multicast route default {group} any output v40")
+    near, tagged = receiver(lab["near"], group), receiver(lab["tagged"], group)
+    send(lab["source"], group, 40, size=1400)
+    for proc in (near, tagged):
+        got = received(proc, 40)
+        assert (got["distinct"], got["sizes"]) == (40, [1400])
 
 
 @pytest.mark.parametrize("group, source", [V4, V6])
-def test_a_program_on_the_router_that_has_joined_gets_its_copy(lab, configured, group, source):
+def test_a_program_on_the_router_that_has_joined_gets_its_copy(lab, router, group, source):
     joined, near = receiver(lab["r"], group, "p0"), receiver(lab["near"], group)
     eventually(lambda: [j for j in measure.client(lab["r"]).state("multicast")["join"] if (j["group"], j["interface"]) == (group, "p0")])
     send(lab["source"], group, 30)
-    configured(f"set multicast route default {group} any input p0 output p1")
+    router.configure(f"set multicast route default {group} any input p0 output p1")
     send(lab["source"], group, 50)
     got = received(joined, 50)
     assert (got["packets"], set(got["ttl"])) == (80, {"20"})  # as they came

@@ -7,7 +7,7 @@ import pytest
 from kamuee.lab import measure
 from support import assert_reaches, eventually, kernel_has, received, receiver
 
-SPOOF = """
+LAB = """
 nodes:
   h1:
     kind: host
@@ -48,28 +48,16 @@ OWN = {"ipv4": "10.1.0.2", "ipv6": "fd00:1::2"}                       # h1's, on
 OTHERS = {"ipv4": "198.51.100.1", "ipv6": "2001:db8:100::1"}          # h1 has it, the best route says h2
 NOBODYS = {"ipv4": "100.64.0.1", "ipv6": "2001:db8:64::1"}            # only the default route covers it
 TARGET = {"ipv4": "10.3.0.2", "ipv6": "fd00:3::2"}
+TARGETS = tuple(TARGET.values())
 WORSE = {"ipv4": "198.51.100.0/24 via 10.1.0.2", "ipv6": "2001:db8:100::/48 via fd00:1::2"}
 PREFIX = {"ipv4": "198.51.100.0/24", "ipv6": "2001:db8:100::/48"}
 
 
-@pytest.fixture(scope="module")
-def lab(labs, kamueed):
-    lab = labs(SPOOF)
-    for target in TARGET.values():
-        assert_reaches(lab["h1"], target)
-    return lab
-
-
 @pytest.fixture
-def urpf(lab):
-    """Sets how p0 checks sources; off again afterwards."""
-    def configure(family: str, mode: str, allow_default: bool = False) -> None:
-        measure.client(lab["r"]).call("configure", line=[
-            f"set interface p0 urpf {family} {mode} allow-default {str(allow_default).lower()}"])
-
-    yield configure
-    for family in OWN:
-        configure(family, "off")
+def urpf(router):
+    """Sets how p0 checks sources."""
+    return lambda family, mode, allow_default=False: router.configure(
+        f"set interface p0 urpf {family} {mode} allow-default {str(allow_default).lower()}")
 
 
 def refused(lab) -> int:
