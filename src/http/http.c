@@ -354,12 +354,21 @@ static void on_request(struct evhttp_request *req, void *arg)
 {
     struct http_door *door = arg;
 
+    http_heard(door, evhttp_connection_get_bufferevent(evhttp_request_get_connection(req)));
     door->handler(http_new(req, door));
 }
 
 void http_again(struct http *h)
 {
     h->door->handler(h);
+}
+
+bool http_busy(const struct bufferevent *bev)
+{
+    for (const struct http *h = open_requests; h; h = h->next)
+        if (h->req && evhttp_connection_get_bufferevent(evhttp_request_get_connection(h->req)) == bev)
+            return true;
+    return false;
 }
 
 struct evhttp *http_new_server(struct http_door *door, size_t body_max, int idle_s)

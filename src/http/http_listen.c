@@ -3,13 +3,16 @@
 //
 // Each listener has an evhttp of its own, because how a connection is made
 // belongs to that. Strangers can reach TCP, and what they can hold is bounded:
-// LIVE_MAX connections a listener, BODY_MAX bytes each; while all are in use
-// nothing is accepted. A connection is known to be gone when evhttp has taken
-// its callbacks off the bufferevent of which a reference is kept here.
+// LIVE_MAX connections a listener, BODY_MAX bytes each. While all are in use
+// nothing is accepted, and those that have asked nothing for SILENT_MS are shut,
+// so that who comes and is silent locks nobody out. A connection is known to be
+// gone when evhttp has taken its callbacks off the bufferevent of which a
+// reference is kept here.
 //
 // A file descriptor too few is no reason to spin: the listener rests.
 #include <arpa/inet.h>
 #include <errno.h>
+#include <event2/buffer.h>
 #include <event2/bufferevent_ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +24,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "core/thread.h"
 #include "http/access.h"
@@ -31,6 +35,8 @@
 #define LIVE_MAX 128           // connections of a TCP listener
 #define BODY_MAX (2u << 20)    // bytes, by TCP
 #define TCP_IDLE_S 30          // as HTTP_IDLE_S, by TCP
+#define HANDSHAKE_MS 10000     // TLS
+#define SILENT_MS 1000         // of a listener whose connections are all in use
 #define REST_US 200000
 #define BACKLOG 128
 #define DESCRIPTORS 65536      // wanted: a thousand clients beside a thousand interfaces
@@ -51,14 +57,50 @@ static void sweep(struct http_door *l)
         bufferevent_data_cb read, write;
         bufferevent_event_cb event;
 
-        bufferevent_getcb(l->live.item[i], &read, &write, &event, NULL);
+        bufferevent_getcb(l->live.item[i].bev, &read, &write, &event, NULL);
         if (read || write || event) {
             i++;
             continue;
         }
-        bufferevent_decref(l->live.item[i]);
+        bufferevent_decref(l->live.item[i].bev);
         vec_del_swap(&l->live, i);
     }
+}
+
+static bool shaking_hands(struct bufferevent *bev)
+{
+    SSL *ssl = bufferevent_openssl_get_ssl(bev);
+
+    return ssl && !SSL_is_init_finished(ssl);
+}
+
+static bool too_silent(const struct http_door *l, const struct http_live *c, uint64_t now_ns)
+{
+    uint64_t silent_ms = (now_ns - c->since_ns) / 1000000;
+
+    if (shaking_hands(c->bev))
+        return silent_ms >= (l->live.n < LIVE_MAX ? HANDSHAKE_MS : SILENT_MS);
+    return l->live.n >= LIVE_MAX && silent_ms >= SILENT_MS && !http_busy(c->bev) &&
+           !evbuffer_get_length(bufferevent_get_output(c->bev));
+}
+
+// evhttp reads the end of the connection, and frees it.
+static void shut_silent(struct http_door *l)
+{
+    uint64_t now_ns = clock_now_ns();
+
+    vec_foreach (&l->live, c)
+        if (!c->shut && too_silent(l, c, now_ns)) {
+            shutdown(bufferevent_getfd(c->bev), SHUT_RDWR);
+            c->shut = true;
+        }
+}
+
+void http_heard(struct http_door *l, const struct bufferevent *bev)
+{
+    vec_foreach (&l->live, c)
+        if (c->bev == bev)
+            c->since_ns = clock_now_ns();
 }
 
 static void rest(struct http_door *l, bool accept)
@@ -67,7 +109,8 @@ static void rest(struct http_door *l, bool accept)
 
     if (!accept)
         evconnlistener_disable(l->listener);
-    event_add(l->rest, &t);
+    if (!event_pending(l->rest, EV_TIMEOUT, NULL)) // connections that keep coming do not put it off
+        event_add(l->rest, &t);
 }
 
 static void rested(evutil_socket_t fd, short what, void *arg)
@@ -79,6 +122,7 @@ static void rested(evutil_socket_t fd, short what, void *arg)
         return;
     }
     sweep(l);
+    shut_silent(l);
     if (l->live.n < LIVE_MAX)
         evconnlistener_enable(l->listener);
     if (l->live.n)
@@ -111,7 +155,7 @@ static struct bufferevent *new_connection(struct event_base *base, void *arg)
         return bev;
     sweep(l);
     bufferevent_incref(bev);
-    *vec_push(&l->live) = bev;
+    *vec_push(&l->live) = (struct http_live){.bev = bev, .since_ns = clock_now_ns()};
     rest(l, l->live.n < LIVE_MAX);
     return bev;
 }
@@ -137,8 +181,8 @@ static void door_free(struct http_door *l)
         evconnlistener_free(l->listener);
     if (l->rest)
         event_free(l->rest);
-    vec_foreach (&l->live, bev)
-        bufferevent_decref(*bev);
+    vec_foreach (&l->live, c)
+        bufferevent_decref(c->bev);
     vec_free(&l->live);
     free(l);
 }

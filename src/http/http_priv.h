@@ -15,6 +15,12 @@
 
 #define HTTP_IDLE_S 120 // a connection without a request
 
+struct http_live {
+    struct bufferevent *bev; // with a reference of ours
+    uint64_t since_ns;       // its last request came, or itself
+    bool shut;               // evhttp is about to find out
+};
+
 struct http_door {
     void (*handler)(struct http *h);
     struct http_listen at; // of TCP for RESTCONF
@@ -25,7 +31,7 @@ struct http_door {
     struct evconnlistener *listener;
     struct event *rest;            // it accepts nothing until then
     bool closed;                   // and is freed then
-    VEC(struct bufferevent *) live; // of TCP: its connections, each with a reference of ours
+    VEC(struct http_live) live;    // of TCP: its connections
 };
 
 // --- http.c ---
@@ -33,6 +39,10 @@ extern struct event_base *http_base;
 // An evhttp for a listener; its requests go to the handler. NULL: no memory.
 void http_forget(const struct http_door *door); // requests of it are without a connection from now on
 struct evhttp *http_new_server(struct http_door *door, size_t body_max, int idle_s);
+bool http_busy(const struct bufferevent *bev); // a request on it has no answer yet
+
+// --- http_listen.c ---
+void http_heard(struct http_door *door, const struct bufferevent *bev); // a request came by it
 
 // --- http_page.c ---
 void http_page_watch(struct bufferevent *bev); // its error answers become JSON

@@ -1,11 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many who connect to the socket and say nothing: an operator is answered all the same."""
+"""Many who connect to the socket, or by TCP and TLS, and say nothing: an operator is answered all the same."""
+import hashlib
+import http.client
+import re
 import resource
+import select
 import socket
+import ssl
+import subprocess
 
 import pytest
 
+from support import eventually
+from wire import in_namespace
+
 IDLE = 1000
+PATIENCE_S = 25  # less than the 30 s after which a silent connection ends in any case
+TOKEN = "crowd"
+HELLO = bytes.fromhex("1603010200010001fc")  # a TLS handshake begins, and never goes on
 
 
 @pytest.fixture
@@ -27,4 +39,87 @@ def test_a_thousand_idle_connections_lock_nobody_out_of_the_socket(daemon, many_
         assert daemon.client.state("port=p0")[0]["mtu"] == 2000
     finally:
         for one in crowd:
+            one.close()
+
+
+@pytest.fixture
+def tls_daemon(daemon):
+    tokens = daemon.dir / "tokens"
+    tokens.write_text(f"operator admin sha256:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n")
+    tokens.chmod(0o600)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                    "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{daemon.dir}/key.pem", "-out",
+                    f"{daemon.dir}/cert.pem"], check=True, capture_output=True)
+    daemon.start("set port p0 devargs net_af_packet0,iface=a0\n"
+                 f"set api tokens {tokens}\nset api tls certificate {daemon.dir}/cert.pem key {daemon.dir}/key.pem\n"
+                 "set api listen 127.0.0.1 port 8443\nset api listen 127.0.0.2 port 8080 tls false\n")
+    eventually(lambda: {":8443", ":8080"} <= set(re.findall(r":\d+", daemon.run("ss -Hltn"))), what=lambda: daemon.log.read_text()[-2000:])
+    return daemon
+
+
+def crowd_of(address: tuple[str, int], says: bytes) -> list[socket.socket]:
+    """Connections of which the listener holds as many as it does, and the kernel keeps trying for the others."""
+    crowd = [socket.socket() for _ in range(IDLE)]
+    for one in crowd:
+        one.setblocking(False)
+        one.connect_ex(address)
+    polled = select.poll()
+    for one in crowd:
+        polled.register(one, select.POLLOUT)
+    connected = {fd for fd, what in polled.poll(1000) if what == select.POLLOUT}
+    assert len(connected) >= 128  # what a listener holds
+    for one in crowd:
+        if one.fileno() in connected:
+            one.send(says)
+    return crowd
+
+
+def operator_asks(connection: http.client.HTTPConnection) -> int:
+    connection.request("GET", "/restconf/data/kamuee:state/system", headers={"Authorization": f"Bearer {TOKEN}"})
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+@pytest.mark.parametrize("says", [b"", HELLO], ids=["silent", "half-open"])
+def test_a_thousand_unfinished_handshakes_lock_nobody_out(tls_daemon, many_descriptors, says):
+    trusting = ssl.create_default_context(cafile=str(tls_daemon.dir / "cert.pem"))
+    crowd = in_namespace(tls_daemon.name, lambda: crowd_of(("127.0.0.1", 8443), says))
+    try:
+        operator = http.client.HTTPSConnection("127.0.0.1", 8443, timeout=PATIENCE_S, context=trusting)
+        assert in_namespace(tls_daemon.name, lambda: operator_asks(operator)) == 200
+        tls_daemon.configure("set port p0 mtu 2000")  # by the UNIX socket
+        assert tls_daemon.client.state("port=p0")[0]["mtu"] == 2000
+    finally:
+        for one in crowd:
+            one.close()
+
+
+def test_one_unfinished_handshake_is_shut_before_a_silent_connection_would_be(tls_daemon):
+    def half_open() -> bytes:
+        with socket.create_connection(("127.0.0.1", 8443), PATIENCE_S) as sock:
+            sock.send(HELLO)
+            return sock.recv(4096)
+    assert in_namespace(tls_daemon.name, half_open) == b""
+
+
+def test_a_thousand_idle_connections_by_tcp_lock_nobody_out_and_who_waits_for_an_answer_keeps_it(tls_daemon, many_descriptors):
+    def follow() -> socket.socket:
+        sock = socket.create_connection(("127.0.0.2", 8080), PATIENCE_S)
+        sock.send(f"GET /restconf/streams/events HTTP/1.1\r\nHost: k\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
+        assert b" 200 " in sock.recv(4096)
+        return sock
+    follower = in_namespace(tls_daemon.name, follow)
+    crowd = in_namespace(tls_daemon.name, lambda: crowd_of(("127.0.0.2", 8080), b"GET"))
+    try:
+        operator = http.client.HTTPConnection("127.0.0.2", 8080, timeout=PATIENCE_S)
+        assert in_namespace(tls_daemon.name, lambda: operator_asks(operator)) == 200
+        tls_daemon.configure("set port p0 mtu 2000")
+        said = b""
+        while b"configuration-change" not in said:
+            more = follower.recv(4096)
+            assert more, "the stream of events was cut"
+            said += more
+    finally:
+        for one in [follower, *crowd]:
             one.close()
