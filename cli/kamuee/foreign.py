@@ -19,7 +19,7 @@ HINTS = {
     "ip": f"{LINUX}: ip addr, ip route, or vtysh", "interface": "try: set interface …",
     "ping": "it is Linux's: leave by 'exit', then ping", "traceroute": "it is Linux's: leave by 'exit', then traceroute",
     "debug": "try: trace in INTERFACE", "terminal": "not needed: the table fits the terminal; '| no-more' leaves the pager out",
-    "clear counters": "counters only grow; 'show interface statistics' and 'show drops' twice, or 'monitor', tell what happens now",
+    "clear interfaces": "try: clear counters", "clear drops": "drops only grow; 'show drops' tells how many by the second since it was shown last",
     "show ip route": "try: show ipv4 route", "show ip": "try: show ipv4 …", "show ip interface": "try: show interface",
     "show ip bgp": "it is the routing daemon's: vtysh -c 'show bgp summary'",
     "show bgp": "it is the routing daemon's: vtysh -c 'show bgp summary'", "show ospf": "it is the routing daemon's: vtysh, birdc",

@@ -8,6 +8,7 @@ by the second; null where there is none yet. A test compares with the schema and
 from __future__ import annotations
 
 _TRAFFIC = "rx-packets, rx-bytes, tx-packets, tx-bytes"
+_INSIDE = "drop-packets, punt-packets, inject-packets, urpf-packets"
 _HOP = "{interface, gateway, weight, resolved, alive}"
 _COLLECTOR = "{address, port, datagrams, bytes, datagrams-lost, error}"
 _PROTOCOLS = "protocol [{name, routes}]"
@@ -32,11 +33,12 @@ SHAPES = {
     "port": "[{name, id, driver, devargs, namespace, status, speed, duplex, mac, mtu, rx-queues, tx-queues, "
             "rx-descriptors, tx-descriptors, socket, rx-mode, promiscuous, rss [], offload [], "
             f"statistics {{{_TRAFFIC}, rx-missed, rx-errors, rx-no-buffer, tx-errors, "
-            "queue [{queue, rx-packets, rx-bytes, forwarder}], extended [{name, value}]}}]",
+            "queue [{queue, rx-packets, rx-bytes, forwarder}], extended [{name, value}]}, "
+            f"cleared {{time, {_TRAFFIC}, rx-missed, rx-errors, rx-no-buffer, tx-errors}}}}]",
     "port-rates": "[{name, seconds, rx-pps, tx-pps, rx-bps, tx-bps, rx-missed-pps, rx-errors-pps, tx-errors-pps}]",
     "interface": "[{name, id, kind, port, vlan, outer-vlan, tpid, vr, status, mac, mtu, ifindex, address [], "
                  "urpf-ipv4, urpf-ipv6, urpf-allow-default, redirect, directed-broadcast, "
-                 f"statistics {{{_TRAFFIC}, drop-packets, punt-packets, inject-packets, urpf-packets}}}}]",
+                 f"statistics {{since, {_TRAFFIC}, {_INSIDE}}}, cleared {{time, {_TRAFFIC}, {_INSIDE}}}}}]",
     "route": "[{prefix, type, protocol, metric, active, nexthop, kind, "
              "hop [" + _HOP + "]}]",
     "route-summary": "{vr, family, rib-routes, routes, " + _PROTOCOLS + "}",

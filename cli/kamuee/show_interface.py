@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kamuee import render
+from kamuee import cleared, render
 from kamuee.client import key
 from kamuee.context import Context
 from kamuee.errors import DaemonError, NotFound
@@ -25,6 +25,7 @@ def show(context: Context, match: Match) -> None:
         context.json(interfaces)
     elif "statistics" in match.args:
         context.lines(render.table(COUNTERS, map(counters, interfaces), context.width, context.wide))
+        context.lines(cleared.note(interfaces))
     elif name:
         context.line(f"Interface {name} is {interfaces[0].get('status', 'unknown')}")
         context.lines(render.fields(details(interfaces[0]), context.room))
@@ -56,13 +57,13 @@ def vlan(interface: dict) -> str | None:
 
 
 def counters(interface: dict) -> list[str | None]:
-    seen = interface.get("statistics", {})
+    seen = cleared.grown(interface)
     return [interface["name"], *(count(seen.get(f"{name}-packets")) for name in ("rx", "tx", "drop", "punt", "inject")),
             iec(seen.get("rx-bytes")), iec(seen.get("tx-bytes"))]
 
 
 def details(interface: dict) -> Iterator[tuple[str, str | None]]:
-    seen = interface.get("statistics", {})
+    seen = cleared.grown(interface)
     tagged = vlan(interface)
     yield "kind", interface.get("kind")
     yield "port", f"{interface.get('port', '-')}, VLAN {tagged}" if tagged else interface.get("port")
@@ -83,6 +84,7 @@ def details(interface: dict) -> Iterator[tuple[str, str | None]]:
         yield "refused sources", count(seen.get("urpf-packets"))
     yield "to kernel", count(seen.get("punt-packets"))
     yield "from kernel", count(seen.get("inject-packets"))
+    yield "last clear", cleared.when(interface) or "never"
 
 
 def reverse_path(interface: dict) -> str | None:

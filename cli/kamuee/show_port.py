@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kamuee import rates, render
+from kamuee import cleared, rates, render
 from kamuee.client import key
 from kamuee.context import Context
 from kamuee.errors import DaemonError, NotFound
@@ -30,6 +30,7 @@ def show(context: Context, match: Match) -> None:
         context.json(ports)
     elif "statistics" in match.args:
         context.lines(render.table(COUNTERS, map(counters, ports), context.width, context.wide))
+        context.lines(cleared.note(ports))
         if name:
             context.lines(inside(ports[0], context.room))
     elif name:
@@ -56,7 +57,7 @@ def state(port: dict) -> list[str | None]:
 
 
 def counters(port: dict) -> list[str | None]:
-    seen = port.get("statistics", {})
+    seen = cleared.grown(port)
     return [port["name"], count(seen.get("rx-packets")), iec(seen.get("rx-bytes")),
             count(seen.get("tx-packets")), iec(seen.get("tx-bytes")), count(seen.get("rx-missed")),
             count(seen.get("rx-errors", 0) + seen.get("tx-errors", 0)), count(seen.get("rx-no-buffer"))]
@@ -80,7 +81,7 @@ def details(port: dict) -> Iterator[tuple[str, str | None]]:
 
 
 def inside(port: dict, width: int) -> Iterator[str]:
-    """Counters of the queues, and what else the device counts and has counted."""
+    """Counters of the queues, and what else the device counts and has counted: never cleared."""
     seen = port.get("statistics", {})
     queues = seen.get("queue", [])
     if queues:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// clock.h - monotonic time in nanoseconds, for managers
+// clock.h - time in nanoseconds, for managers: monotonic, and what the wall clock says
 //
 // Forwarders read the TSC instead (rte_rdtsc). Any thread; no state.
 #ifndef BASE_CLOCK_H
@@ -17,6 +17,14 @@ static inline uint64_t clock_now_ns(void)
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t clock_wall_ns(void) // since 1970; may jump
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
     return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
 }
 

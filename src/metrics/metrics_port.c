@@ -47,7 +47,7 @@ static void write_port_state(struct metrics *m, const struct port_state *p, unsi
 
 static void write_port_counters(struct metrics *m, const struct port_state *p, unsigned n)
 {
-#define FIELD(member, what, unit, help) {"port_" what, unit, help, offsetof(struct port_state, member)}
+#define FIELD(member, what, unit, help) {"port_" what, unit, help, offsetof(struct port_state, statistics.member)}
     static const struct field field[] = {
         FIELD(rx_packets, "rx_packets", "packets", "Packets that the device received."),
         FIELD(rx_bytes, "rx_bytes", "bytes", "Bytes that the device received."),

@@ -83,6 +83,7 @@ static const struct {
     {"web-address", operation_web_address},
     {"acl-rules", operation_acl_rules},
     {"acl-lint", operation_acl_lint},
+    {"clear-counters", operation_clear_counters},
     {"clear-acl", operation_clear_acl},
     {"reload", operation_reload},
     {"address-set-contains", operation_address_set_contains},

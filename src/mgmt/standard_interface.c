@@ -17,17 +17,14 @@ static json_t *counter(uint64_t n)
     return json_sprintf("%" PRIu64, n);
 }
 
-// Since the first answer: no counter has gone back since.
-static json_t *since(void)
+// No counter has gone back since: what an operator clears is cleared for `show` alone.
+static json_t *since(uint16_t id)
 {
-    static char text[32];
-    struct timespec now;
+    time_t began = (time_t)(counter_since_iface(id) / NS_PER_SECOND);
+    char text[32];
     struct tm tm;
 
-    if (!*text) {
-        clock_gettime(CLOCK_REALTIME, &now);
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now.tv_sec, &tm));
-    }
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&began, &tm));
     return json_string(text);
 }
 
@@ -36,7 +33,7 @@ static json_t *statistics(const struct iface *i)
     struct counter_iface c;
 
     counter_sum_iface(i->id, &c);
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "discontinuity-time", since(), "in-octets", counter(c.rx_bytes), "in-unicast-pkts",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "discontinuity-time", since(i->id), "in-octets", counter(c.rx_bytes), "in-unicast-pkts",
                      counter(c.rx_packets), "in-discards", json_integer((json_int_t)(c.drop_packets & UINT32_MAX)), "out-octets", counter(c.tx_bytes),
                      "out-unicast-pkts", counter(c.tx_packets));
 }

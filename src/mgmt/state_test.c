@@ -44,6 +44,23 @@ static void all_state_is_as_the_schema_says(void **state)
     assert_null(strstr(reply.body.s, "\"kamuee:port\":[{\"name\":\"p0\""));
 }
 
+static void what_is_cleared_is_as_the_schema_says_and_of_what_was_named(void **state)
+{
+    static const char op[] = "/restconf/operations/kamuee:clear-counters";
+
+    assert_int_equal(ask("POST", op, "{\"kamuee:input\":{\"of\":\"interface\",\"name\":\"v41\"}}"), 404);
+    assert_said("there is no interface 'v41'");
+    assert_int_equal(ask("POST", op, "{\"kamuee:input\":{\"of\":\"interface\",\"name\":\"v40\"}}"), 204);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface=v40/cleared/rx-packets", NULL), 200);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface=p0/cleared", NULL), 404);
+    assert_int_equal(ask("POST", op, NULL), 204);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface=p0/cleared/time", NULL), 200);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/port=p0/cleared/rx-packets", NULL), 200);
+    assert_string_equal(reply.body.s, "{\"kamuee:rx-packets\":\"1099511627776\"}\n");
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state", NULL), 200);
+    assert_in_schema(reply.body.s);
+}
+
 // Wraps {"kamuee:X": …} of a child of state as the whole tree has it.
 static void assert_child_in_schema(void)
 {
@@ -268,6 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         served(all_state_is_as_the_schema_says),
+        served(what_is_cleared_is_as_the_schema_says_and_of_what_was_named),
         served(each_part_of_state_can_be_asked_for),
         served(routes_are_streamed_as_the_schema_says),
         served(a_million_routes_take_no_memory_and_pause_nobody),

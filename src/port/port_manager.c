@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "core/mailbox.h"
@@ -44,6 +45,8 @@ struct managed_port {
     bool open; // false only when a change failed and the device did not even come back as it was
     bool started, link_up;
     uint64_t link_changes; // while started
+    uint64_t cleared_wall_ns;       // of the statistics
+    struct port_statistics cleared; // what they were then
     struct carrier *carrier; // of its kernel interface, if any
 };
 
@@ -256,6 +259,7 @@ static int open_device(struct managed_port *p, char *err, size_t err_size)
     rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_LSC, link_interrupt, NULL);
     rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_RMV, removal_interrupt, NULL);
     table_enter(p);
+    p->cleared_wall_ns = 0; // a device counts from 0
     p->carrier = p->device.netdev.name[0] ? carrier_open(p) : NULL;
     watch_manager_port_changed();
     p->open = true;
@@ -479,20 +483,36 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
 
 // --- looking ---
 
-static void state_statistics(struct managed_port *p, struct port_state *s)
+static struct port_statistics statistics(struct managed_port *p)
 {
     struct rte_eth_stats st;
 
     if (rte_eth_stats_get(p->device.id, &st))
-        return;
-    s->rx_packets = st.ipackets;
-    s->rx_bytes = st.ibytes;
-    s->tx_packets = st.opackets;
-    s->tx_bytes = st.obytes;
-    s->rx_missed = st.imissed + netdev_missed(&p->device.netdev);
-    s->rx_errors = st.ierrors;
-    s->rx_no_buffer = st.rx_nombuf;
-    s->tx_errors = st.oerrors;
+        return (struct port_statistics){0};
+    return (struct port_statistics){
+        .rx_packets = st.ipackets,
+        .rx_bytes = st.ibytes,
+        .tx_packets = st.opackets,
+        .tx_bytes = st.obytes,
+        .rx_missed = st.imissed + netdev_missed(&p->device.netdev),
+        .rx_errors = st.ierrors,
+        .rx_no_buffer = st.rx_nombuf,
+        .tx_errors = st.oerrors,
+    };
+}
+
+int port_manager_clear(const char *name)
+{
+    struct managed_port *p = find(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!p)
+        return -ENOENT;
+    if (p->open) {
+        p->cleared_wall_ns = clock_wall_ns();
+        p->cleared = statistics(p);
+    }
+    return 0;
 }
 
 int port_manager_state(const char *name, struct port_state *s)
@@ -517,6 +537,8 @@ int port_manager_state(const char *name, struct port_state *s)
         .rx_offloads = d->rx_offloads,
         .tx_offloads = d->tx_offloads,
         .socket = p->open ? rte_eth_dev_socket_id(d->id) : -1,
+        .cleared_wall_ns = p->cleared_wall_ns,
+        .cleared = p->cleared,
     };
     snprintf(s->driver, sizeof s->driver, "%s", d->driver);
     memcpy(s->mac, d->config.mac, sizeof s->mac);
@@ -526,7 +548,7 @@ int port_manager_state(const char *name, struct port_state *s)
         s->full_duplex = link.link_duplex == RTE_ETH_LINK_FULL_DUPLEX;
         s->speed_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
     }
-    state_statistics(p, s);
+    s->statistics = statistics(p);
     return 0;
 }
 

@@ -43,6 +43,11 @@ int port_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_s
 // Live where possible (mtu, promiscuous, mac, enabled), otherwise by a restart of this port alone.
 int port_manager_change(const struct port_config *cfg, char *err, size_t err_size);
 
+// DPDK's own statistics of the device.
+struct port_statistics {
+    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed, rx_errors, rx_no_buffer, tx_errors;
+};
+
 struct port_state {
     struct port_config config; // as applied, zeroes replaced by what was chosen
     uint16_t id;
@@ -54,8 +59,9 @@ struct port_state {
     uint16_t max_rx_queues, max_tx_queues, mtu_max;
     uint64_t rss_hf, rx_offloads, tx_offloads; // in force (DPDK bits)
     int socket;
-    // DPDK's own statistics of the device
-    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed, rx_errors, rx_no_buffer, tx_errors;
+    struct port_statistics statistics;
+    uint64_t cleared_wall_ns; // since 1970; 0: never since the device was opened
+    struct port_statistics cleared; // what they were then; `statistics` only grows
 };
 int port_manager_state(const char *name, struct port_state *s); // 0 or -ENOENT
 unsigned port_manager_list(char (*name)[16], unsigned max);     // attached ports in order of attachment
@@ -64,6 +70,8 @@ int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat
 
 // Calls fn at each change of a port's link; NULL: nobody.
 void port_manager_on_link(void (*fn)(const char *port, bool up));
+
+int port_manager_clear(const char *name); // statistics begin anew where people read them; 0 or -ENOENT
 
 uint64_t port_manager_link_changes(const char *name);          // times that the carrier came or went while the port was started
 int port_manager_temperature(const char *name, int *celsius); // of the device or its optical module; -ENODATA: it does not tell

@@ -21,20 +21,33 @@ static void write_address(struct jwrite *j, uint8_t family, const void *bytes)
         jwrite_ip(j, NULL, &a);
 }
 
+static void write_counters(struct jwrite *j, const struct counter_iface *c)
+{
+    jwrite_u64(j, "rx-packets", c->rx_packets);
+    jwrite_u64(j, "rx-bytes", c->rx_bytes);
+    jwrite_u64(j, "tx-packets", c->tx_packets);
+    jwrite_u64(j, "tx-bytes", c->tx_bytes);
+    jwrite_u64(j, "drop-packets", c->drop_packets);
+    jwrite_u64(j, "punt-packets", c->punt_packets);
+    jwrite_u64(j, "inject-packets", c->inject_packets);
+    jwrite_u64(j, "urpf-packets", c->urpf_packets);
+}
+
 static void write_statistics(struct jwrite *j, uint16_t id)
 {
+    const struct counter_cleared *cleared = counter_cleared_iface(id);
     struct counter_iface c;
 
     counter_sum_iface(id, &c);
     jwrite_begin(j, "statistics", '{');
-    jwrite_u64(j, "rx-packets", c.rx_packets);
-    jwrite_u64(j, "rx-bytes", c.rx_bytes);
-    jwrite_u64(j, "tx-packets", c.tx_packets);
-    jwrite_u64(j, "tx-bytes", c.tx_bytes);
-    jwrite_u64(j, "drop-packets", c.drop_packets);
-    jwrite_u64(j, "punt-packets", c.punt_packets);
-    jwrite_u64(j, "inject-packets", c.inject_packets);
-    jwrite_u64(j, "urpf-packets", c.urpf_packets);
+    jwrite_time(j, "since", counter_since_iface(id));
+    write_counters(j, &c);
+    jwrite_end(j, '}');
+    if (!cleared->wall_ns)
+        return;
+    jwrite_begin(j, "cleared", '{');
+    jwrite_time(j, "time", cleared->wall_ns);
+    write_counters(j, &cleared->at);
     jwrite_end(j, '}');
 }
 

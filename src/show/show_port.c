@@ -106,17 +106,22 @@ static void write_queue(struct jwrite *j, uint16_t port, uint16_t queue)
     jwrite_end(j, '}');
 }
 
+static void write_counters(struct jwrite *j, const struct port_statistics *s)
+{
+    jwrite_u64(j, "rx-packets", s->rx_packets);
+    jwrite_u64(j, "rx-bytes", s->rx_bytes);
+    jwrite_u64(j, "tx-packets", s->tx_packets);
+    jwrite_u64(j, "tx-bytes", s->tx_bytes);
+    jwrite_u64(j, "rx-missed", s->rx_missed);
+    jwrite_u64(j, "rx-errors", s->rx_errors);
+    jwrite_u64(j, "rx-no-buffer", s->rx_no_buffer);
+    jwrite_u64(j, "tx-errors", s->tx_errors);
+}
+
 static void write_statistics(struct jwrite *j, const struct port_state *p)
 {
     jwrite_begin(j, "statistics", '{');
-    jwrite_u64(j, "rx-packets", p->rx_packets);
-    jwrite_u64(j, "rx-bytes", p->rx_bytes);
-    jwrite_u64(j, "tx-packets", p->tx_packets);
-    jwrite_u64(j, "tx-bytes", p->tx_bytes);
-    jwrite_u64(j, "rx-missed", p->rx_missed);
-    jwrite_u64(j, "rx-errors", p->rx_errors);
-    jwrite_u64(j, "rx-no-buffer", p->rx_no_buffer);
-    jwrite_u64(j, "tx-errors", p->tx_errors);
+    write_counters(j, &p->statistics);
     jwrite_begin(j, "queue", '[');
     for (uint16_t q = 0; q < p->config.rx_queues && q < QUEUE_MAX; q++)
         write_queue(j, p->id, q);
@@ -124,6 +129,12 @@ static void write_statistics(struct jwrite *j, const struct port_state *p)
     jwrite_begin(j, "extended", '[');
     port_manager_xstats(p->config.name, write_extended, j);
     jwrite_end(j, ']');
+    jwrite_end(j, '}');
+    if (!p->cleared_wall_ns)
+        return;
+    jwrite_begin(j, "cleared", '{');
+    jwrite_time(j, "time", p->cleared_wall_ns);
+    write_counters(j, &p->cleared);
     jwrite_end(j, '}');
 }
 

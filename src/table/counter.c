@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "core/mem.h"
 #include "table/exchange.h"
 
@@ -36,6 +37,8 @@ const char *const stage_name[STAGE_N] = {
 };
 
 static struct counter_block *blocks;
+static uint64_t since_wall_ns[IFACE_MAX];
+static struct counter_cleared cleared[IFACE_MAX];
 
 int counter_init(void)
 {
@@ -119,11 +122,30 @@ struct counter_icmp counter_sum_icmp(void)
 }
 
 // Nobody counts on this id now: the interface is new, or a grace period has passed since its end.
-void counter_clear_iface(uint16_t iface)
+void counter_begin_iface(uint16_t iface)
 {
     thread_must_be(ROLE_CONTROL);
     for (unsigned s = 0; s < THREAD_SLOT_MAX; s++)
         memset(&blocks[s].iface[iface], 0, sizeof blocks[s].iface[iface]);
+    since_wall_ns[iface] = clock_wall_ns();
+    cleared[iface].wall_ns = 0;
+}
+
+void counter_clear_iface(uint16_t iface)
+{
+    thread_must_be(ROLE_CONTROL);
+    cleared[iface].wall_ns = clock_wall_ns();
+    counter_sum_iface(iface, &cleared[iface].at);
+}
+
+const struct counter_cleared *counter_cleared_iface(uint16_t iface)
+{
+    return &cleared[iface];
+}
+
+uint64_t counter_since_iface(uint16_t iface)
+{
+    return since_wall_ns[iface];
 }
 
 static void ledger_pass(struct ledger *l)

@@ -95,7 +95,19 @@ void counter_sum_iface(uint16_t iface, struct counter_iface *sum);
 uint64_t counter_sum_drop(enum drop_reason reason);
 struct counter_punt counter_sum_punt(enum punt_class class);
 struct counter_icmp counter_sum_icmp(void);
-void counter_clear_iface(uint16_t iface); // control, when an interface id is reused after a grace period
+
+// --- control ---
+void counter_begin_iface(uint16_t iface); // at 0: when an interface id is reused after a grace period
+
+// Counters only grow, because SNMP, metrics and RESTCONF read them. What an operator cleared begins anew where people read it: these
+// are the counters at that time.
+struct counter_cleared {
+    uint64_t wall_ns; // since 1970; 0: never
+    struct counter_iface at;
+};
+void counter_clear_iface(uint16_t iface);
+const struct counter_cleared *counter_cleared_iface(uint16_t iface);
+uint64_t counter_since_iface(uint16_t iface); // wall clock: they began at 0 then
 
 struct ledger {
     uint64_t rx, inject, tx, punt, held, drops;

@@ -120,6 +120,29 @@ static void interface_id_comes_back_clean_after_a_grace_period(void **state)
     assert_int_equal(sum.rx_packets, 0);
 }
 
+static void cleared_counters_go_on_and_are_forgotten_with_their_interface(void **state)
+{
+    struct iface *i = iface_new("p0");
+    uint16_t id = i->id;
+    struct counter_iface sum;
+
+    assert_int_equal(counter_cleared_iface(id)->wall_ns, 0);
+    assert_true(counter_since_iface(id) > 0);
+    block_of(3)->iface[id].rx_packets = 5;
+    block_of(4)->iface[id].drop_packets = 2;
+    counter_clear_iface(id);
+    block_of(3)->iface[id].rx_packets = 12;
+    counter_sum_iface(id, &sum);
+    assert_int_equal(sum.rx_packets, 12);
+    assert_true(counter_cleared_iface(id)->wall_ns >= counter_since_iface(id));
+    assert_int_equal(counter_cleared_iface(id)->at.rx_packets, 5);
+    assert_int_equal(counter_cleared_iface(id)->at.drop_packets, 2);
+    iface_free(i);
+    rcu_barrier();
+    assert_int_equal(iface_new("p1")->id, id);
+    assert_int_equal(counter_cleared_iface(id)->wall_ns, 0);
+}
+
 static void full_table_of_interfaces_refuses(void **state)
 {
     for (unsigned i = 1; i < IFACE_MAX; i++)
@@ -137,6 +160,7 @@ int main(void)
         test_with_tables(ledger_balances_when_every_packet_has_an_end),
         test_with_tables(interface_is_found_by_name_and_by_index_in_its_router),
         test_with_tables(interface_id_comes_back_clean_after_a_grace_period),
+        test_with_tables(cleared_counters_go_on_and_are_forgotten_with_their_interface),
         test_with_tables(full_table_of_interfaces_refuses),
     };
     rcu_init();

@@ -145,7 +145,7 @@ struct iface *iface_new(const char *name)
     snprintf(i->name, sizeof i->name, "%s", name);
     i->features = acl_out_bound ? IFACE_ACL_OUT : 0;
     __atomic_store_n(&iface_acl_out_of_all, 0, __ATOMIC_RELAXED); // this one has none
-    counter_clear_iface(i->id);
+    counter_begin_iface(i->id);
     __atomic_store_n(&slots[id].state, USED, __ATOMIC_RELEASE); // after the name; partner: find()
     if (id >= n_ids)
         __atomic_store_n(&n_ids, id + 1, __ATOMIC_RELEASE);

@@ -163,7 +163,9 @@ def port(name, number, rx, tx, status="up", speed=10000):
                            "tx-errors": "2",
                            "queue": [{"queue": 0, "rx-packets": str(rx), "rx-bytes": str(rx * 100), "forwarder": 0}],
                            "extended": [{"name": "rx_good_packets", "value": str(rx)},
-                                        {"name": "rx_dropped", "value": "0"}]}}
+                                        {"name": "rx_dropped", "value": "0"}]},
+            **({"cleared": {"time": "2026-11-21T21:05:12.345Z", "rx-packets": "0", "rx-bytes": "0", "tx-packets": "0", "tx-bytes": "0",
+                            "rx-missed": "5", "rx-errors": "1", "rx-no-buffer": "0", "tx-errors": "0"}} if number else {})}
 
 
 def interface(name, number, port_name, vlan, addresses, kind="port", vr="default"):
@@ -172,7 +174,10 @@ def interface(name, number, port_name, vlan, addresses, kind="port", vr="default
             "urpf-ipv4": "strict" if vlan else "off", "urpf-ipv6": "off", "urpf-allow-default": bool(vlan),
             "redirect": bool(vlan), "directed-broadcast": False,
             "statistics": {"rx-packets": "500", "rx-bytes": "50000", "tx-packets": "400", "tx-bytes": "40000",
-                           "drop-packets": "12", "punt-packets": "9", "inject-packets": "8", "urpf-packets": "5"}}
+                           "drop-packets": "12", "punt-packets": "9", "inject-packets": "8", "urpf-packets": "5",
+                           "since": "2026-11-21T20:00:00.000Z"},
+            **({"cleared": {"time": "2026-11-21T21:05:12.345Z", "rx-packets": "400", "rx-bytes": "40000", "tx-packets": "400", "tx-bytes": "40000",
+                            "drop-packets": "2", "punt-packets": "0", "inject-packets": "1", "urpf-packets": "0"}} if vlan else {})}
 
 
 def vr(name, number, table, n4, n6):

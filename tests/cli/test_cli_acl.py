@@ -39,6 +39,10 @@ def test_a_list_that_does_not_exist_is_named(kamuee):
 
 
 @pytest.mark.parametrize("command, asked", [
+    ("clear counters", ("clear-counters", {})),
+    ("clear counters interface", ("clear-counters", {"of": "interface"})),
+    ("clear counters interface v40", ("clear-counters", {"of": "interface", "name": "v40"})),
+    ("clear counters port p0", ("clear-counters", {"of": "port", "name": "p0"})),
     ("clear acl edge counters", ("clear-acl", {"name": "edge"})),
     ("clear acl counters", ("clear-acl", {})),
     ("reload acl edge", ("reload", {"acl": "edge"})),

@@ -116,7 +116,8 @@ def test_port_whose_name_begins_a_keyword_is_not_lost():
 @pytest.mark.parametrize("line, said", [
     ("show ip route", "try: show ipv4 route"), ("sh ip route", "try: show ipv4 route"), ("show interfaces", "did you mean 'interface'?"),
     ("show arp", "try: show neighbor"), ("show route", "try: show ipv4 route, show ipv6 route"), ("no port p0", "try: delete …"),
-    ("commit", "'configure' first"), ("do show port", "every command works while editing"), ("clear counters", "counters only grow"),
+    ("commit", "'configure' first"), ("do show port", "every command works while editing"), ("clear interfaces statistics", "try: clear counters"),
+    ("clear drops", "drops only grow"),
     ("show port | grep p0", "did you mean 'include'?"), ("moniter", "did you mean 'monitor'?"), ("show access-lists", "try: show acl"),
 ])
 def test_habits_from_other_routers_are_told_what_to_type(line, said):

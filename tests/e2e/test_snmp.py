@@ -5,9 +5,11 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 
 import pytest
 
+from conftest import ROOT
 from daemon import Daemon
 from support import eventually
 
@@ -122,6 +124,48 @@ def test_interfaces_are_ours_with_64_bit_counters(snmp):
     daemon.run("ip addr replace 10.1.0.2/24 dev b0")
     daemon.run("ping -c 3 -i 0.05 -W 1 10.1.0.1", check=False)
     assert eventually(lambda: int(snmpd.column(f"{IFX}.7")[port]) > before, 10, "packets are counted")
+
+
+def test_what_is_cleared_is_shown_from_0_and_goes_on_for_machines(snmp):
+    daemon, snmpd = snmp
+
+    def shown(*words: str) -> str:
+        return subprocess.run([sys.executable, ROOT / "kamuee", "--socket", daemon.socket, *words], capture_output=True, text=True, check=True).stdout
+
+    def body(target: str) -> str:
+        return daemon.ask("GET", target).decode().partition("\r\n\r\n")[2]
+
+    def told() -> list[int]:
+        metrics = [int(re.search(rf'^kamuee_{name} (\d+)$', body("/metrics"), re.MULTILINE)[1])
+                   for name in ('interface_rx_packets_total{iface="p0",vr="default"}', 'port_rx_packets_total{port="p0"}')]
+        ietf = re.search(r'"in-unicast-pkts":"(\d+)"', body("/restconf/data/ietf-interfaces:interfaces/interface=p0"))
+        index = next(str(i["id"]) for i in daemon.client.entries("interface") if i["name"] == "p0")
+        return [*metrics, int(ietf[1]), int(snmpd.column(f"{IFX}.7")[index])]
+
+    def received(name: str) -> int:
+        return int(re.search(r"received +([\d,]+) packets", shown("show", "interface", name))[1].replace(",", ""))
+
+    def began() -> str:
+        return re.search(r'"discontinuity-time":"[^"]+"', body("/restconf/data/ietf-interfaces:interfaces/interface=p0"))[0]
+
+    daemon.run("ip addr replace 10.1.0.2/24 dev b0")
+    daemon.run("ping -c 20 -i 0.01 -W 1 10.1.0.1", check=False)
+    before, since = eventually(lambda: min(told()) > 0 and told(), 10, "packets are counted"), began()
+    assert re.search("last clear +never", shown("show", "interface", "p0"))
+    assert shown("clear", "counters", "interface", "p0") == ""
+    seen = shown("show", "interface", "p0")
+    assert re.search(r"last clear +20\d\d-\d\d-\d\d", seen) and received("p0") < before[0], seen
+    assert "never" in shown("show", "interface", "v40") and "cleared" not in shown("show", "port", "statistics")
+    shown("clear", "counters")
+    assert re.search(r"counted since they were cleared .*: p0 p1 v40\n|(: .*\n){2}", shown("show", "interface", "statistics"))
+    assert "cleared" in shown("show", "port", "p0", "statistics")
+    after = told()
+    assert all(a >= b for a, b in zip(after, before)) and began() == since, (before, after)
+    daemon.run("ping -c 20 -i 0.01 -W 1 10.1.0.1", check=False)
+    eventually(lambda: received("p0") > 0 and all(a > b for a, b in zip(told(), after)), 10, "all of them go on")
+    refused = subprocess.run([sys.executable, ROOT / "kamuee", "--socket", daemon.socket, "clear", "counters", "interface", "p9"],
+                             capture_output=True, text=True)
+    assert refused.returncode == 1 and "there is no interface 'p9'" in refused.stderr
 
 
 def test_routes_are_those_of_the_fib_in_each_virtual_router(snmp):

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "port/iface_manager.h"
 #include "port/port_manager.h"
@@ -372,6 +373,14 @@ unsigned port_manager_list(char (*name)[16], unsigned max)
     return n_ports;
 }
 
+static uint64_t cleared_wall_ns;
+
+int port_manager_clear(const char *name)
+{
+    cleared_wall_ns = clock_wall_ns();
+    return find_port(name) ? 0 : -ENOENT;
+}
+
 int port_manager_state(const char *name, struct port_state *s)
 {
     const struct port_config *c = find_port(name);
@@ -388,7 +397,9 @@ int port_manager_state(const char *name, struct port_state *s)
                              .rss_hf = ~0ull,
                              .rx_offloads = 1,
                              .tx_offloads = 3,
-                             .rx_packets = 1ull << 40};
+                             .statistics = {.rx_packets = 1ull << 40},
+                             .cleared_wall_ns = cleared_wall_ns,
+                             .cleared = {.rx_packets = 1ull << 40}};
     s->config.rx_queues = 2;
     return 0;
 }

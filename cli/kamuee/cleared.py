@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""clear counters, and what counters grew by since: counters of the daemon only grow, people are shown what came after 'clear'."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kamuee.context import Context
+from kamuee.grammar import Match
+from kamuee.moment import told
+
+
+def clear(context: Context, match: Match) -> None:
+    """clear counters [interface [INTERFACE]|port [PORT]]"""
+    of = next((word for word in ("interface", "port") if word in match.args), None)
+    context.client.call("clear-counters", of=of, name=match.args.get("INTERFACE") or match.args.get("PORT"))
+
+
+def grown(entry: dict) -> dict:
+    """The statistics of an interface or port, as they grew by since they were cleared."""
+    base = entry.get("cleared", {})
+    return {name: max(value - base[name], 0) if name in base else value for name, value in entry.get("statistics", {}).items()}
+
+
+def when(entry: dict) -> str | None:
+    time = entry.get("cleared", {}).get("time")
+    return time and told(time)[:19]
+
+
+def note(entries: Iterable[dict]) -> Iterator[str]:
+    """Lines below a table of counters: which of them were cleared, and when."""
+    at: dict[str, list[str]] = {}
+    for entry in entries:
+        if time := when(entry):
+            at.setdefault(time, []).append(entry["name"])
+    for n, (time, names) in enumerate(at.items()):
+        yield f"{'' if n else chr(10)}counted since they were cleared {time}: {' '.join(names)}"
