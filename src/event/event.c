@@ -208,7 +208,7 @@ static bool may_listen(struct http *h)
     else if (filter && !is_xpath(filter))
         restconf_error(h, 400, "invalid-value", "'filter' is '%s', expected XPath, such as /kamuee:link-change[port='p0']", filter);
     else if (n_listeners == EVENT_LISTENERS_MAX)
-        restconf_error(h, 503, "resource-denied", "%u clients listen to events already; try again later", n_listeners);
+        restconf_error(h, 409, "resource-denied", "%u clients listen to events already, which is the most there can be; try again later", n_listeners);
     else
         return true;
     return false;

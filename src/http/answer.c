@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "http/error_body.h"
@@ -36,6 +37,11 @@ void restconf_errors(struct http *h, int code, const char *tag, const struct err
     text_clear(&t);
     restconf_error_body(items, &t);
     http_reply(h, code, HTTP_JSON, &t);
+}
+
+void restconf_no_time(struct http *h, const char *manager, int error)
+{
+    restconf_error(h, 429, "resource-denied", "%s has no time to answer (%s); try again", manager, strerror(-error));
 }
 
 bool restconf_may(struct http *h, enum access needed)

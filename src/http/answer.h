@@ -10,6 +10,7 @@
 void restconf_error(struct http *h, int code, const char *tag, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void restconf_errors(struct http *h, int code, const char *tag, const struct errors *e);
+void restconf_no_time(struct http *h, const char *manager, int error); // a manager took no question: too many wait there
 void restconf_not_allowed(struct http *h, const char *allow);
 bool restconf_may(struct http *h, enum access needed); // false: an answer has been given
 

@@ -123,6 +123,10 @@ const char *http_method(const struct http *h)
         return "DELETE";
     case EVHTTP_REQ_OPTIONS:
         return "OPTIONS";
+    case EVHTTP_REQ_TRACE: // which no resource has, as CONNECT
+        return "TRACE";
+    case EVHTTP_REQ_CONNECT:
+        return "CONNECT";
     default:
         return "";
     }
@@ -378,7 +382,7 @@ struct evhttp *http_new_server(struct http_door *door, size_t body_max, int idle
     if (!e)
         return NULL;
     evhttp_set_allowed_methods(e, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
-                                      EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS);
+                                      EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_TRACE | EVHTTP_REQ_CONNECT);
     evhttp_set_max_body_size(e, (ev_ssize_t)body_max);
     evhttp_set_max_headers_size(e, HTTP_HEADER_MAX);
     evhttp_set_timeout(e, idle_s);

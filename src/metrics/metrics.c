@@ -125,7 +125,7 @@ static bool given_up(struct scrape *s)
 
 static void put_off(struct scrape *s, const char *manager, int error)
 {
-    restconf_error(s->http, 503, "resource-denied", "%s has no time to answer (%s); try again", manager, strerror(-error));
+    restconf_no_time(s->http, manager, error);
     scrape_free(s);
 }
 

@@ -153,7 +153,7 @@ static void a_busy_rib_manager_is_an_error_and_a_client_that_leaves_none(void **
     static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
 
     fake_rib_error = -11;
-    assert_int_equal(ask("GET", "/metrics", NULL), 503);
+    assert_int_equal(ask("GET", "/metrics", NULL), 429);
     fake_rib_error = 0;
     fake_rib_silent = true;
     int fd = client_connect(sock);

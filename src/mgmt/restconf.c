@@ -39,6 +39,11 @@ static bool is_read(const char *method)
     return !strcmp(method, "GET") || !strcmp(method, "HEAD");
 }
 
+static bool is_edit(const char *method)
+{
+    return !strcmp(method, "PUT") || !strcmp(method, "PATCH") || !strcmp(method, "POST") || !strcmp(method, "DELETE");
+}
+
 static bool known_parameter(void *ctx, const char *name, const char *value)
 {
     static const char *const known[] = {"content", "depth",    "with-defaults", "prefix", "match",
@@ -180,10 +185,10 @@ static void data_resource(struct http *h, const char *text)
         options(h, allow);
     else if (is_read(method))
         get_data(h, &p);
-    else if (config && restconf_may(h, ACCESS_ADMIN) && condition_edit(h, exists(&p)))
-        config_edit(h, &p, method);
-    else if (!config)
+    else if (!config || !is_edit(method))
         restconf_not_allowed(h, allow);
+    else if (restconf_may(h, ACCESS_ADMIN) && condition_edit(h, exists(&p)))
+        config_edit(h, &p, method);
     path_free(&p);
     text_free(&why);
 }

@@ -191,7 +191,7 @@ static void state_is_there_in_the_models_of_the_ietf(void **state)
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface=p0/ietf-ip:ipv4/address=10.0.0.9", NULL), 404);
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface=v40/ietf-ip:ipv4", NULL), 404);
     fake_rib_error = -EAGAIN;
-    assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces", NULL), 503);
+    assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces", NULL), 429);
     fake_rib_error = 0;
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface=v41", NULL), 404);
     assert_int_equal(ask("GET", "/restconf/data/ietf-interfaces:interfaces/interface/x", NULL), 404);

@@ -167,8 +167,7 @@ static void send_answer(struct answer *a, int result)
     if (http_gone(a->http)) {
         http_reply(a->http, 200, NULL, NULL);
     } else if (result) {
-        restconf_error(a->http, 503, "resource-denied",
-                       "rib_manager has no time to answer (%s); try again", strerror(-result));
+        restconf_no_time(a->http, "rib_manager", result);
     } else if (part) {
         send_part(a);
     } else if (restconf_is_cut(a->http)) {

@@ -133,6 +133,10 @@ static void wrong_edits_change_nothing_and_say_why(void **state)
     assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p0/name", "{\"kamuee:name\":\"p1\"}"), 400);
     assert_int_equal(ask("PATCH", "/restconf/data/kamuee:port=p0/name", "{\"kamuee:name\":\"p1\"}"), 400);
     assert_int_equal(ask("DELETE", "/restconf/data", NULL), 405);
+    assert_int_equal(ask("TRACE", "/restconf/data/kamuee:port=p0/mtu", NULL), 405);
+    assert_int_equal(ask("TRACE", "/restconf/data/kamuee:port", NULL), 405);
+    assert_int_equal(ask("TRACE", "/restconf/operations/kamuee:shutdown", NULL), 405);
+    assert_in_range(ask("CONNECT", "k:443", NULL), 400, 499);
     assert_int_equal(ask("PUT", "/restconf/data/kamuee:state/port=p0", "{}"), 405);
     assert_has(reply.head.s, "Allow: GET, HEAD, OPTIONS\r\n");
     assert_string_equal(running_text(), before);
@@ -363,11 +367,11 @@ static void audit_and_lookup_answer_when_rib_manager_has(void **state)
                      404);
     assert_said("there is no interface 'x9'");
     fake_rib_error = -EAGAIN;
-    assert_int_equal(ask("POST", "/restconf/operations/kamuee:audit", NULL), 503);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:audit", NULL), 429);
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:lookup",
                          "{\"kamuee:input\":{\"address\":[\"192.0.2.1\"]}}"),
-                     503);
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/vr", NULL), 503);
+                     429);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/vr", NULL), 429);
 }
 
 // --- HTTP ---------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ static void question_end(struct question *q, int error)
     if (http_gone(q->http))
         http_reply(q->http, 200, NULL, NULL);
     else if (error)
-        restconf_error(q->http, 503, "resource-denied", "rib_manager has no time to answer (%s); try again", strerror(-error));
+        restconf_no_time(q->http, "rib_manager", error);
     else
         answer(q->http, INTERFACES, q->rest, standard_interfaces(&q->ip));
     vec_free(&q->ip.address);

@@ -212,7 +212,7 @@ static void refuse(struct session *s, int r, const char *why)
 {
     bool absent = r == -ENOENT;
 
-    restconf_error(s->c.http, absent ? 404 : 503, absent ? "invalid-value" : "resource-denied", "%s", why);
+    restconf_error(s->c.http, absent ? 404 : 409, absent ? "invalid-value" : "resource-denied", "%s", why);
     session_free(s);
 }
 
@@ -278,7 +278,7 @@ void capture_begin(struct http *h, const struct capture *wish)
     while (i < CAPTURE_MAX && session[i])
         i++;
     if (i == CAPTURE_MAX) {
-        restconf_error(h, 503, "resource-denied", "%d captures run already, which is the most there can be (show capture); end one",
+        restconf_error(h, 409, "resource-denied", "%d captures run already, which is the most there can be (show capture); end one",
                        CAPTURE_MAX);
         return;
     }

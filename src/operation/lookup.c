@@ -102,8 +102,10 @@ static void on_done(void *ctx, int result)
     struct lookup *l = ctx;
 
     if (result && !http_gone(l->http)) {
-        restconf_error(l->http, 503, "resource-denied",
-                       "rib_manager has no time to answer (%s); try again", strerror(-result));
+        if (result == -ENOENT)
+            restconf_error(l->http, 404, "invalid-value", "the vr has been removed meanwhile");
+        else
+            restconf_no_time(l->http, "rib_manager", result);
         lookup_free(l);
         return;
     }

@@ -48,7 +48,7 @@ static void asked(struct asked *q, int r)
 {
     if (!r)
         return;
-    restconf_error(q->http, 503, "resource-denied", "acl_manager has no time to answer (%s); try again", strerror(-r));
+    restconf_no_time(q->http, "acl_manager", r);
     asked_free(q);
 }
 
@@ -197,7 +197,7 @@ void operation_reload(struct http *h, const struct lyd_node *op)
         if (r == -EINPROGRESS)
             operation_again(h);
         else if (r)
-            restconf_error(h, 503, "resource-denied", "acl_manager has no time (%s); try again", strerror(-r));
+            restconf_no_time(h, "acl_manager", r);
     }
 }
 

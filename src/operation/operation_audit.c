@@ -17,7 +17,7 @@ static void audited(void *ctx, const struct rib_audit_report *r)
     if (http_gone(h)) {
         http_reply(h, 200, NULL, NULL);
     } else if (r->result) {
-        restconf_error(h, 503, "resource-denied", "the audit could not be finished: %s; try again",
+        restconf_error(h, 409, "resource-denied", "the audit could not be finished: %s; try again",
                        strerror(-r->result));
     } else {
         output_begin(&j, &t);
@@ -36,6 +36,5 @@ void operation_audit(struct http *h, const struct lyd_node *op)
     }
     int r = rib_manager_audit(v->id, audited, h);
     if (r)
-        restconf_error(h, 503, "resource-denied",
-                       "rib_manager has no time for an audit (%s); try again", strerror(-r));
+        restconf_no_time(h, "rib_manager", r);
 }

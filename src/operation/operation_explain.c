@@ -135,7 +135,7 @@ static void ask(struct http *h, const struct iface *iface, const uint8_t *frame,
     bug_on(!q->p);
     int r = run(iface, frame, n, q->p);
     if (r) {
-        restconf_error(h, 503, "resource-denied", "the stages could not be run: %s; try again", strerror(-r));
+        restconf_error(h, 409, "resource-denied", "the stages could not be run: %s; try again", strerror(-r));
         question_free(q);
         return;
     }

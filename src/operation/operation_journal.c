@@ -34,7 +34,7 @@ static bool may_go_on(struct http *h, int result)
         restconf_error(h, 409, "operation-failed",
                        "there is no journal of routes: it is off ('set journal size 64'), or the kernel's table has not been read yet");
     else if (result)
-        restconf_error(h, 503, "resource-denied", "the journal could not be read: %s; try again", strerror(-result));
+        restconf_no_time(h, "rib_manager", result);
     else
         return true;
     return false;
@@ -42,7 +42,7 @@ static bool may_go_on(struct http *h, int result)
 
 static void ask_failed(struct asked *q, int err)
 {
-    restconf_error(q->http, 503, "resource-denied", "rib_manager has no time to answer (%s); try again", strerror(-err));
+    restconf_no_time(q->http, "rib_manager", err);
     free(q);
 }
 

@@ -52,7 +52,7 @@ void operation_test_tap(struct http *h, const struct lyd_node *op)
     if (r == -ENOENT)
         restconf_error(h, 404, "invalid-value", "there is no interface '%s'", name);
     else if (r)
-        restconf_error(h, 503, "resource-denied", "a test of TAPs is under way; try again in a few seconds");
+        restconf_error(h, 409, "in-use", "a test of TAPs is under way; try again in a few seconds");
     else {
         asker = h;
         step();

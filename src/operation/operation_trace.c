@@ -157,7 +157,7 @@ static void on_gone(void *ctx)
 
 static void refuse(struct session *s, const char *why)
 {
-    restconf_error(s->http, 503, "resource-denied", "%s", why);
+    restconf_error(s->http, 409, "resource-denied", "%s", why);
     session_free(s);
 }
 
@@ -223,7 +223,7 @@ void operation_trace(struct http *h, const struct lyd_node *op)
         return;
     }
     if (session) {
-        restconf_error(h, 503, "resource-denied", "a trace runs already; wait for its end, or end it");
+        restconf_error(h, 409, "in-use", "a trace runs already; wait for its end, or end it");
         return;
     }
     struct session *s = session = calloc(1, sizeof *s);

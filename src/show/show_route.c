@@ -272,9 +272,9 @@ void route_stream_as(struct http *h, const char *vr, const char *family, const s
     s->wanted = s->fields ? fields_child(s->fields, "route") : NULL;
     s->walk = rib_walk_open(&q, on_rows, on_done, s);
     if (!s->walk) {
+        int error = -errno;
         stream_free(s);
-        restconf_error(h, 503, "resource-denied", "the route table is busy: %s; try again",
-                       strerror(errno));
+        restconf_no_time(h, "rib_manager", error);
         return;
     }
     http_stream_begin(h, HTTP_JSON, on_room, on_gone, s);

@@ -158,11 +158,18 @@ def test_readers_that_stall_or_leave_harm_nobody(daemon, many_routes):
 
 def test_garbage_on_the_socket_is_answered_in_json_or_not_at_all(daemon):
     for method, target, status in (("BREW", "/", 501), ("GET", "/nowhere", 404), ("GET", "/restconf/data/kamuee:prot", 404),
-                                   ("DELETE", "/restconf/data/kamuee:state/port=p0", 405)):
+                                   ("TRACE", "/restconf/data/kamuee:port=p0", 405), ("DELETE", "/restconf/data/kamuee:state/port=p0", 405)):
         answer = daemon.ask(method, target)
         assert f" {status} ".encode() in answer.splitlines()[0]
         assert "ietf-restconf:errors" in json.loads(answer.partition(b"\r\n\r\n")[2])
     assert daemon.client.state("system")["pid"] > 0
+
+
+def test_a_second_test_of_taps_is_told_that_one_is_under_way(daemon):
+    with daemon.ask("POST", "/restconf/operations/kamuee:test-tap", keep=True) as first:
+        assert b" 409 " in (answer := daemon.ask("POST", "/restconf/operations/kamuee:test-tap")), answer
+        assert b'"error-tag":"in-use"' in answer
+        assert body_of(first.recv(65536))
 
 
 def test_the_socket_is_closed_to_strangers(daemon):

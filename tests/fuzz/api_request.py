@@ -12,6 +12,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
 import schema                                                                   # noqa: E402
 
 MODULE = schema.module()
+METHODS = ["GET", "PUT", "PATCH", "POST", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT"]
 TOP = MODULE.all("container", "list", "leaf", "leaf-list")
 STATE = next(node for node in TOP if node.argument == "state")
 CONFIG = [node for node in TOP if node is not STATE]
@@ -216,7 +217,9 @@ class Maker:
     def request(self) -> Request:
         if self.chance(3):
             return Request(bytes(self.random.randrange(256) for _ in range(self.random.randrange(1, 200))), whole=False)
-        method, body, operation, left = self.random.choice(["GET"] * 4 + ["PUT", "PATCH", "POST", "DELETE", "HEAD", "OPTIONS"]), b"", "", False
+        method, body, operation, left = self.random.choice(["GET"] * 4 + METHODS[1:7]), b"", "", False
+        if self.chance(1):
+            method = self.random.choice(["TRACE", "CONNECT", "BREW"])
         if self.chance(35):
             operation, body = self.operation()
             target, method, left = f"/restconf/operations/kamuee:{operation}", "POST", operation in LEFT
