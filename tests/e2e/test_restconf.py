@@ -83,6 +83,63 @@ def test_the_whole_datastore_is_as_the_schema_says(daemon):
     assert_in_schema(daemon, data)
 
 
+# The IETF's own modules, as packages have them (frr, libyang2-tools). Their ietf-ip is that of RFC 7277, which keeps state apart: what RFC 8344 has in
+# /interfaces is there in /interfaces-state, with the same leaves.
+IETF = [Path("/usr/share/yang/ietf-interfaces.yang"), Path("/usr/share/doc/libyang2-tools/examples/iana-if-type.yang"),
+        Path("/usr/share/doc/libyang2-tools/examples/ietf-ip.yang")]
+CONFIGURED = {"enabled", "description"}                                            # of an interface: not in /interfaces-state
+
+
+def assert_in_ietf(daemon, interfaces: list[dict]) -> None:
+    ip = {"ietf-ip:ipv4", "ietf-ip:ipv6"}
+    trees = {"ietf-interfaces:interfaces": [{name: leaf for name, leaf in i.items() if name not in ip} for i in interfaces],
+             "ietf-interfaces:interfaces-state": [{name: leaf for name, leaf in i.items() if name not in CONFIGURED} for i in interfaces]}
+    file = daemon.dir / "ietf.json"
+    file.write_text(json.dumps({top: {"interface": entries} for top, entries in trees.items()}))
+    folders = [word for module in IETF for word in ("-p", str(module.parent))]
+    done = subprocess.run(["yanglint", *folders, "-F", "ietf-interfaces:if-mib", "-t", "data", *map(str, IETF), str(file)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def interfaces(daemon) -> list[dict]:
+    return json.loads(body_of(daemon.ask("GET", "/restconf/data/ietf-interfaces:interfaces")))["ietf-interfaces:interfaces"]["interface"]
+
+
+def test_interfaces_are_as_the_models_of_the_ietf_say_whatever_the_kernel_has(daemon):
+    def ip(family: str) -> dict:
+        return next(i for i in interfaces(daemon) if i["name"] == "p0").get(f"ietf-ip:{family}", {})
+
+    def addresses(family: str) -> dict:
+        return {a["ip"]: a["prefix-length"] for a in ip(family).get("address", [])}
+
+    def neighbors(family: str) -> dict:
+        return {n["ip"]: (n["link-layer-address"], n["origin"]) for n in ip(family).get("neighbor", [])}
+
+    mac = "02:00:00:00:00:{:02}".format
+    assert_in_ietf(daemon, interfaces(daemon))
+    assert addresses("ipv4") == {"10.0.0.1": 24} and addresses("ipv6")["2001:db8::1"] == 64
+    for line in ("address add 10.9.0.1/30 dev p0", "address add 2001:db8:9::1/126 dev p0 nodad",
+                 "neighbor replace 10.9.0.2 lladdr 02:00:00:00:00:08 nud permanent dev p0",
+                 "neighbor replace 10.0.0.9 lladdr 02:00:00:00:00:09 nud reachable dev p0",
+                 "neighbor replace 2001:db8:9::2 lladdr 02:00:00:00:00:07 nud stale dev p0"):
+        daemon.run(f"ip {line}")
+    eventually(lambda: {"10.9.0.2", "10.0.0.9"} <= set(neighbors("ipv4")) and "2001:db8:9::2" in neighbors("ipv6"), 10, "the neighbours are told")
+    assert addresses("ipv4") == {"10.0.0.1": 24, "10.9.0.1": 30} and addresses("ipv6")["2001:db8:9::1"] == 126
+    assert neighbors("ipv4")["10.9.0.2"] == (mac(8), "static") and neighbors("ipv4")["10.0.0.9"] == (mac(9), "dynamic")
+    assert neighbors("ipv6")["2001:db8:9::2"] == (mac(7), "dynamic")
+    daemon.configure("set port p0 mtu 1400")
+    assert ip("ipv4")["mtu"] == ip("ipv6")["mtu"] == 1400
+    assert_in_ietf(daemon, interfaces(daemon))
+    for line in ("address delete 10.9.0.1/30 dev p0", "address delete 2001:db8:9::1/126 dev p0", "neighbor delete 10.9.0.2 dev p0"):
+        daemon.run(f"ip {line}")
+    eventually(lambda: addresses("ipv4") == {"10.0.0.1": 24} and "2001:db8:9::1" not in addresses("ipv6") and "10.9.0.2" not in neighbors("ipv4"), 10,
+               lambda: str(ip("ipv4")))
+    daemon.configure("set port p0 mtu 1200")                                       # less than IPv6 may have: the model has no leaf for it
+    assert ip("ipv4")["mtu"] == 1200 and "mtu" not in ip("ipv6")
+    assert_in_ietf(daemon, interfaces(daemon))
+    daemon.configure("delete port p0 mtu")
+
+
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 def test_routes_are_as_the_schema_says(daemon, family):
     table = json.loads(body_of(daemon.ask("GET", ROUTES.replace("ipv4", family))))["kamuee:routes"]
