@@ -6,6 +6,7 @@
 // obstacle. A killed one takes a moment to end - its sockets have much to free -
 // and whoever starts the next one at once should not be refused: so the lock is waited
 // for as long as its owner is ending. The pid in the file tells who that is.
+// Who may read a file may lock it, so nobody else may read this one.
 #include "main/instance.h"
 
 #include <errno.h>
@@ -86,11 +87,13 @@ int instance_lock(const char *run_dir, char *err, size_t err_size)
     if (r)
         return r;
     snprintf(lock_path, sizeof lock_path, "%s/kamueed.lock", run_dir);
-    int fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (fd < 0) {
+    int fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || fchmod(fd, 0600)) { // it may be older than this
         r = -errno;
         snprintf(err, err_size, "%s: %s: may this user write there? (--run-dir)", lock_path,
                  strerror(-r));
+        if (fd >= 0)
+            close(fd);
         return r;
     }
     if (!lock_take(fd)) {

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -87,6 +88,7 @@ int main(int argc, char **argv)
     char err[4096] = ""; // room for each error of a configuration
     int code;
 
+    umask(022); // whoever starts us: nobody else writes into our files
     if (!options_parse(argc, argv, &o, &code))
         return code;
     if (o.memory_nodes)
