@@ -462,9 +462,8 @@ unsigned rig_discard(unsigned port)
 
 void rig_tx_block(unsigned port, bool blocked)
 {
-    struct rte_mbuf *m;
-
     for (unsigned q = 0; q < RIG_QUEUES; q++) {
+        struct rte_mbuf *m = NULL;
         struct rte_ring *r = tx_ring[port][q];
         for (; !blocked && filler[port][q]; filler[port][q]--) {
             assert_int_equal(rte_ring_dequeue(r, (void **)&m), 0);
