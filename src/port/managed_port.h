@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// managed_port.h - ports as port_manager.c, port_link.c and port_look.c share them; control role
+#ifndef PORT_MANAGED_PORT_H
+#define PORT_MANAGED_PORT_H
+
+#include "base/vec.h"
+#include "port/port_device.h"
+#include "port/port_manager.h"
+
+struct carrier;
+
+struct managed_port {
+    struct port_config wish; // as asked for, zeroes and all
+    struct port_device device;
+    bool open; // false only when a change failed and the device did not even come back as it was
+    bool started, link_up;
+    uint64_t link_changes; // while started
+    uint64_t cleared_wall_ns;       // of the statistics
+    struct port_statistics cleared; // what they were then
+    struct carrier *carrier; // of its kernel interface, if any
+};
+
+extern struct managed {
+    VEC(struct managed_port *) port; // in order of attachment
+} managed;
+struct managed_port *managed_port_find(const char *name);
+
+// Opens the device again with another configuration; interface, TAP and sub-interfaces stay.
+int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, char *err, size_t err_size);
+
+// port_link.c
+void port_link_listen(struct managed_port *p); // to what driver and kernel say of the link, since its device is open
+void port_link_ignore(struct managed_port *p);
+void port_link_look(struct managed_port *p); // and tells who has to know, when it changed
+int port_link_init(struct event_base *loop); // from now on links are looked at again and again
+void port_link_fini(void);
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port_link.c - the link of each port
+//
+// It is looked at twice a second, 40 times where a kernel interface is behind the port (its carrier is one ioctl), at once when
+// the driver has a link interrupt, and at once when the kernel announces a change (carrier.h). The first two and the interrupt
+// come from DPDK's interrupt thread as a call in control's mailbox.
+#include <rte_alarm.h>
+#include <rte_ethdev.h>
+#include <stdatomic.h>
+
+#include "base/log.h"
+#include "core/mailbox.h"
+#include "netlink/carrier.h"
+#include "netlink/netns.h"
+#include "port/iface_manager.h"
+#include "port/managed_port.h"
+
+#define LINK_POLL_US 25000
+#define LINK_POLL_SLOW 20 // ports without kernel interface: every twentieth time
+
+static _Atomic bool poll_posted, poll_running, poll_fast; // fast: some port has a kernel interface
+static unsigned n_polls;
+static struct event_base *loop; // control's
+
+// A kernel interface that was deleted and made again has a new identity: the port is opened again for it.
+static void follow_netdev(struct managed_port *p)
+{
+    struct port_config cfg = p->wish;
+    char err[480];
+
+    if (!p->open || !p->device.netdev.name[0] || !netdev_was_replaced(&p->device.netdev))
+        return;
+    log_notice("port_manager: its kernel interface was made again: port=%s", p->wish.name);
+    if (managed_port_reopen(p, &cfg, err, sizeof err))
+        log_error("port_manager: %s", err);
+}
+
+static void (*link_listener)(const char *port, bool up);
+
+void port_manager_on_link(void (*fn)(const char *port, bool up))
+{
+    thread_must_be(ROLE_CONTROL);
+    link_listener = fn;
+}
+
+void port_link_look(struct managed_port *p)
+{
+    struct rte_eth_link link;
+    bool up = p->started && port_device_link(&p->device, &link);
+
+    if (up == p->link_up)
+        return;
+    p->link_up = up;
+    p->link_changes += p->started;
+    log_notice("port_manager: link: port=%s state=%s", p->wish.name, up ? "up" : "down");
+    iface_manager_port_link(p->device.id, up);
+    if (link_listener)
+        link_listener(p->wish.name, up);
+}
+
+static void on_announcement(void *port)
+{
+    port_link_look(port);
+}
+
+static struct carrier *carrier_open(struct managed_port *p)
+{
+    int back = netns_enter(p->device.netns);
+    struct carrier *c = back < 0 ? NULL : carrier_listen(loop, p->device.netdev.ifindex, on_announcement, p);
+
+    if (!c)
+        log_warning("port_manager: link changes are found by polling only: port=%s error=\"%m\"", p->wish.name);
+    netns_leave(back);
+    return c;
+}
+
+static void links_look(void *all)
+{
+    bool fast = false;
+
+    atomic_store(&poll_posted, false);
+    bool slow = all || n_polls++ % LINK_POLL_SLOW == 0;
+    vec_foreach (&managed.port, p)
+        if (slow || (*p)->device.netdev.name[0]) {
+            follow_netdev(*p);
+            port_link_look(*p);
+        }
+    vec_foreach (&managed.port, p)
+        fast |= (*p)->device.netdev.name[0] != 0;
+    atomic_store(&poll_fast, fast);
+}
+
+// DPDK's interrupt thread
+static void link_alarm(void *arg)
+{
+    if (!atomic_load(&poll_running))
+        return;
+    bool fast = atomic_load(&poll_fast);
+    if (!atomic_exchange(&poll_posted, true) && mailbox_post(ROLE_CONTROL, links_look, fast ? NULL : "all"))
+        atomic_store(&poll_posted, false);
+    rte_eal_alarm_set(fast ? LINK_POLL_US : LINK_POLL_US * LINK_POLL_SLOW, link_alarm, NULL);
+}
+
+// DPDK's interrupt thread
+static int link_interrupt(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
+{
+    if (mailbox_post(ROLE_CONTROL, links_look, "all"))
+        return 0; // the next alarm sees it
+    return 0;
+}
+
+static void device_removed(void *arg)
+{
+    uint16_t id = (uint16_t)(uintptr_t)arg;
+    char err[200];
+
+    vec_foreach (&managed.port, p)
+        if ((*p)->device.id == id) {
+            log_error("port_manager: the device was removed from the machine: port=%s", (*p)->wish.name);
+            port_manager_stop((*p)->wish.name, err, sizeof err);
+            return;
+        }
+}
+
+// DPDK's interrupt thread
+static int removal_interrupt(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
+{
+    return mailbox_post(ROLE_CONTROL, device_removed, (void *)(uintptr_t)id) ? -1 : 0;
+}
+
+// --- life ---
+
+void port_link_listen(struct managed_port *p)
+{
+    rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_LSC, link_interrupt, NULL);
+    rte_eth_dev_callback_register(p->device.id, RTE_ETH_EVENT_INTR_RMV, removal_interrupt, NULL);
+    p->carrier = p->device.netdev.name[0] ? carrier_open(p) : NULL;
+}
+
+void port_link_ignore(struct managed_port *p)
+{
+    carrier_end(p->carrier);
+    p->carrier = NULL;
+    rte_eth_dev_callback_unregister(p->device.id, RTE_ETH_EVENT_INTR_LSC, link_interrupt, NULL);
+    rte_eth_dev_callback_unregister(p->device.id, RTE_ETH_EVENT_INTR_RMV, removal_interrupt, NULL);
+}
+
+int port_link_init(struct event_base *base)
+{
+    loop = base;
+    atomic_store(&poll_running, true);
+    return rte_eal_alarm_set(LINK_POLL_US, link_alarm, NULL);
+}
+
+void port_link_fini(void)
+{
+    atomic_store(&poll_running, false);
+    rte_eal_alarm_cancel(link_alarm, NULL);
+}

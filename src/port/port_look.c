@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port_look.c - what there is to see of ports: state, statistics, sensors
+#include <errno.h>
+#include <rte_ethdev.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "port/managed_port.h"
+#include "port/port_sensor.h"
+#include "port/port_wait.h"
+
+static struct port_statistics statistics(struct managed_port *p)
+{
+    struct rte_eth_stats st;
+
+    if (rte_eth_stats_get(p->device.id, &st))
+        return (struct port_statistics){0};
+    return (struct port_statistics){
+        .rx_packets = st.ipackets,
+        .rx_bytes = st.ibytes,
+        .tx_packets = st.opackets,
+        .tx_bytes = st.obytes,
+        .rx_missed = st.imissed + netdev_missed(&p->device.netdev),
+        .rx_errors = st.ierrors,
+        .rx_no_buffer = st.rx_nombuf,
+        .tx_errors = st.oerrors,
+    };
+}
+
+int port_manager_clear(const char *name)
+{
+    struct managed_port *p = managed_port_find(name);
+
+    thread_must_be(ROLE_CONTROL);
+    if (!p)
+        return -ENOENT;
+    if (p->open) {
+        p->cleared_wall_ns = clock_wall_ns();
+        p->cleared = statistics(p);
+    }
+    return 0;
+}
+
+int port_manager_state(const char *name, struct port_state *s)
+{
+    struct managed_port *p = managed_port_find(name);
+    struct rte_eth_link link = {0};
+
+    thread_must_be(ROLE_CONTROL);
+    if (!p)
+        return -ENOENT;
+    const struct port_device *d = &p->device;
+    *s = (struct port_state){
+        .config = d->config,
+        .id = d->id,
+        .started = p->started,
+        .link_up = p->link_up,
+        .rx_mode = p->started ? port_wait_mode(d) : d->config.rx_mode,
+        .max_rx_queues = d->max_rx_queues,
+        .max_tx_queues = d->max_tx_queues,
+        .mtu_max = d->mtu_max,
+        .rss_hf = d->rss_hf,
+        .rx_offloads = d->rx_offloads,
+        .tx_offloads = d->tx_offloads,
+        .socket = p->open ? rte_eth_dev_socket_id(d->id) : -1,
+        .cleared_wall_ns = p->cleared_wall_ns,
+        .cleared = p->cleared,
+    };
+    snprintf(s->driver, sizeof s->driver, "%s", d->driver);
+    memcpy(s->mac, d->config.mac, sizeof s->mac);
+    if (!p->open)
+        return 0;
+    if (p->started && port_device_link(&p->device, &link)) {
+        s->full_duplex = link.link_duplex == RTE_ETH_LINK_FULL_DUPLEX;
+        s->speed_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
+    }
+    s->statistics = statistics(p);
+    return 0;
+}
+
+uint64_t port_manager_link_changes(const char *name)
+{
+    const struct managed_port *p = managed_port_find(name);
+
+    return p ? p->link_changes : 0;
+}
+
+int port_manager_temperature(const char *name, int *celsius)
+{
+    const struct managed_port *p = managed_port_find(name);
+
+    thread_must_be(ROLE_CONTROL);
+    return p && p->open ? port_sensor_read(p->device.id, p->device.config.devargs, p->device.netdev.name, celsius) : -ENODATA;
+}
+
+unsigned port_manager_list(char (*name)[16], unsigned max)
+{
+    unsigned n = 0;
+
+    vec_foreach (&managed.port, p)
+        if (n < max)
+            memcpy(name[n++], (*p)->wish.name, sizeof *name);
+    return n;
+}
+
+int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value), void *ctx)
+{
+    struct managed_port *p = managed_port_find(name);
+
+    if (!p || !p->open)
+        return -ENOENT;
+    int n = rte_eth_xstats_get(p->device.id, NULL, 0);
+    if (n <= 0)
+        return n;
+    struct rte_eth_xstat *value = calloc((size_t)n, sizeof *value);
+    struct rte_eth_xstat_name *text = calloc((size_t)n, sizeof *text);
+    if (value && text && rte_eth_xstats_get(p->device.id, value, (unsigned)n) == n &&
+        rte_eth_xstats_get_names(p->device.id, text, (unsigned)n) == n)
+        for (int i = 0; i < n; i++)
+            fn(ctx, text[value[i].id].name, value[i].value);
+    free(value);
+    free(text);
+    return 0;
+}
