@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 BUILD ?= build
 PREFIX ?= /usr/local
+# The prefix is compiled in: what was configured with another is configured again, when PREFIX was given.
+CONFIGURED_PREFIX = $(PYTHON) -c 'import json, sys; print(next(o["value"] for o in json.load(sys.stdin) if o["name"] == "prefix"))'
 PYTHON := /usr/bin/python3
 # Commands that install packages or build network namespaces need root; `sudo make …` or a root shell.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
@@ -57,7 +59,7 @@ deps: ## install what building, testing and the demo need (Debian 12 packages)
 		[ $$try = 3 ] && { echo "deps: apt-get failed three times; is a package mirror reachable?" >&2; exit 1; }; sleep 5; done
 
 $(BUILD)/build.ninja: | deps
-	meson setup $(BUILD) -Dbuildtype=release -Db_lto=true
+	meson setup $(BUILD) --prefix=$(PREFIX) -Dbuildtype=release -Db_lto=true
 
 build: $(BUILD)/build.ninja ## build/kamueed and everything else (release, LTO)
 	ninja -C $(BUILD)
@@ -110,11 +112,16 @@ sanitize: ## unit and path tests under AddressSanitizer and UBSan
 	meson test -C $(BUILD)-asan --no-rebuild --print-errorlogs --timeout-multiplier 5 --no-suite lint
 
 install: build ## install below PREFIX (default /usr/local), and make the groups of the socket
-	$(SUDO) meson install -C $(BUILD) --no-rebuild
+ifneq ($(origin PREFIX),file)
+	@[ "$$(meson introspect --buildoptions $(BUILD) | $(CONFIGURED_PREFIX))" = '$(PREFIX)' ] || { \
+		meson configure $(BUILD) -Dprefix='$(PREFIX)' && ninja -C $(BUILD); }
+endif
+	$(SUDO) meson install -C $(BUILD) --no-rebuild $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
 	@[ -n '$(DESTDIR)' ] || $(SUDO) deploy/make-groups deploy/kamuee.sysusers
 
-uninstall: ## remove what install put there
+uninstall: ## remove what install put there; the groups stay
 	$(SUDO) ninja -C $(BUILD) uninstall
+	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
 
 clean: ## remove the build directories
 	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(PTF) $(ANSIBLE) $(PROMETHEUS)
