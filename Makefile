@@ -30,7 +30,11 @@ PROMETHEUS := $(CURDIR)/.prometheus
 # Ansible and its RESTCONF modules, for tests/e2e/test_ansible.py.
 ANSIBLE := $(CURDIR)/.ansible
 
-.PHONY: help deps build check test conformance e2e demo demo-stop bench ptf flood fuzz fuzz-api sanitize install uninstall clean
+# schemathesis and what it needs, 70 MB, for `make fuzz-schema` alone, which fetches it.
+SCHEMATHESIS := $(CURDIR)/.schemathesis
+SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
+
+.PHONY: help deps build check test conformance e2e demo demo-stop bench ptf flood fuzz fuzz-api fuzz-schema sanitize install uninstall clean
 
 help: ## this list
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
@@ -106,6 +110,11 @@ fuzz: ## each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) mutate
 fuzz-api: build ## requests at random from the schema, SECONDS (60) long: no 5xx, no crash (root)
 	$(SUDO) $(PYTHON) tests/fuzz/api_fuzz.py $(abspath $(BUILD))/kamueed $(or $(SECONDS),60) $(or $(SEED),1)
 
+fuzz-schema: build ## schemathesis by the OpenAPI document of the YANG model, SECONDS (600) long: no 5xx, no answer against the model (root)
+	@[ -x $(SCHEMATHESIS)/bin/schemathesis ] || { echo "fuzz-schema: installing $(SCHEMATHESIS_PACKAGE) into $(SCHEMATHESIS)"; \
+		$(PYTHON) -m pip install -q --retries 5 --disable-pip-version-check --root-user-action=ignore --target $(SCHEMATHESIS) $(SCHEMATHESIS_PACKAGE); }
+	$(SUDO) $(PYTHON) tests/fuzz/schema_fuzz.py $(abspath $(BUILD))/kamueed $(SCHEMATHESIS) $(or $(SECONDS),600) $(or $(SEED),1)
+
 sanitize: ## unit and path tests under AddressSanitizer and UBSan
 	[ -d $(BUILD)-asan ] || meson setup $(BUILD)-asan -Dbuildtype=debugoptimized -Db_lto=false -Dsanitize=asan+ubsan -Dbench=false
 	ninja -C $(BUILD)-asan
@@ -124,4 +133,4 @@ uninstall: ## remove what install put there; the groups stay
 	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
 
 clean: ## remove the build directories
-	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(PTF) $(ANSIBLE) $(PROMETHEUS)
+	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(PTF) $(ANSIBLE) $(PROMETHEUS) $(SCHEMATHESIS)

@@ -44,7 +44,7 @@ def module():
     assert "".join(TOKEN.findall(text)) == text, "the tokens are not the whole text"
     (found,), rest = block(tokens, 0)
     assert rest == len(tokens)
-    return expanded(found, {grouping.argument: grouping.all(*NODES, "uses") for grouping in found.all("grouping")})
+    return expanded(found, {grouping.argument: grouping.all(*NODES, "choice", "uses") for grouping in found.all("grouping")})
 
 
 def expanded(node, groupings):

@@ -93,6 +93,11 @@ def judge(daemon, request: Request, status: int) -> None:
     assert daemon.process.poll() is None, f"kamueed has ended: {request.data!r}\n{daemon.log.read_text(errors='replace')[-3000:]}"
 
 
+def judge_end(daemon) -> None:
+    assert not sanitizers_said(daemon), sanitizers_said(daemon)
+    assert daemon.client.state("system")["pid"] > 0
+
+
 def run(daemon, seconds: float, seed: int, tell=None) -> dict[int, int]:
     """How many requests ended in which status. Raises when one should not have."""
     maker, worked, seen, slowest = Maker(seed), 0.0, {}, (0.0, b"")
@@ -116,8 +121,7 @@ def run(daemon, seconds: float, seed: int, tell=None) -> dict[int, int]:
     except Exception:
         print(f"seed {seed}; the last requests:", *last, sep="\n")
         raise
-    assert not sanitizers_said(daemon), sanitizers_said(daemon)
-    assert daemon.client.state("system")["pid"] > 0
+    judge_end(daemon)
     assert descriptors(daemon) <= before + DESCRIPTORS_MORE, f"descriptors: {before} became {descriptors(daemon)}"
     return dict(sorted(seen.items()))
 
