@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kamuee.context import Context, Waiting
-from kamuee.errors import KamueeError, NotFound, UsageError
+from kamuee.errors import KamueeError, NotFound, Unreachable, UsageError
 from kamuee.grammar import Match
 from kamuee.render import duration
 
@@ -164,6 +164,10 @@ def end(context: Context, match: Match) -> None:
     try:
         changes = call(context, "compare").get("change", [])
     except NotFound:
+        return
+    except Unreachable as error:  # who cannot ask must not be kept inside
+        context.line(f"{error}\nsession {editing.session} is left: its candidate is gone if kamueed ended, else 'configure {editing.session}' goes on with it")
+        editing.session, editing.changed = None, False
         return
     if "keep" in match.args:
         context.line(f"session {editing.session} stays: 'configure {editing.session}' goes on with it")

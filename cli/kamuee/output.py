@@ -98,7 +98,8 @@ def expanded(stage: list[str]) -> list[str]:
     if len(names) != 1:
         what = f"'{stage[0]}' is not a filter" if stage else "nothing behind '|'"
         known = foreign.FILTERS.get(stage[0]) if stage else None
-        raise UsageError(f"{what}\n" + f"did you mean '{known}'?\n" * bool(known) + f"expected: {' '.join(FILTERS)}")
+        said = f"did you mean '{known}'?" if known else foreign.HINTS.get(f"show | {stage[0]}", "") if stage else ""
+        raise UsageError(f"{what}\n" + f"{said}\n" * bool(said) + f"expected: {' '.join(FILTERS)}")
     name = names[0]
     if (len(stage) != 1) != (name in ("include", "exclude", "begin")):
         want = "a regular expression" if len(stage) == 1 else "the end of the line or '|'"

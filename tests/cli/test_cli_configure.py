@@ -8,7 +8,7 @@ from server import Refused
 from kamuee import commands
 from kamuee.client import Client
 from kamuee.context import Context
-from kamuee.errors import UsageError
+from kamuee.errors import Unreachable, UsageError
 from kamuee.session import Session
 
 
@@ -116,6 +116,16 @@ def test_a_session_that_is_gone_ends_the_editing(talk, router):
     router.operations["edit"] = gone
     with pytest.raises(Exception, match="there is no session 7"):
         talk("set port p0 mtu 9000")
+    assert talk.session.context.editing.session is None
+
+
+def test_who_edits_gets_out_when_the_daemon_is_gone(talk, router, tmp_path):
+    talk("configure", "set port p0 mtu 9000")
+    talk.session.context.client.path = str(tmp_path / "none")
+    with pytest.raises(Unreachable):
+        talk("commit")
+    said = talk("exit")
+    assert said[0].startswith("cannot reach kamueed at") and "session 7 is left: its candidate is gone if kamueed ended" in said[0]
     assert talk.session.context.editing.session is None
 
 

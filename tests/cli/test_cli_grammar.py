@@ -118,7 +118,8 @@ def test_port_whose_name_begins_a_keyword_is_not_lost():
     ("show arp", "try: show neighbor"), ("show route", "try: show ipv4 route, show ipv6 route"), ("no port p0", "try: delete …"),
     ("commit", "'configure' first"), ("do show port", "every command works while editing"), ("clear interfaces statistics", "try: clear counters"),
     ("clear drops", "drops only grow"),
-    ("show port | grep p0", "did you mean 'include'?"), ("moniter", "did you mean 'monitor'?"), ("show access-lists", "try: show acl"),
+    ("show port | grep p0", "did you mean 'include'?"), ("show running-config | compare", "try: compare"),
+    ("moniter", "did you mean 'monitor'?"), ("show access-lists", "try: show acl"),
 ])
 def test_habits_from_other_routers_are_told_what_to_type(line, said):
     session = Session(commands.grammar(), Context(Client("/nowhere")))
