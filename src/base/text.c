@@ -36,11 +36,13 @@ void text_printf(struct text *t, const char *fmt, ...)
 
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    int n = vsnprintf(t->s ? t->s + t->n : NULL, t->cap - t->n, fmt, ap);
     va_end(ap);
     bug_on(n < 0);
-    reserve(t, (size_t)n);
-    vsnprintf(t->s + t->n, (size_t)n + 1, fmt, again);
+    if (t->n + (size_t)n >= t->cap) { // it did not fit
+        reserve(t, (size_t)n);
+        vsnprintf(t->s + t->n, (size_t)n + 1, fmt, again);
+    }
     va_end(again);
     t->n += (size_t)n;
 }

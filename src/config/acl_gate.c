@@ -16,6 +16,7 @@ static VEC(struct waiting {
 static struct acl_wanted *refused; // what the last preparation was for, when it failed
 static struct text why_refused;
 static bool busy;
+static void (*when_empty)(void);
 
 // Those who wait now, in the order in which they came; each may wait again.
 static void open_gate(void)
@@ -27,6 +28,13 @@ static void open_gate(void)
     for (size_t i = 0; i < n; i++)
         now[i].fn(now[i].ctx);
     free(now);
+    if (!waiting.n && when_empty)
+        when_empty();
+}
+
+void acl_gate_when_empty(void (*fn)(void))
+{
+    when_empty = fn;
 }
 
 void acl_gate_wait(void (*fn)(void *ctx), void *ctx)

@@ -3,7 +3,8 @@
 //
 // Building takes up to a minute and the event loop does not wait for it. So a commit that changes access lists is tried twice: the
 // first try has them prepared and ends with -EINPROGRESS, having changed nothing; when they are ready it is tried again,
-// from the request on, and finds them. Who comes meanwhile is put behind. Control role.
+// from the request on, and finds them. Who comes meanwhile is put behind. The candidate need not be made twice
+// (config.h: config_commit_again). Control role.
 #ifndef CONFIG_ACL_GATE_H
 #define CONFIG_ACL_GATE_H
 
@@ -14,6 +15,7 @@
 // -EINPROGRESS: try again when acl_gate_wait calls. Other -errno: refused, with sentences.
 int acl_gate(const struct model *from, const struct model *to, struct errors *e);
 void acl_gate_wait(void (*fn)(void *ctx), void *ctx); // calls once, on a later turn of the loop
+void acl_gate_when_empty(void (*fn)(void));           // calls whenever the last one that waited has gone on
 // The commit went another way, or only looked: what is prepared is not wanted.
 void acl_gate_leave(void);
 

@@ -24,10 +24,11 @@ struct candidate {
     struct snapshot *base;
     struct lyd_node *tree; // as edited, when it was
     bool edited;
+    uint64_t version; // another one after each edit
 };
 
 static struct candidate all[CANDIDATES_MAX];
-static uint64_t last_id;
+static uint64_t last_id, last_version;
 
 static unsigned count_changes(const struct candidate *c)
 {
@@ -44,7 +45,16 @@ static void begin_anew(struct candidate *c)
     snapshot_unref(c->base);
     c->tree = NULL;
     c->edited = false;
+    c->version = ++last_version;
     c->base = snapshot_ref(config_snapshot());
+}
+
+static void set_tree(struct candidate *c, struct lyd_node *tree)
+{
+    lyd_free_all(c->tree);
+    c->tree = tree;
+    c->edited = true;
+    c->version = ++last_version;
 }
 
 void candidate_close(struct candidate *c)
@@ -152,9 +162,7 @@ int candidate_edit(struct candidate *c, const struct config_edit *how, struct er
 
     if (r)
         return r;
-    lyd_free_all(c->tree);
-    c->tree = tree;
-    c->edited = true;
+    set_tree(c, tree);
     return 0;
 }
 
@@ -167,8 +175,7 @@ void candidate_update(struct candidate *c, struct errors *notes)
     }
     struct lyd_node *tree = config_rebase(c->base->tree, c->tree, config_running(), notes);
     begin_anew(c);
-    c->tree = tree;
-    c->edited = true;
+    set_tree(c, tree);
 }
 
 // My changes on what runs now; NULL with what collides.
@@ -191,11 +198,19 @@ static struct lyd_node *rebased(const struct candidate *c, struct config_result 
 
 int candidate_commit(struct candidate *c, const struct commit *how, struct config_result *result, struct errors *e)
 {
-    struct lyd_node *tree = rebased(c, result, e);
+    struct commit mine = *how;
+    char made_from[64];
+    int r;
 
-    if (e->n)
-        return -EAGAIN;
-    int r = config_commit(tree, how, result, e);
+    snprintf(made_from, sizeof made_from, "session %" PRIu64 " %" PRIu64, c->id, c->version);
+    mine.made_from = made_from;
+    if (!config_commit_again(&mine, result, e, &r)) {
+        struct lyd_node *tree = rebased(c, result, e);
+
+        if (e->n)
+            return -EAGAIN;
+        r = config_commit(tree, &mine, result, e);
+    }
     if (!r && !how->check_only)
         begin_anew(c);
     return r;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/thread.h"
+#include "config/acl_gate.h"
 #include "config/config.h"
 #include "config/config_confirm.h"
 #include "config/config_edit.h"
@@ -27,24 +28,33 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void commit(const char *lines)
+static void try(void *ctx)
 {
+    const struct commit how = {.by = "bench", .made_from = ctx};
     struct config_result result = {0};
     struct errors e = {0};
     struct text t = {0};
     struct lyd_node *tree;
     int r;
 
-    do {
-        r = config_edited(config_running(), &(struct config_edit){.text = lines}, &tree, &e);
-        r = r ? r : config_commit(tree, &(struct commit){.by = "bench"}, &result, &e);
-        config_result_free(&result);
-    } while (r == -EINPROGRESS && fake_acl_ready());
-    if (!r)
+    if (!config_commit_again(&how, &result, &e, &r)) {
+        r = config_edited(config_running(), &(struct config_edit){.text = ctx}, &tree, &e);
+        r = r ? r : config_commit(tree, &how, &result, &e);
+    }
+    config_result_free(&result);
+    if (r == -EINPROGRESS)
+        acl_gate_wait(try, ctx);
+    if (!r || r == -EINPROGRESS)
         return;
     errors_text(&e, NULL, &t);
     fprintf(stderr, "commit_bench: refused: %s\n", text_str(&t));
     exit(1);
+}
+
+static void commit(char *lines)
+{
+    try(lines);
+    fake_acl_ready();
 }
 
 static void load_rules(unsigned n)
@@ -56,7 +66,7 @@ static void load_rules(unsigned n)
         text_printf(&t, "set acl edge rule %u permit tcp from 10.%u.%u.0/24 to %s port %u\n", 10 * (i + 1), i >> 8 & 255, i & 255,
                     i % 16 ? "any" : "set s", 1 + i % 60000);
     uint64_t since = clock_now_ns();
-    commit(text_str(&t));
+    commit(t.s);
     printf("%u rules at once: %.0f us\n", n, (double)(clock_now_ns() - since) / 1e3);
     text_free(&t);
 }

@@ -26,6 +26,7 @@
 
 #include "base/hash.h"
 #include "base/file.h"
+#include "config/acl_gate.h"
 #include "config/config.h"
 #include "config/config_confirm.h"
 #include "config/config_edit.h"
@@ -155,6 +156,13 @@ static void stop(void)
 }
 
 // A process begins: with fresh managers, whatever is on disk.
+static int start_with(struct lyd_node *tree, struct errors *e)
+{
+    struct model *m = config_model_of(&tree, e);
+
+    return config_start(tree, m, e);
+}
+
 static void start(void)
 {
     struct lyd_node *tree;
@@ -166,7 +174,7 @@ static void start(void)
     config_init(file, state_dir);
     assert_int_equal(config_read_start(false, false, &tree, &e, &source), 0);
     confirm_init(loop);
-    assert_int_equal(config_start(tree, &e), 0);
+    assert_int_equal(start_with(tree, &e), 0);
     text_free(&source);
 }
 
@@ -474,7 +482,7 @@ static void a_revision_of_an_older_schema_is_refused_by_name_and_others_remain(v
     lyd_free_all(tree);
     assert_int_equal(config_read_start(false, true, &tree, &e, &source), 0); // --from-file
     confirm_init(loop);
-    assert_int_equal(config_start(tree, &e), 0);
+    assert_int_equal(start_with(tree, &e), 0);
     assert_non_null(model_find_port(config_model(), "p0"));
     char *before = now();
     assert_int_equal(config_edited(config_running(), &(struct config_edit){.revision = "1"}, &tree, &e), -EINVAL);
@@ -482,6 +490,69 @@ static void a_revision_of_an_older_schema_is_refused_by_name_and_others_remain(v
     free(before);
     errors_free(&e);
     text_free(&source);
+}
+
+static unsigned n_made, n_tries; // of the commit that waits
+static int last_try;
+
+static void try_rules(void *ctx)
+{
+    const struct commit how = {.by = "alice", .made_from = ctx};
+    struct config_result result = {0};
+    struct lyd_node *tree;
+
+    n_tries++;
+    errors_free(&said);
+    if (!config_commit_again(&how, &result, &said, &last_try)) {
+        n_made++;
+        assert_int_equal(config_edited(config_running(), &(struct config_edit){.text = ctx}, &tree, &said), 0);
+        last_try = config_commit(tree, &how, &result, &said);
+    }
+    if (!last_try)
+        assert_true(result.n_changes > 0 && result.change.n > 0);
+    if (last_try == -EINPROGRESS)
+        acl_gate_wait(try_rules, ctx);
+    config_result_free(&result);
+}
+
+static void a_candidate_that_waits_for_its_access_lists_is_made_once_unless_something_else_runs_by_then(void **state)
+{
+    struct event_base *was = fake_acl_loop;
+
+    fake_acl_loop = NULL;
+    start_anew(A);
+    n_made = n_tries = 0;
+    try_rules("set acl e rule 1 permit tcp\n");
+    assert_int_equal(last_try, -EINPROGRESS);
+    assert_true(fake_acl_ready());
+    assert_int_equal(last_try, 0);
+    assert_int_equal(n_made, 1);
+    assert_int_equal(n_tries, 2);
+
+    n_made = n_tries = 0;
+    try_rules("set acl e rule 2 deny udp\n"); // and meanwhile something else is committed
+    assert_int_equal(commit_lines("set port p0 mtu 3000", &at_once), 0);
+    assert_true(fake_acl_ready());
+    assert_int_equal(n_made, 2);
+    char *text = now();
+    assert_non_null(strstr(text, "set acl e rule 1 permit tcp\n"));
+    while (last_try == -EINPROGRESS)
+        assert_true(fake_acl_ready());
+    assert_int_equal(last_try, 0);
+    free(text);
+    text = now();
+    assert_non_null(strstr(text, "rule 2 deny udp\n"));
+    assert_non_null(strstr(text, "mtu 3000\n"));
+    free(text);
+
+    fake_acl_refuse("acl e: too large");
+    try_rules("set acl e rule 3 permit icmp\n");
+    assert_true(fake_acl_ready());
+    assert_int_equal(last_try, -EINVAL);
+    assert_non_null(strstr(said.item[0].sentence, "too large"));
+    fake_acl_refuse(NULL);
+    errors_free(&said);
+    fake_acl_loop = was;
 }
 
 static void a_clock_that_goes_back_changes_neither_the_order_nor_what_waits(void **state)
@@ -604,6 +675,7 @@ int main(void)
         cmocka_unit_test_prestate(death_at_any_step_leaves_the_old_or_the_new_configuration, (void *)1),
         cmocka_unit_test(a_revision_that_is_cut_off_anywhere_is_left_aside),
         cmocka_unit_test(a_revision_of_an_older_schema_is_refused_by_name_and_others_remain),
+        cmocka_unit_test(a_candidate_that_waits_for_its_access_lists_is_made_once_unless_something_else_runs_by_then),
         cmocka_unit_test(a_clock_that_goes_back_changes_neither_the_order_nor_what_waits),
         cmocka_unit_test(the_last_fifty_are_kept_and_replay_to_the_state_they_had),
     };

@@ -14,6 +14,7 @@
 #include <jansson.h>
 #include <libyang/libyang.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -26,17 +27,35 @@
 #include "yang/config_effect.h"
 #include "yang/config_tree.h"
 
+// A candidate that has been looked at and waits for its access lists.
+static struct {
+    struct snapshot *s; // NULL: none does
+    char *made_from;
+    uint64_t version; // what ran when it was looked at
+    struct config_result result;
+} kept;
+
+static void drop_kept(void)
+{
+    snapshot_unref(kept.s);
+    free(kept.made_from);
+    config_result_free(&kept.result);
+    memset(&kept, 0, sizeof kept);
+}
+
 void config_init(const char *file, const char *state_dir)
 {
     thread_must_be(ROLE_CONTROL);
     config_file_init(file);
     config_running_init();
+    acl_gate_when_empty(drop_kept);
     revision_open(state_dir);
 }
 
 void config_fini(void)
 {
     confirm_fini();
+    drop_kept();
     config_running_fini();
     revision_close();
     config_file_fini();
@@ -98,15 +117,14 @@ static bool revision_says(const struct revision *r, const struct text *config)
     return same;
 }
 
-int config_start(struct lyd_node *candidate, struct errors *e)
+int config_start(struct lyd_node *candidate, struct model *m, struct errors *e)
 {
-    struct model *m = config_model_of(&candidate, e);
     const struct revision *last = revision_confirmed();
     struct snapshot *s = snapshot_new(candidate, m, last ? last->id : 0);
     struct revision new = {.confirmed = true, .comment = "at the start", .file_digest = config_file_digest()};
     struct text t = {0};
     char err[600] = "";
-    int r = e->n ? -EINVAL : config_running_apply(s, e);
+    int r = config_running_apply(s, e);
 
     if (r) {
         snapshot_unref(s);
@@ -253,23 +271,39 @@ static int confirm_by_commit(const struct commit *how, struct config_result *res
     return r;
 }
 
-int config_commit(struct lyd_node *candidate, const struct commit *how, struct config_result *result, struct errors *e)
+// Takes over the snapshot, and what the result says so far.
+static void keep(struct snapshot *s, const struct commit *how, struct config_result *result)
 {
-    struct model *m;
-    int r;
-
-    thread_must_be(ROLE_CONTROL);
-    m = config_model_of(&candidate, e);
-    if (!e->n)
-        machine_check(config_model(), m, e);
-    r = e->n ? -EINVAL : look_at_waiting(how, e);
-    struct snapshot *s = snapshot_new(candidate, m, 0);
-    if (!r) {
-        result->n_changes = config_diff(config_running(), candidate, &result->change);
-        config_effects(config_running(), candidate, &result->notes);
+    drop_kept();
+    if (!how->made_from) {
+        snapshot_unref(s);
+        return;
     }
-    if (!r)
-        r = acl_gate(config_model(), m, e);
+    kept.s = s;
+    kept.made_from = strdup(how->made_from);
+    bug_on(!kept.made_from);
+    kept.version = config_version();
+    kept.result = *result;
+    memset(result, 0, sizeof *result);
+}
+
+// What the machine and others say, which may be different a moment later.
+static int is_possible(const struct snapshot *s, const struct commit *how, struct errors *e)
+{
+    if (!e->n)
+        machine_check(config_model(), s->model, e);
+    return e->n ? -EINVAL : look_at_waiting(how, e);
+}
+
+// A candidate that is valid and compared; takes over the snapshot.
+static int finish(struct snapshot *s, const struct commit *how, struct config_result *result, struct errors *e)
+{
+    int r = acl_gate(config_model(), s->model, e);
+
+    if (r == -EINPROGRESS) {
+        keep(s, how, result);
+        return r;
+    }
     if (!r && how->check_only)
         acl_gate_leave();
     if (!r && !how->check_only && !result->n_changes)
@@ -282,4 +316,39 @@ int config_commit(struct lyd_node *candidate, const struct commit *how, struct c
     }
     snapshot_unref(s);
     return r;
+}
+
+int config_commit(struct lyd_node *candidate, const struct commit *how, struct config_result *result, struct errors *e)
+{
+    thread_must_be(ROLE_CONTROL);
+    struct model *m = config_model_of(&candidate, e);
+    struct snapshot *s = snapshot_new(candidate, m, 0);
+    int r = is_possible(s, how, e);
+
+    if (r) {
+        snapshot_unref(s);
+        return r;
+    }
+    result->n_changes = config_diff(config_running(), candidate, &result->change);
+    config_effects(config_running(), candidate, &result->notes);
+    return finish(s, how, result, e);
+}
+
+bool config_commit_again(const struct commit *how, struct config_result *result, struct errors *e, int *r)
+{
+    struct snapshot *s = kept.s;
+
+    thread_must_be(ROLE_CONTROL);
+    if (!s || kept.version != config_version() || !how->made_from || strcmp(kept.made_from, how->made_from))
+        return false;
+    *result = kept.result;
+    kept.s = NULL;
+    memset(&kept.result, 0, sizeof kept.result);
+    drop_kept();
+    *r = is_possible(s, how, e);
+    if (*r)
+        snapshot_unref(s);
+    else
+        *r = finish(s, how, result, e);
+    return true;
 }

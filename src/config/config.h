@@ -24,8 +24,9 @@ void config_fini(void);
 // What the router starts with: whoever spoke last. That is the newest confirmed revision, unless the file has been
 // changed since, or `file_only`. `source`: whose lines the errors count. 0, or -errno with errors.
 int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **candidate, struct errors *e, struct text *source);
-// Applies it: the first commit of this process. A disk that is full is no reason not to start.
-int config_start(struct lyd_node *candidate, struct errors *e);
+// Applies it, with the model that config_model_of() made of it: the first commit of this process. Takes over both. A disk that
+// is full is no reason not to start.
+int config_start(struct lyd_node *candidate, struct model *m, struct errors *e);
 
 struct commit {
     const char *by;
@@ -33,6 +34,7 @@ struct commit {
     unsigned confirm_s;   // goes back unless it is confirmed within so many seconds; 0 = counts at once
     bool confirms;        // what waits to be confirmed is, if it is by the same person
     bool check_only;
+    const char *made_from; // all that the candidate is made from beside what runs, in words; NULL: that cannot be said
 };
 
 struct config_result {
@@ -45,6 +47,10 @@ void config_result_free(struct config_result *r);
 // Checks the candidate and, unless `check_only`, applies it and makes it the running one. Takes
 // over the candidate in any case. 0; -EINVAL: not valid; -EBUSY: another commit waits to be confirmed; other -errno: a
 // manager or the disk refused. Then nothing has changed, and `e` says why.
+// -EINPROGRESS: try again when acl_gate_wait calls (acl_gate.h); the candidate is kept for that.
 int config_commit(struct lyd_node *candidate, const struct commit *how, struct config_result *result, struct errors *e);
+// The second try, without making the candidate again. False: what it would be is not known any more, because something else
+// runs now or somebody else waits, and it is to be made.
+bool config_commit_again(const struct commit *how, struct config_result *result, struct errors *e, int *r);
 
 #endif

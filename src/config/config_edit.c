@@ -70,6 +70,18 @@ static void add_json(struct lyd_node **tree, const char *text, struct errors *e)
     text_free(&why);
 }
 
+bool config_edit_words(const struct config_edit *how, struct text *t)
+{
+    text_printf(t, "%s %d %d", how->revision ? how->revision : "-", how->replace, how->json);
+    for (unsigned i = 0; i < how->n_lines; i++)
+        text_printf(t, "\n%s", how->line[i]);
+    if (how->text) {
+        text_append(t, "\n\n", 2);
+        text_append(t, how->text, strlen(how->text));
+    }
+    return !how->file;
+}
+
 int config_edited(const struct lyd_node *from, const struct config_edit *how, struct lyd_node **tree, struct errors *e)
 {
     int r = 0;

@@ -36,6 +36,7 @@
 #include "yang/yang.h"
 
 static struct lyd_node *loaded; // between mgmt_load and mgmt_start
+static struct model *loaded_model;
 static struct text source;      // the file it came from
 
 // As many errors as fit, whole lines.
@@ -85,10 +86,8 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
     text_clear(&source);
     r = config_read_start(files->may_be_missing, files->file_only, &loaded, &e, &source);
     if (!r) {
-        struct model *m = config_model_of(&loaded, &e);
-
-        note_start(m, start);
-        model_free(m);
+        loaded_model = config_model_of(&loaded, &e);
+        note_start(loaded_model, start);
         r = e.n ? -EINVAL : 0;
     }
     if (r)
@@ -122,15 +121,12 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
 {
     struct errors e = {0};
     struct text path = {0};
-    struct lyd_node *candidate = loaded;
     int r;
 
     thread_must_be(ROLE_CONTROL);
-    loaded = NULL;
     r = http_init(loop); // the configuration may name listeners
     if (r) {
         snprintf(err, err_size, "no memory for the RESTCONF server");
-        lyd_free_all(candidate);
         return r;
     }
     serve();
@@ -139,7 +135,9 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     enum log_level level = log_get_level(); // main has set it, perhaps by its command line
     confirm_init(loop);
     config_running_idle(loop);
-    r = config_start(candidate, &e);
+    r = config_start(loaded, loaded_model, &e);
+    loaded = NULL;
+    loaded_model = NULL;
     log_set_level(level);
     if (r) {
         tell_start(&e, err, err_size);
@@ -204,7 +202,9 @@ void mgmt_stop(void)
     api_fini();
     http_fini();
     lyd_free_all(loaded);
+    model_free(loaded_model);
     loaded = NULL;
+    loaded_model = NULL;
     text_free(&source);
     candidates_end();
     config_fini();

@@ -114,8 +114,17 @@ static int commit(struct candidate *c, const struct input *in, const struct comm
     }
     if (c)
         return candidate_commit(c, how, result, e);
-    int r = config_edited(config_running(), &in->edit, &tree, e);
-    return r ? r : config_commit(tree, how, result, e);
+    struct text words = {0};
+    struct commit mine = *how;
+    if (config_edit_words(&in->edit, &words))
+        mine.made_from = text_str(&words);
+    int r = 0;
+    if (!config_commit_again(&mine, result, e, &r)) {
+        r = config_edited(config_running(), &in->edit, &tree, e);
+        r = r ? r : config_commit(tree, &mine, result, e);
+    }
+    text_free(&words);
+    return r;
 }
 
 void operation_configure(struct http *h, const struct lyd_node *op)

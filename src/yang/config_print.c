@@ -159,7 +159,7 @@ static void print_words(const struct lyd_node *first, const struct lysc_node *pa
         for (size_t i = 0; i < v.n; i++) {
             next_word(t);
             if (!yang_is_keywordless(s))
-                text_printf(t, "%s", s->name);
+                text_append(t, s->name, strlen(s->name));
             if (s->nodetype == LYS_CONTAINER) {
                 print_words(lyd_child(v.item[i]), s, t);
             } else if (!yang_is_flag(s)) {

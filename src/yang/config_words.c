@@ -77,7 +77,7 @@ void words_free(struct words *w)
 void words_quote(const char *word, struct text *t)
 {
     if (*word && *word != '#' && !strpbrk(word, " \t\r\n\"\\")) {
-        text_printf(t, "%s", word);
+        text_append(t, word, strlen(word));
         return;
     }
     text_append(t, "\"", 1);

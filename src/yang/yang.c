@@ -14,10 +14,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "core/thread.h"
 
 struct ly_ctx *yang_ctx;
 const struct lys_module *yang_module;
+
+// What was asked lately: a line's walker asks of the same word more than once, and thousands of lines have the same words.
+static struct {
+    const struct lysc_node *leaf;
+    char value[48];
+    bool ok;
+} asked[256];
 
 static const char *schema_dir(void)
 {
@@ -65,6 +73,7 @@ void yang_unload(void)
     ly_ctx_destroy(yang_ctx);
     yang_ctx = NULL;
     yang_module = NULL;
+    memset(asked, 0, sizeof asked);
 }
 
 const struct lysc_node *yang_next(const struct lysc_node *last, const struct lysc_node *parent)
@@ -179,8 +188,16 @@ const struct lysc_node *yang_reference(const struct lysc_type *t)
 
 bool yang_value_ok(const struct lysc_node *leaf, const char *value)
 {
-    LY_ERR r = lyd_value_validate(yang_ctx, leaf, value, strlen(value), NULL, NULL, NULL);
+    size_t n = strlen(value), i = (hash_bytes(value, n, 1) ^ (uintptr_t)leaf >> 4) % (sizeof asked / sizeof *asked);
 
-    return r == LY_SUCCESS ||
-           r == LY_EINCOMPLETE; // incomplete: a reference, looked at when all lines are read
+    if (asked[i].leaf == leaf && !strcmp(asked[i].value, value))
+        return asked[i].ok;
+    LY_ERR r = lyd_value_validate(yang_ctx, leaf, value, n, NULL, NULL, NULL);
+    bool ok = r == LY_SUCCESS || r == LY_EINCOMPLETE; // incomplete: a reference, looked at when all lines are read
+    if (n < sizeof asked->value) {
+        asked[i].leaf = leaf;
+        memcpy(asked[i].value, value, n + 1);
+        asked[i].ok = ok;
+    }
+    return ok;
 }
