@@ -26,7 +26,7 @@ def print_text(context: Context, text: str) -> None:
     if context.options.json:
         context.json({"line": text.splitlines()})
     else:
-        context.lines(text.splitlines())
+        context.lines(text.splitlines() or ["# nothing is configured"])
 
 
 def running(context: Context, match: Match) -> None:
@@ -68,7 +68,7 @@ def sessions(context: Context, match: Match) -> None:
         context.json(found)
         return
     rows = [[str(entry["id"]), entry["by"], duration(entry["age"]), duration(entry["idle"]), lines_of(entry)] for entry in found]
-    context.lines(render.table(SESSIONS, rows, context.room, context.wide))
+    context.lines(render.table(SESSIONS, rows, context.room, context.wide, "nobody is editing"))
 
 
 def compare(context: Context, match: Match) -> None:

@@ -32,8 +32,12 @@ def right(title: str, wide: bool = False) -> Column:
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], width: int,
-          wide: bool = False) -> Iterator[str]:
-    """The lines of a table: the titles, then the rows."""
+          wide: bool = False, none: str = "") -> Iterator[str]:
+    """The lines of a table: the titles, then the rows. `none` is the sentence that stands for a table without rows."""
+    rows = list(rows)
+    if none and not rows:
+        yield none
+        return
     shown = [i for i, column in enumerate(columns) if wide or not column.wide]
     cells = [["-" if row[i] is None else row[i] for i in shown] for row in rows]
     heads = [columns[i] for i in shown]

@@ -16,6 +16,7 @@ STATE = (Column("Interface"), Column("Status"), Column("Port"), right("VLAN"), C
          Column("MAC", wide=True), right("Ifindex", wide=True), Column("Addresses", wrap=True))
 COUNTERS = (Column("Interface"), right("Rx packets"), right("Tx packets"), right("Drops"), right("To kernel"),
             right("From kernel"), right("Rx bytes", wide=True), right("Tx bytes", wide=True))
+NONE = "no interface; a port is one: 'set port NAME devargs DEVICE' configures it"
 
 
 def show(context: Context, match: Match) -> None:
@@ -24,13 +25,13 @@ def show(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(interfaces)
     elif "statistics" in match.args:
-        context.lines(render.table(COUNTERS, map(counters, interfaces), context.width, context.wide))
+        context.lines(render.table(COUNTERS, map(counters, interfaces), context.width, context.wide, NONE))
         context.lines(cleared.note(interfaces))
     elif name:
         context.line(f"Interface {name} is {interfaces[0].get('status', 'unknown')}")
         context.lines(render.fields(details(interfaces[0]), context.room))
     else:
-        context.lines(render.table(STATE, map(state, interfaces), context.width, context.wide))
+        context.lines(render.table(STATE, map(state, interfaces), context.width, context.wide, NONE))
 
 
 def fetch(context: Context, name: str | None) -> list[dict]:

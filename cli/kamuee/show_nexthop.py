@@ -36,6 +36,8 @@ def groups(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(found)
         return
+    if not found:
+        context.line("no next-hop group")
     packets = given(context) if found else {}
     for i, entry in enumerate(found):
         context.lines([""] * (i > 0) + list(group(context, entry, packets)))

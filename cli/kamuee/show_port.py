@@ -22,6 +22,8 @@ RATES = {
     "bps": (Column("Port"), right("Rx bps"), right("Tx bps"), right("Rx load"), right("Tx load")),
 }
 
+NONE = "no port; 'set port NAME devargs DEVICE' configures one"
+
 
 def show(context: Context, match: Match) -> None:
     name = match.args.get("PORT")
@@ -29,7 +31,7 @@ def show(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(ports)
     elif "statistics" in match.args:
-        context.lines(render.table(COUNTERS, map(counters, ports), context.width, context.wide))
+        context.lines(render.table(COUNTERS, map(counters, ports), context.width, context.wide, NONE))
         context.lines(cleared.note(ports))
         if name:
             context.lines(inside(ports[0], context.room))
@@ -37,7 +39,7 @@ def show(context: Context, match: Match) -> None:
         context.line(f"Port {name} is {ports[0].get('status', 'unknown')}")
         context.lines(render.fields(details(ports[0]), context.room))
     else:
-        context.lines(render.table(STATE, map(state, ports), context.width, context.wide))
+        context.lines(render.table(STATE, map(state, ports), context.width, context.wide, NONE))
 
 
 def fetch(context: Context, name: str | None) -> list[dict]:
@@ -105,7 +107,7 @@ def show_rates(context: Context, match: Match) -> None:
         context.json(found)
     else:
         row = packets if kind == "pps" else bits
-        context.lines(render.table(RATES[kind], [row(port, after[port["name"]]) for port in found], context.width))
+        context.lines(render.table(RATES[kind], [row(port, after[port["name"]]) for port in found], context.width, none=NONE))
 
 
 def measured(before: dict, after: dict, seconds: float) -> dict:

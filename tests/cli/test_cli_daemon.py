@@ -3,6 +3,7 @@
 
 Needs root and a built kamueed (KAMUEED, else build/kamueed); is skipped without them.
 """
+import contextlib
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ import pytest
 from conftest import ROOT
 from test_cli_json import check
 
-from kamuee import reference, shapes
+from kamuee import reference, shapes, tech_support
 
 KAMUEED = os.environ.get("KAMUEED", str(ROOT / "build" / "kamueed"))
 pytestmark = pytest.mark.skipif(
@@ -30,18 +31,18 @@ ip link set lo up
 exec 3>"$0/log"
 "$1" --config "$0/kamuee.conf" --run-dir "$0" --no-huge --memory 128 2>&3 &
 for i in $(seq 1200); do [ -S "$0/kamuee.sock" ] && break; sleep 0.05; done
+"""
+NETWORK = """
 ip addr add 192.0.2.1/24 dev p0; ip link set p0 up; ip link set v40 up
 ip route add 198.51.100.0/24 via 192.0.2.2; ip route add blackhole 203.0.113.0/24
-echo ready; wait $!
 """
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    """Runs the program against a kamueed with one port, a vport and some routes."""
-    folder = tmp_path_factory.mktemp("kamueed")
-    (folder / "kamuee.conf").write_text(CONFIGURATION)
-    process = subprocess.Popen(["unshare", "-n", "-m", "sh", "-c", SETUP, str(folder), KAMUEED],
+@contextlib.contextmanager
+def kamueed(folder, configuration, network=""):
+    """Runs the program against a kamueed with this configuration and these commands run in its namespace."""
+    (folder / "kamuee.conf").write_text(configuration)
+    process = subprocess.Popen(["unshare", "-n", "-m", "sh", "-c", f"{SETUP}{network}echo ready; wait $!", str(folder), KAMUEED],
                                stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stdout.readline() == "ready\n", (folder / "log").read_text()
 
@@ -51,14 +52,37 @@ def real(tmp_path_factory):
         assert found.returncode == code, found
         return found.stderr if code else found.stdout
     run.folder = folder
-    end = time.monotonic() + 60
-    while len(json.loads(run("show", "ipv4", "route", "longer-prefixes", "192.0.0.0/2", "-j"))) < 5:
-        assert time.monotonic() < end, run("show", "ipv4", "route")
-        time.sleep(0.05)
-    yield run
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(timeout=60)
+    try:
+        yield run
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """The program against a kamueed with one port, a vport and some routes."""
+    with kamueed(tmp_path_factory.mktemp("kamueed"), CONFIGURATION, NETWORK) as run:
+        end = time.monotonic() + 60
+        while len(json.loads(run("show", "ipv4", "route", "longer-prefixes", "192.0.0.0/2", "-j"))) < 5:
+            assert time.monotonic() < end, run("show", "ipv4", "route")
+            time.sleep(0.05)
+        yield run
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory):
+    """The program against a kamueed that has just been installed: nothing is configured."""
+    with kamueed(tmp_path_factory.mktemp("empty"), "") as run:
+        yield run
+
+
+@pytest.mark.parametrize("words", [words for words, _ in tech_support.shows()] + [["show", "ipv4", "route"], ["show", "ipv6", "route"]], ids=" ".join)
+def test_a_router_without_ports_says_so_and_prints_no_empty_table(empty, words):
+    lines = [line for line in empty(*words).splitlines() if line]
+    assert lines and (len(lines) > 1 or "  " not in lines[0]), lines
+    assert not words[1] == "port" or lines == ["no port; 'set port NAME devargs DEVICE' configures one"]
 
 
 @pytest.mark.parametrize("name, line", [
