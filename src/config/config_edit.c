@@ -50,7 +50,10 @@ int config_read_revision(const char *back, struct lyd_node **tree, struct errors
     if (result)
         errors_add(e, 0, "%s", err);
     else
-        config_read_text(tree, text_str(&t), e); // the schema may have changed since
+        config_read_text(tree, text_str(&t), e);
+    if (!result && e->n) // the schema has changed since
+        errors_add(e, 0, "revision %s is of an earlier kamueed and says what this one does not know: copy %s, mend these lines in the copy, "
+                         "then 'load replace' it", back, revision_path(r, err, sizeof err));
     text_free(&t);
     return result ? result : e->n ? -EINVAL : 0;
 }

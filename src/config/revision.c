@@ -215,10 +215,22 @@ const struct revision *revision_confirmed(void)
 
 // --- a new one ----------------------------------------------------------------------------------
 
+static const char *remedy(int e)
+{
+    switch (-e) {
+    case ENOSPC:
+    case EDQUOT:
+        return "make room on the disk, then try again";
+    case EROFS:
+        return "make the file system writable (a disk with errors turns read-only: dmesg), then try again";
+    default:
+        return "check the state directory";
+    }
+}
+
 static int cannot(const char *path, int e, char *err, size_t err_size)
 {
-    snprintf(err, err_size, "the revision cannot be kept: %s: %s%s", path, strerror(-e),
-             e == -ENOSPC || e == -EDQUOT ? "; make room on the disk" : "; check the state directory");
+    snprintf(err, err_size, "the revision cannot be kept: %s: %s; %s", path, strerror(-e), remedy(e));
     return e;
 }
 
@@ -298,7 +310,7 @@ int revision_confirm(uint64_t id, char *err, size_t err_size)
     int e = rename(from, to) ? -errno : 0;
 
     if (e)
-        snprintf(err, err_size, "the confirmation cannot be kept: %s: %s; check the state directory", from, strerror(-e));
+        snprintf(err, err_size, "the confirmation cannot be kept: %s: %s; %s", from, strerror(-e), remedy(e));
     else
         file_sync_directory(to);
     for (size_t i = store.item.n; !e && i--;)

@@ -42,10 +42,10 @@ class Daemon:
         return ["nsenter", f"--net=/run/netns/{self.name}", self.binary, "--config", str(self.file), "--run-dir",
                 str(self.dir), "--memory", "128", "--no-huge", *more]
 
-    def start(self, config: str) -> "Daemon":
+    def start(self, config: str, *more: str) -> "Daemon":
         self.file.write_text(config)
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(self.command(), stdout=log, stderr=log)
+            self.process = subprocess.Popen(self.command(*more), stdout=log, stderr=log)
         eventually(self._is_up, PATIENCE_S, lambda: self.log.read_text()[-2000:])
         return self
 

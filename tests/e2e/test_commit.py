@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Commits of a living kamueed: kept over restarts and kill -9, undone when nobody confirms, together with other editors."""
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -138,3 +140,106 @@ def test_it_starts_without_a_disk_that_takes_a_revision_forwards_and_commits_onc
         subprocess.run(["umount", str(state)], check=True)
     daemon.configure("set port p0 mtu 2000")
     assert mtu(daemon) == 2000
+
+
+def read_only_now(state) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(state)], check=True)
+
+
+def writable_again(state) -> None:
+    subprocess.run(["mount", "-o", "remount,rw", str(state)], check=True)
+
+
+def full_now(state) -> None:
+    with pytest.raises(OSError, match="No space left on device"):
+        (state / "other").write_bytes(bytes(1 << 20))
+
+
+def room_again(state) -> None:
+    (state / "other").unlink()
+
+
+@pytest.mark.parametrize("spoil, mend, said, remedy", [
+    (read_only_now, writable_again, "Read-only file system", "make the file system writable"),
+    (full_now, room_again, "No space left on device", "make room on the disk")])
+def test_a_disk_that_takes_nothing_any_more_costs_no_commit_but_those_it_would_not_keep(daemon, spoil, mend, said, remedy):
+    state = daemon.dir / "state"
+    state.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(state)], check=True)
+    try:
+        daemon.start(P0)
+        daemon.configure("set port p0 mtu 1400")
+        before, kept = daemon.running(), revisions(daemon)
+        daemon.client.call("configure", line=["set port p0 mtu 1600"], confirm_within=1)
+        spoil(state)
+        eventually(lambda: mtu(daemon) == 1400, 30, "what nobody confirms goes back without the disk, too")
+        for line in ("set port p0 mtu 2000", "set vport v7 port p0 vlan 7"):
+            with pytest.raises(DaemonError, match=rf"nothing was changed: the revision cannot be kept: {state}/revision-\d+.conf: {said}; {remedy}"):
+                daemon.configure(line)
+        assert daemon.running() == before and mtu(daemon) == 1400 and "v7" not in daemon.links()
+        assert [r["id"] for r in revisions(daemon) if r["confirmed"]] == [r["id"] for r in kept]
+        assert daemon.client.call("configure", line=["set port p0 mtu 2000"], check=True)["change"] == ["set port p0 mtu 2000"]
+        mend(state)
+        daemon.configure("set port p0 mtu 2000")
+        assert mtu(daemon) == 2000
+        assert not list(state.glob("*.new"))
+        daemon.process.kill()
+        daemon.process.wait()
+        daemon.start(P0)
+        assert mtu(daemon) == 2000
+    finally:
+        daemon.stop()
+        subprocess.run(["umount", str(state)], check=True)
+
+
+def test_a_confirmation_that_no_disk_keeps_is_refused_and_can_be_given_again(daemon):
+    state = daemon.dir / "state"
+    state.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(state)], check=True)
+    try:
+        daemon.start(P0)
+        daemon.client.call("configure", line=["set port p0 mtu 1600"], confirm_within=600)
+        read_only_now(state)
+        with pytest.raises(DaemonError, match="the confirmation cannot be kept: .*Read-only file system; make the file system writable"):
+            daemon.client.call("confirm")
+        assert daemon.client.state("configuration")["unconfirmed"]["by"] == "root"
+        writable_again(state)
+        daemon.client.call("confirm")
+        assert mtu(daemon) == 1600 and revisions(daemon)[0]["confirmed"]
+    finally:
+        daemon.stop()
+        subprocess.run(["umount", str(state)], check=True)
+
+
+def test_what_a_kamueed_with_another_schema_committed_is_told_by_line_and_left_aside(daemon, tmp_path, monkeypatch):
+    """The other kamueed knows a leaf of ports that ours does not know."""
+    shutil.copytree(ROOT / "yang", tmp_path / "yang")
+    schema = tmp_path / "yang" / "kamuee.yang"
+    text = schema.read_text()
+    assert text.count("leaf promiscuous {") >= 1
+    schema.write_text(text.replace("leaf promiscuous {", 'leaf colour { type string; description "Of the cable."; }\n    leaf promiscuous {', 1))
+    with monkeypatch.context() as other:
+        other.setenv("KAMUEE_YANG_DIR", str(schema.parent))
+        daemon.start(P0)
+        daemon.configure("set port p0 mtu 1600 colour red")
+        daemon.stop()
+    code, said = daemon.refused(P0)
+    assert code == 3, said
+    assert re.search(r"state/revision-2.conf:\d+: port p0: unknown word 'colour', expected one of ", said), said
+    assert f"to start with {daemon.file} instead change that file, or give --from-file" in said
+    daemon.start(P0, "--from-file")
+    assert mtu(daemon) == 1500
+    before = daemon.running()
+    said = kamuee(daemon, "rollback", "1", code=1)
+    assert re.search(r"error: line \d+: port p0: unknown word 'colour'", said), said
+    found = re.search(r"copy (\S+), mend these lines in the copy, then\s+'load replace' it", said)
+    assert found, said
+    assert daemon.running() == before
+    old = Path(found[1]).read_text()
+    copy = tmp_path / "copy"
+    copy.write_text(old)
+    said = kamuee(daemon, "load", "replace", str(copy), code=1)
+    assert re.search(r"line \d+: port p0: unknown word 'colour'", said) and daemon.running() == before
+    copy.write_text(re.sub(r"set port p0 colour red\n", "", old))
+    kamuee(daemon, "load", "replace", str(copy))
+    assert mtu(daemon) == 1600
