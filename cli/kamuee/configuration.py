@@ -19,7 +19,7 @@ SESSIONS = (right("session"), Column("by"), right("open for"), right("idle for")
 
 
 def text_of(context: Context, **which: object) -> str:
-    return context.client.call("configuration", **which).get("text", "")
+    return context.call("configuration", **which).get("text", "")
 
 
 def print_text(context: Context, text: str) -> None:
@@ -74,7 +74,7 @@ def sessions(context: Context, match: Match) -> None:
 def compare(context: Context, match: Match) -> None:
     """compare [file|BACK]"""
     back = match.args.get("BACK")
-    found = context.client.call("compare", session=context.editing.session, file=True if "file" in match.args else None,
+    found = context.call("compare", session=context.editing.session, file=True if "file" in match.args else None,
                                 revision=int(back) if back else None).get("change", [])
     if context.options.json:
         context.json({"change": found, "note": []})

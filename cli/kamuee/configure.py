@@ -52,7 +52,7 @@ def change(context: Context, /, **edit: Any) -> None:
 
 def commit_now(context: Context, check: bool, minutes: int | None, comment: str | None, /, done: str = "", **given: Any) -> None:
     """Commit, print what changed and what that did, and that it is `done`."""
-    operation = call if context.editing.session is not None else lambda context, name, **all: context.client.call(name, **all)
+    operation = call if context.editing.session is not None else lambda context, name, **all: context.call(name, **all)
     answer = operation(context, "configure", check=True if check else None,
                        confirm_within=60 * minutes if minutes and not check else None, comment=comment or None, **given)
     changes, notes = answer.get("change", []), answer.get("note", [])
@@ -92,7 +92,7 @@ def went_back(context: Context) -> str:
 def call(context: Context, operation: str, /, **given: Any) -> dict:
     """An operation on the session's candidate."""
     try:
-        return context.client.call(operation, session=context.editing.session, **given)
+        return context.call(operation, session=context.editing.session, **given)
     except NotFound as error:
         if "there is no session" in str(error):
             context.editing.session, context.editing.changed = None, False

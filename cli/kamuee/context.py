@@ -14,6 +14,8 @@ from kamuee.client import Client
 from kamuee.output import Sink, Writer
 
 NARROW = 80
+TELLS_AFTER_S = 1
+LONG = {"configure": "commits", "edit": "reads", "compare": "compares", "configuration": "prints"}  # what kamueed does
 UNLIMITED = 100_000
 
 
@@ -83,6 +85,29 @@ class Context:
         if sys.stderr.isatty():
             sys.stderr.write(f"\r\033[K{text}")
             sys.stderr.flush()
+
+    def call(self, operation: str, /, **given: Any) -> dict:
+        """An operation that may take long; on a terminal a line tells so after a second, until it is over."""
+        if operation not in LONG or not sys.stderr.isatty():
+            return self.client.call(operation, **given)
+        import threading                                # not for the others: it takes time to load
+        over = threading.Event()
+        telling = threading.Thread(target=self._tell, args=(LONG[operation], over), daemon=True)
+        telling.start()
+        try:
+            return self.client.call(operation, **given)
+        finally:
+            over.set()
+            telling.join()
+
+    def _tell(self, what: str, over: Any) -> None:
+        begun = time.monotonic()
+        told = False
+        while not over.wait(TELLS_AFTER_S):
+            self.progress(f"kamueed {what}: {time.monotonic() - begun:.0f} s")
+            told = True
+        if told:
+            self.progress("")
 
     def json(self, value: Any) -> None:
         for text in json.dumps(value, indent=2, ensure_ascii=False).split("\n"):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Editing a candidate: what is sent, what is told, and that nothing is lost without a word."""
 import json
+import threading
 
 import pytest
 from server import Refused
 
-from kamuee import commands
+from kamuee import commands, context
 from kamuee.client import Client
 from kamuee.context import Context
 from kamuee.errors import Unreachable, UsageError
@@ -172,3 +173,20 @@ def test_files_go_in_and_out(kamuee, router, tmp_path):
     assert (missing.code, missing.err.startswith("error: cannot read /nonexistent/file: ")) == (2, True)
     tree.write_text("a: [")
     assert "is not YAML" in kamuee("import", "yaml", str(tree)).err
+
+
+def test_a_terminal_is_told_that_kamueed_is_still_at_it_and_a_pipe_is_not(daemon, terminal, kamuee):
+    go_on = threading.Event()
+
+    def slow(given):
+        assert go_on.wait(60)
+        return {"change": ["set port p0 mtu 9000"]}
+    daemon.operations["configure"] = slow
+    shown = terminal("rollback", "1")
+    shown.until(r"kamueed commits: \d+ s")
+    go_on.set()
+    shown.until(r"set port p0 mtu 9000")
+    assert shown.wait() == 0
+    go_on.clear()
+    threading.Timer(2 * context.TELLS_AFTER_S, go_on.set).start()
+    assert kamuee("rollback", "1") == (0, "set port p0 mtu 9000\n", "")
