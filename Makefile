@@ -110,10 +110,10 @@ fuzz: ## each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) mutate
 fuzz-api: build ## requests at random from the schema, SECONDS (60) long: no 5xx, no crash (root)
 	$(SUDO) $(PYTHON) tests/fuzz/api_fuzz.py $(abspath $(BUILD))/kamueed $(or $(SECONDS),60) $(or $(SEED),1)
 
-fuzz-schema: build ## schemathesis by the OpenAPI document of the YANG model, SECONDS (600) long: no 5xx, no answer against the model (root)
+fuzz-schema: build ## schemathesis by the OpenAPI document of the YANG model, SECONDS (1200) long: no 5xx, no answer against the model (root)
 	@[ -x $(SCHEMATHESIS)/bin/schemathesis ] || { echo "fuzz-schema: installing $(SCHEMATHESIS_PACKAGE) into $(SCHEMATHESIS)"; \
 		$(PYTHON) -m pip install -q --retries 5 --disable-pip-version-check --root-user-action=ignore --target $(SCHEMATHESIS) $(SCHEMATHESIS_PACKAGE); }
-	$(SUDO) $(PYTHON) tests/fuzz/schema_fuzz.py $(abspath $(BUILD))/kamueed $(SCHEMATHESIS) $(or $(SECONDS),600) $(or $(SEED),1)
+	$(SUDO) $(PYTHON) tests/fuzz/schema_fuzz.py $(abspath $(BUILD))/kamueed $(SCHEMATHESIS) $(or $(SECONDS),1200) $(or $(SEED),1)
 
 sanitize: ## unit and path tests under AddressSanitizer and UBSan
 	[ -d $(BUILD)-asan ] || meson setup $(BUILD)-asan -Dbuildtype=debugoptimized -Db_lto=false -Dsanitize=asan+ubsan -Dbench=false

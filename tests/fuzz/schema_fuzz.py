@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """schemathesis against a living kamueed, by the OpenAPI document that tools/openapi makes from the YANG model.
 
-    make fuzz-schema [SECONDS=600] [SEED=1]        root; `make fuzz-schema` fetches schemathesis into a folder of its own
+    make fuzz-schema [SECONDS=1200] [SEED=1]        root; `make fuzz-schema` fetches schemathesis into a folder of its own
 
 Beside crashes and 5xx it looks whether each status and each answer is one that the model has. A relay by TCP leads to the socket, so
 that no request can close the listener that the others need. tests/fuzz/api_fuzz.py knows YANG itself, and goes deeper.
@@ -21,6 +21,7 @@ import api_fuzz                                                                 
 from daemon import Daemon                                                       # noqa: E402
 
 PATIENCE_S = "120"      # a machine that stood still is no hang
+EXAMPLES = "3"          # so that each of 1320 operations has its turn
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
 
@@ -60,7 +61,8 @@ def main() -> None:
             document.write_bytes(subprocess.run([ROOT / "tools" / "openapi"], check=True, capture_output=True).stdout)
             code = subprocess.run([sys.executable, "-m", "schemathesis.cli", "run", document, "--url", f"http://127.0.0.1:{relay(daemon.socket)}",
                                    "--checks", CHECKS, "--phases", "fuzzing", "--max-time", str(seconds), "--seed", seed, "--max-failures", "20",
-                                   "--request-timeout", PATIENCE_S, "--generation-database", "none", "--no-color", "--warnings", "off", *sys.argv[5:]],
+                                   "--request-timeout", PATIENCE_S, "--generation-database", "none", "--max-examples", EXAMPLES,
+                                   "--no-color", "--warnings", "off", *sys.argv[5:]],
                                   cwd=work, env={**os.environ, "PYTHONPATH": folder}).returncode
         api_fuzz.judge_end(daemon)
     except BaseException:
