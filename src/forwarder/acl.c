@@ -16,6 +16,7 @@
 #include "forwarder/acl_key.h"
 #include "forwarder/drop.h"
 #include "forwarder/packet.h"
+#include "table/acl_target.h"
 #include "forwarder/forbidden.h"
 
 static const uint8_t everyone[BURST_MAX] = {
@@ -236,7 +237,10 @@ void acl_redirect(struct forwarder *f, struct burst *b)
 {
     for (unsigned k = 0; k < f->n_ways; k++) {
         uint32_t *nh = &b->nh[f->way[k].at];
-        if (nexthop_word_kind(nexthop_word(nexthop_get(*nh))) != NEXTHOP_LOCAL) // ours stays ours
-            *nh = f->way[k].nexthop;
+        if (nexthop_word_kind(nexthop_word(nexthop_get(*nh))) == NEXTHOP_LOCAL) // ours stays ours
+            continue;
+        *nh = f->way[k].nexthop;
+        if (!f->dry)
+            acl_redirect_counted(f->way[k].redirect, f->index, true);
     }
 }

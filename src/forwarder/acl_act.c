@@ -116,10 +116,15 @@ static uint32_t way_to(const struct forwarder *f, uint16_t redirect, uint16_t vr
 
 static void redirect(struct forwarder *f, const struct burst *b, unsigned i, uint16_t to)
 {
-    uint32_t way = b->kind == BURST_TRANSIT ? way_to(f, to, burst_vr(b, i), b->family) : 0;
-
-    if (!way)
+    if (b->kind != BURST_TRANSIT)
         return;
+    uint32_t way = way_to(f, to, burst_vr(b, i), b->family);
+    if (!way) {
+        if (!f->dry)
+            acl_redirect_counted(to, f->index, false);
+        return;
+    }
+    f->way[f->n_ways].redirect = to;
     f->way[f->n_ways].at = (uint8_t)i;
     f->way[f->n_ways++].nexthop = way;
 }

@@ -97,6 +97,7 @@ struct forwarder {
     uint32_t n_ways;                 // packets of the burst that a list sends to another next hop: until the lookup
     struct {
         uint8_t at; // place in the burst
+        uint16_t redirect; // acl_target.h
         uint32_t nexthop;
     } way[BURST_MAX];
     struct record record;            // of the packet that goes alone

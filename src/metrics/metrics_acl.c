@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "metrics/metric.h"
 #include "metrics/metrics.h"
 #include "port/mirror_manager.h"
+#include "table/acl_target.h"
 #include "table/watch.h"
 
 static void each_rule(struct metrics *m, const struct acl_answer *a, bool bytes)
@@ -59,8 +61,34 @@ static void write_sets(struct metrics *m, const struct acl_answer *a)
         metric_u64(m, row->bytes, "set", row->name, NULL);
 }
 
+static void each_redirect(struct metrics *m, const struct acl_redirect_row *row, unsigned n, size_t at)
+{
+    for (unsigned i = 0; i < n; i++) {
+        char to[IP_TEXT_MAX];
+        uint64_t value;
+
+        __builtin_memcpy(&value, (const char *)&row[i] + at, sizeof value);
+        metric_u64(m, value, "to", ip_format(&row[i].to, to), NULL);
+    }
+}
+
+static void write_redirects(struct metrics *m)
+{
+    static struct acl_redirect_row row[ACL_REDIRECT_MAX];
+    unsigned n = acl_redirect_rows(row);
+
+    if (!n)
+        return;
+    metric_family(m, METRIC_COUNTER, "acl_redirected_packets", "packets", "Packets that rules redirected to the address.");
+    each_redirect(m, row, n, offsetof(struct acl_redirect_row, sent));
+    metric_family(m, METRIC_COUNTER, "acl_redirect_no_way_packets", "packets",
+                  "Packets of such rules that went by the route to their own destination: there was no way to the address.");
+    each_redirect(m, row, n, offsetof(struct acl_redirect_row, no_way));
+}
+
 void metrics_acl(struct metrics *m, const struct acl_answer *a)
 {
+    write_redirects(m);
     metric_family(m, METRIC_GAUGE, "acl_building", "", "1: lists or sets are being built; nothing else is told of them meanwhile.");
     metric_u64(m, !a, NULL);
     if (!a)

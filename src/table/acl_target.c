@@ -22,7 +22,10 @@ static struct session {
 static struct redirect {
     struct ip_addr to;
     uint32_t holders;
+    uint64_t began[2]; // the sum of all forwarders when its first holder came
 } redirect[ACL_REDIRECT_MAX];
+
+static uint64_t redirected[FORWARDER_MAX][ACL_REDIRECT_MAX][2] __attribute__((aligned(128))); // [no way, sent]; each forwarder's own
 
 // --- mirror sessions -----------------------------------------------------------------------------
 
@@ -86,6 +89,15 @@ static bool same(const struct ip_addr *a, const struct ip_addr *b)
     return a->family == b->family && !memcmp(a->b, b->b, sizeof a->b);
 }
 
+static uint64_t redirected_sum(unsigned id, bool sent)
+{
+    uint64_t sum = 0;
+
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        sum += __atomic_load_n(&redirected[f][id][sent], __ATOMIC_RELAXED);
+    return sum;
+}
+
 uint16_t acl_redirect_get(const struct ip_addr *to)
 {
     uint16_t free = 0, id = 1;
@@ -97,8 +109,11 @@ uint16_t acl_redirect_get(const struct ip_addr *to)
             free = id;
     if (id == ACL_REDIRECT_MAX)
         id = free;
-    if (id && !redirect[id].holders++)
+    if (id && !redirect[id].holders++) {
         redirect[id].to = *to;
+        for (unsigned sent = 0; sent < 2; sent++)
+            redirect[id].began[sent] = redirected_sum(id, sent);
+    }
     pthread_mutex_unlock(&lock);
     return id;
 }
@@ -121,6 +136,27 @@ unsigned acl_redirect_all(struct ip_addr *to)
             to[n++] = redirect[id].to;
     pthread_mutex_unlock(&lock);
     return n;
+}
+
+unsigned acl_redirect_rows(struct acl_redirect_row *row)
+{
+    unsigned n = 0;
+
+    pthread_mutex_lock(&lock);
+    for (unsigned id = 1; id < ACL_REDIRECT_MAX; id++)
+        if (redirect[id].holders)
+            row[n++] = (struct acl_redirect_row){.to = redirect[id].to,
+                                                 .sent = redirected_sum(id, true) - redirect[id].began[true],
+                                                 .no_way = redirected_sum(id, false) - redirect[id].began[false]};
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+void acl_redirect_counted(uint16_t id, unsigned forwarder, bool sent)
+{
+    uint64_t *n = &redirected[forwarder][id][sent];
+
+    __atomic_store_n(n, *n + 1, __ATOMIC_RELAXED);
 }
 
 const struct ip_addr *acl_redirect_to(uint16_t id)

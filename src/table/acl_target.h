@@ -10,6 +10,7 @@
 #ifndef TABLE_ACL_TARGET_H
 #define TABLE_ACL_TARGET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/ip.h"
@@ -31,7 +32,16 @@ int acl_mirror_lead(const char *session, unsigned watch);
 // --- any thread: addresses of all redirects; how many, at most ACL_REDIRECT_MAX ---
 unsigned acl_redirect_all(struct ip_addr *to);
 
+// --- any thread: what rules sent to each address that one redirects to, since the first of them was there; how many, at most
+// ACL_REDIRECT_MAX ---
+struct acl_redirect_row {
+    struct ip_addr to;
+    uint64_t sent, no_way; // packets; no_way: there was no way to it, so they went where they went without the rule
+};
+unsigned acl_redirect_rows(struct acl_redirect_row *row);
+
 // --- forwarder, inside a burst ---
+void acl_redirect_counted(uint16_t id, unsigned forwarder, bool sent);
 unsigned acl_mirror_watch(uint16_t id); // WATCH_MAX: there is none
 const struct ip_addr *acl_redirect_to(uint16_t id);
 

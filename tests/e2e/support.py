@@ -93,6 +93,9 @@ class Router(Client):
         found = {rule["number"]: rule["packets"] for rule in self.call("acl-rules", name=acl).get("rule", ())}
         return found | {0: self.state(f"acl={acl}")[0]["unmatched-packets"]}
 
+    def metrics(self) -> str:
+        return self._ask("GET", "/metrics", None, PATIENCE_S).read().decode()
+
 
 # --- ping ---
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What rules of access lists do besides letting packets go or not: police, mirror, redirect, log, with real packets of both families."""
+import re
 import threading
 
 import pytest
@@ -99,6 +100,10 @@ def arrive_none(lab, router, target, count):
     return received(sink, 0)["distinct"]
 
 
+def redirected(router, next_hop: str, what: str = "redirected") -> int:
+    return int(re.search(rf'^kamuee_acl_{what}_packets_total{{to="{next_hop}"}} (\d+)$', router.metrics(), re.MULTILINE)[1])
+
+
 @BOTH
 def test_redirect_goes_to_the_next_hop_and_by_the_fib_while_there_is_none(lab, router, target, next_hop):
     router.configure(f"set acl edge rule 10 permit udp to any port 7000 redirect to {next_hop}", "set acl edge default permit",
@@ -107,6 +112,7 @@ def test_redirect_goes_to_the_next_hop_and_by_the_fib_while_there_is_none(lab, r
     eventually(lambda: neighbor() and neighbor()[0]["status"] in ("reachable", "permanent", "stale", "delay", "probe"), 20,
                "the next hop is resolved before there is a packet")
     assert arrive(lab, "scrubber", target) == 100
+    assert redirected(router, next_hop) >= 100
     assert_reaches(lab["h1"], target)                                     # what the rule does not match goes as before
     passage = router.call("explain", interface="p0", source="10.1.0.2" if "." in target else "fd00:1::2", destination=target,
                           protocol="udp", destination_port=7000)
@@ -114,6 +120,7 @@ def test_redirect_goes_to_the_next_hop_and_by_the_fib_while_there_is_none(lab, r
     assert said["rule"] == 10 and said["also"] == ["redirect"] and said["nexthop"]
     lab["scrubber"].run("ip link set eth0 down")
     eventually(lambda: arrive(lab, "h2", target, 20) == 20, 30, "packets go by their own way")
+    assert redirected(router, next_hop, "redirect_no_way") >= 20
     lab["scrubber"].run("ip link set eth0 up")
     lab["scrubber"].run("ip -6 addr replace fd00:3::9/64 dev eth0 nodad")
     lab["scrubber"].run("ip -6 addr replace fd00:2::2/128 dev eth0 nodad")

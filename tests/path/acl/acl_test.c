@@ -261,6 +261,20 @@ static void redirect_put(uint16_t id)
     acl_redirect_put(id);
 }
 
+static void assert_redirected(unsigned n, uint64_t sent, uint64_t no_way)
+{
+    static struct acl_redirect_row row[ACL_REDIRECT_MAX];
+    uint64_t sum[2] = {0};
+
+    assert_int_equal(acl_redirect_rows(row), n);
+    for (unsigned i = 0; i < n; i++) {
+        sum[0] += row[i].sent;
+        sum[1] += row[i].no_way;
+    }
+    assert_int_equal(sum[0], sent);
+    assert_int_equal(sum[1], no_way);
+}
+
 static void a_redirected_packet_goes_the_way_to_the_address_of_its_rule_while_there_is_one(void **state)
 {
     two_interfaces();
@@ -274,6 +288,7 @@ static void a_redirected_packet_goes_the_way_to_the_address_of_its_rule_while_th
     list_bind(in, list_publish(&l, "edge"), 0);
     send_both(); // no route to it yet
     assert_int_equal(rig_discard(1), 4);
+    assert_redirected(2, 0, 2);
     rig_route(VR_DEFAULT, "30.0.0.9/32", way);
     rig_route(VR_DEFAULT, "2001:db8:c::/64", way);
     send_both();
@@ -282,6 +297,7 @@ static void a_redirected_packet_goes_the_way_to_the_address_of_its_rule_while_th
     rig_poll();
     assert_int_equal(rig_discard(1), 2);
     assert_int_equal(rig_discard(2), 3);
+    assert_redirected(2, 3, 2);
     assert_true(rig_punted(PUNT_OTHER, &(struct frame){0}, NULL));
     rig_role(ROLE_RIB_MANAGER);
     nexthop_set_kind(way, NEXTHOP_HOLD);
@@ -293,9 +309,15 @@ static void a_redirected_packet_goes_the_way_to_the_address_of_its_rule_while_th
     assert_int_equal(rig_discard(1), 3);
     assert_int_equal(rig_discard(2), 1); // by some member
     assert_int_equal(rig_drops_all(), 0);
+    assert_redirected(2, 4, 5);
     list_bind(in, 0, 0);
     redirect_put(l.action[0].redirect);
     redirect_put(l.action[1].redirect);
+    assert_redirected(0, 0, 0);
+    redirect_put((uint16_t[]){redirect_to("30.0.0.10")}[0]);
+    uint16_t again = redirect_to("30.0.0.11"); // in the same place: begins at 0
+    assert_redirected(1, 0, 0);
+    redirect_put(again);
 }
 
 static void a_redirect_of_the_other_family_changes_nothing(void **state)
