@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // publish_bench.c - forwarding while the routes change
 //
-//     publish_bench [--prefixes FILE] [--rates 10000,100000] [--load 80] [--rounds N] [--quick] [--aside] [--json]
+//     publish_bench [--prefixes FILE] [--rates 10000,100000] [--load 80] [--rounds N] [--window 300] [--quick] [--aside] [--json]
 //
 // kamueed's own forwarder thread on the last core, on four ports in memory
 // (paper/source.h), a full table, random addresses of its prefixes. A manager on
@@ -15,8 +15,16 @@
 // the flood reached, in queues as deep as a NIC's (is a packet lost?). A grace period is
 // timed from the commit until what it unlinked may be used again.
 //
-// --aside: each rate also changes an equal table that no packet is looked up in, and a manager works as long without changing any:
-// what of the cost is lines that move between the caches, and what is there being another core at work?
+// --window: milliseconds of each turn. Short ones and many rounds are for small differences on a machine whose speed drifts.
+//
+// --aside: each rate also changes an equal table that no packet is looked up in; a manager works as long without changing any; and one asks for as many
+// grace periods and changes nothing: what of the cost is lines that move between the caches, what is there being another
+// core at work, and what are the grace periods?
+//
+// Before each round nothing runs but a loop on each of the two cores that looks at the time: how long it was kept
+// from its core, in all and by more than a millisecond at once, is what the machine takes from everybody, forwarder
+// and manager too. A grace period ends when both have run: where more than a hundredth of the time lies
+// in such gaps, p99 is over a millisecond whatever the program does.
 #include <getopt.h>
 #include <math.h>
 #include <rte_cycles.h>
@@ -46,17 +54,24 @@
 #define POOL_SIZE 16383u
 #define TICK_US 100
 #define HOPS 64u
+#define GAP_NS 20000
+#define GAP_LONG_NS 1000000
 #define GRACES_MAX (1u << 18) // timed in one window
 
 enum load { FLOOD, PART, LOADS };
-enum writer { CHANGES, ASIDE, SPINS }; // the forwarder's table; one like it; none, and computes for as long
-static const char *const writer_name[] = {"", "aside", "spins"};
+enum writer { CHANGES, ASIDE, SPINS, GRACES, WRITERS }; // the forwarder's table; one like it; none, and computes for as long; none
+static const char *const writer_name[WRITERS] = {"", "aside", "spins", "graces"};
 
 struct window { // what was measured in one
     double mpps, cycles;       // by the clock on the wall; TSC cycles of the forwarder's CPU time for each packet
     double changes_per_s;
     double us_p50, us_p99, us_max; // grace periods
     uint64_t offered, lost, dropped;
+};
+
+struct gaps { // of a loop that does nothing else, in percent of the time
+    double kept;           // from its core for more than GAP_NS at once
+    double kept_long;      // the part of that in gaps of more than a millisecond
 };
 
 struct probe { // one grace period that is being timed
@@ -69,6 +84,7 @@ static enum writer writer[RATES_MAX];
 static unsigned rounds = 11, window_ms = 300, load_percent = 80;
 static const char *prefixes;
 static bool json, aside_too;
+static struct gaps gaps[2][ROUNDS_MAX]; // the manager's core, the forwarder's
 static struct window result[LOADS][RATES_MAX][ROUNDS_MAX];
 static uint64_t grace_ns[GRACES_MAX];
 static _Atomic unsigned n_graces;
@@ -112,12 +128,13 @@ static void grace_over_now(struct rcu_retired *r)
     free(p);
 }
 
-static void commit(struct fib *to)
+static void commit(struct fib *to) // NULL: a grace period alone
 {
     struct probe *p = malloc(sizeof *p);
 
     check(p, "no memory");
-    fib_commit(to);
+    if (to)
+        fib_commit(to);
     p->begun_ns = now_ns();
     rcu_retire(&p->retired, grace_over_now);
 }
@@ -160,7 +177,7 @@ static unsigned spin(unsigned n)
 // Until `end_ns`; how many changes.
 static uint64_t change_routes(unsigned per_s, enum writer how, uint64_t begun_ns, uint64_t end_ns)
 {
-    struct fib *to = how == CHANGES ? fib : aside;
+    struct fib *to = how == CHANGES ? fib : how == ASIDE ? aside : NULL;
     struct timespec tick = {.tv_nsec = TICK_US * 1000};
     uint64_t done = 0, now;
 
@@ -169,14 +186,39 @@ static uint64_t change_routes(unsigned per_s, enum writer how, uint64_t begun_ns
         // A manager that was held up catches up in batches of a millisecond, as after a burst on its socket.
         due = RTE_MIN(due, done + per_s / 1000 + 2);
         while (done < due)
-            done += how == SPINS ? spin((unsigned)(due - done)) : change(to, (unsigned)(due - done));
+            done += to ? change(to, (unsigned)(due - done)) : how == SPINS ? spin((unsigned)(due - done)) : (unsigned)(due - done);
         if (done > before && how != SPINS)
             commit(to);
     }
     return done;
 }
 
+// --- the machine alone ---
+
+static void gaps_watch(struct gaps *g)
+{
+    uint64_t begun = now_ns(), last = begun, now, kept = 0, kept_long = 0;
+
+    for (; (now = now_ns()) - begun < window_ms * 1000000ull; last = now) {
+        if (now - last > GAP_NS)
+            kept += now - last;
+        if (now - last > GAP_LONG_NS)
+            kept_long += now - last;
+    }
+    *g = (struct gaps){(double)kept * 100 / (double)(now - begun), (double)kept_long * 100 / (double)(now - begun)};
+}
+
+static void gaps_watch_there(void *arg)
+{
+    gaps_watch(arg);
+}
+
 // --- the forwarder ---
+
+static int forwarder_core(void)
+{
+    return sysconf(_SC_NPROCESSORS_ONLN) > 1 ? (int)sysconf(_SC_NPROCESSORS_ONLN) - 1 : 0;
+}
 
 static void forwarder_start(double mpps)
 {
@@ -191,8 +233,7 @@ static void forwarder_start(double mpps)
     }
     forwarder_slot[0].stop = 0;
     rcu_publish(&forwarder_slot[0].plan, &plan);
-    int core = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? (int)sysconf(_SC_NPROCESSORS_ONLN) - 1 : 0;
-    check(!thread_start(&forwarder, ROLE_FORWARDER, THREAD_SLOT_FORWARDER, "forwarder", core, forwarder_main, NULL),
+    check(!thread_start(&forwarder, ROLE_FORWARDER, THREAD_SLOT_FORWARDER, "forwarder", forwarder_core(), forwarder_main, NULL),
           "no forwarder on the last core");
 }
 
@@ -286,8 +327,20 @@ static double median_mpps(unsigned upto)
     return (double)kpps[(upto + 1) / 2] / 1e3;
 }
 
+// Both cores at the same time.
+static void gaps_measure(unsigned round)
+{
+    struct thread *there;
+
+    check(!thread_start(&there, ROLE_FORWARDER, THREAD_SLOT_FORWARDER, "gaps", forwarder_core(), gaps_watch_there, &gaps[1][round]),
+          "no thread on the last core");
+    gaps_watch(&gaps[0][round]);
+    thread_join(there);
+}
+
 static void round_run(unsigned round)
 {
+    gaps_measure(round);
     for (unsigned load = 0; load < LOADS; load++) {
         forwarder_start(load == FLOOD ? 0 : median_mpps(round) * load_percent / 100);
         for (unsigned i = 0; i < n_rates; i++)
@@ -310,7 +363,7 @@ static void aside_make(void)
     fib_commit(aside);
     unsigned n = n_rates;
     for (unsigned i = 1; i < n; i++)
-        for (enum writer how = ASIDE; how <= SPINS; how++) {
+        for (enum writer how = ASIDE; how < WRITERS; how++) {
             check(n_rates < RATES_MAX, "too many --rates");
             rate[n_rates] = rate[i];
             writer[n_rates++] = how;
@@ -364,19 +417,31 @@ static void dpdk_start(void)
 
 // --- after ---
 
-static double median(const struct window *w, size_t field)
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Of the field at `at` in what each round left in `of`, so many bytes apart.
+static double of_rounds(const void *of, size_t bytes, size_t at, double share)
 {
     double v[ROUNDS_MAX];
 
     for (unsigned r = 0; r < rounds; r++)
-        memcpy(&v[r], (const char *)&w[r] + field, sizeof *v);
-    for (unsigned i = 1; i < rounds; i++) // few values
-        for (unsigned k = i; k && v[k - 1] > v[k]; k--) {
-            double swap = v[k];
-            v[k] = v[k - 1];
-            v[k - 1] = swap;
-        }
-    return v[rounds / 2];
+        memcpy(&v[r], (const char *)of + r * bytes + at, sizeof *v);
+    qsort(v, rounds, sizeof *v, by_size);
+    return v[(unsigned)((rounds - 1) * share + 0.5)];
+}
+
+static double median(const struct window *w, size_t field)
+{
+    return of_rounds(w, sizeof *w, field, 0.5);
+}
+
+static double gaps_quantile(const struct gaps *g, size_t field, double share)
+{
+    return of_rounds(g, sizeof *g, field, share);
 }
 
 static void report_text(void)
@@ -400,18 +465,28 @@ static void report_text(void)
                    median(w, offsetof(struct window, cycles)), median(w, offsetof(struct window, us_p50)),
                    median(w, offsetof(struct window, us_p99)), most, n_lost, n_dropped);
         }
+    for (unsigned c = 0; c < 2; c++)
+        printf("a loop alone on the %s's core is kept from it for %.1f %% of the time, median (p90 %.1f), by more than 1 ms at once %.2f %% (%.2f)\n",
+               c ? "forwarder" : "manager", gaps_quantile(gaps[c], offsetof(struct gaps, kept), 0.5),
+               gaps_quantile(gaps[c], offsetof(struct gaps, kept), 0.9), gaps_quantile(gaps[c], offsetof(struct gaps, kept_long), 0.5),
+               gaps_quantile(gaps[c], offsetof(struct gaps, kept_long), 0.9));
     printf("packets unaccounted for: %lu\n", unaccounted);
 }
 
-static void print_values(const char *name, const struct window *w, size_t field)
+static void print_each(const char *name, const void *of, size_t bytes, size_t at)
 {
     printf(", \"%s\": [", name);
     for (unsigned r = 0; r < rounds; r++) {
         double v;
-        memcpy(&v, (const char *)&w[r] + field, sizeof v);
+        memcpy(&v, (const char *)of + r * bytes + at, sizeof v);
         isnan(v) ? printf("%snull", r ? ", " : "") : printf("%s%.3f", r ? ", " : "", v);
     }
     printf("]");
+}
+
+static void print_values(const char *name, const struct window *w, size_t field)
+{
+    print_each(name, w, sizeof *w, field);
 }
 
 static void print_counts(const char *name, const struct window *w, size_t field)
@@ -427,7 +502,12 @@ static void print_counts(const char *name, const struct window *w, size_t field)
 
 static void report_json(void)
 {
-    printf("{\"routes\": %zu, \"load_percent\": %u, \"unaccounted\": %lu, \"rows\": [", router->routes->n, load_percent, unaccounted);
+    printf("{\"routes\": %zu, \"load_percent\": %u, \"unaccounted\": %lu", router->routes->n, load_percent, unaccounted);
+    for (unsigned c = 0; c < 2; c++) {
+        print_each(c ? "kept_forwarder" : "kept_manager", gaps[c], sizeof *gaps[c], offsetof(struct gaps, kept));
+        print_each(c ? "kept_long_forwarder" : "kept_long_manager", gaps[c], sizeof *gaps[c], offsetof(struct gaps, kept_long));
+    }
+    printf(", \"rows\": [");
     for (unsigned l = 0; l < LOADS; l++)
         for (unsigned i = 0; i < n_rates; i++) {
             const struct window *w = result[l][i];
@@ -459,7 +539,7 @@ static void rates_read(char *text)
 static void options_read(int argc, char **argv)
 {
     static const struct option known[] = {{"prefixes", 1, NULL, 'p'}, {"rates", 1, NULL, 'c'}, {"load", 1, NULL, 'l'},
-                                          {"rounds", 1, NULL, 'r'}, {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'},
+                                          {"rounds", 1, NULL, 'r'}, {"window", 1, NULL, 'w'}, {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'},
                                           {"aside", 0, NULL, 'a'}, {0}};
 
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
@@ -471,6 +551,8 @@ static void options_read(int argc, char **argv)
             load_percent = (unsigned)atoi(optarg);
         else if (c == 'r')
             rounds = (unsigned)atoi(optarg);
+        else if (c == 'w')
+            window_ms = (unsigned)atoi(optarg);
         else if (c == 'q')
             rounds = 3, window_ms = 200;
         else if (c == 'j')
@@ -481,6 +563,7 @@ static void options_read(int argc, char **argv)
             exit(2);
     }
     check(rounds >= 1 && rounds <= ROUNDS_MAX, "--rounds is 1 to 101");
+    check(window_ms >= 10 && window_ms <= 10000, "--window is 10 to 10000 ms");
     check(load_percent >= 1 && load_percent <= 100, "--load is 1 to 100");
 }
 
