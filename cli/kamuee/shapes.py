@@ -60,7 +60,7 @@ SHAPES = {
           "nexthops, neighbors, held, rib-bytes, fib [{" + _FIB + "}]}]",
     "capture": "[{id, client, point [], port, interface, filter, snaplen, seconds, taken, bytes, sent, missed}]",
     "acl": "[{name, default, file, rules, matched-packets, matched-bytes, unmatched-packets, unmatched-bytes, unmatched-last-hit, bytes, age, "
-           "bound [{interface, direction}], cost {classifier, reason, few, tuples, probes-max, probes-mean, block-max, address-only, "
+           "bound [{interface, direction}], cost {classifier, reason, few, shelf, tuples, probes-max, probes-mean, block-max, address-only, "
            "cycles-ours, cycles-rte-acl, reader-bytes, build-time}}]",
     "acl-rules": "[{number, line, packets, bytes, last-hit}]",
     "acl-lint": "{rules, all-compared, finding [{number, kind, by, until, count}]}",

@@ -85,7 +85,8 @@ def cost(context: Context, match: Match) -> None:
         return
     price = entry["cost"]
     facts = [("rules", count(entry["rules"])), ("classifier", f"{price['classifier']}: {price['reason']}"),
-             ("compared one and all", count(price["few"]) if price.get("few") else None), ("tuples", count(price["tuples"])),
+             ("compared one and all", count(price["few"]) if price.get("few") else None),
+             ("compared on shelves", f"at most {count(price['shelf'])}" if price.get("shelf") else None), ("tuples", count(price["tuples"])),
              ("probes, worst packet", count(price["probes-max"])),
              ("probes, mean", price["probes-mean"]), ("longest block", count(price["block-max"])), ("address-only rules", count(price["address-only"])),
              ("cycles of ours", price.get("cycles-ours")), ("cycles of rte_acl", price.get("cycles-rte-acl")),

@@ -201,8 +201,8 @@ static void retire_block(struct acl *a, unsigned f, struct core_block b)
 uint64_t acl_epoch(struct acl *a)
 {
     for (unsigned f = 0; f < 2; f++)
-        for (unsigned i = 0; a->core[f] && i < a->core[f]->n_promoted; i++)
-            promoted_epoch(a->core[f]->promoted[i]);
+        if (a->core[f])
+            core_epoch(a->core[f]);
     return a->epoch++;
 }
 
@@ -224,8 +224,8 @@ static void give_back(struct acl *a, uint64_t epoch)
             arena_free(&a->core[g->what]->arena, g->ref, g->n);
     }
     for (unsigned f = 0; f < 2; f++)
-        for (unsigned i = 0; a->core[f] && i < a->core[f]->n_promoted; i++)
-            promoted_reclaim(a->core[f]->promoted[i], epoch);
+        if (a->core[f])
+            core_reclaim(a->core[f], epoch);
 }
 
 // --- cores ---
@@ -289,7 +289,7 @@ static void few_anew(struct acl *a, unsigned f, uint64_t epoch)
     struct core *c = a->core[f];
     struct core_rules r = {.rule = a->rule};
 
-    if (!c || !c->few || c->few_blocks || c->in_tuples > FEW_ENTRIES || c->few_epoch > epoch)
+    if (!c || !c->few || c->few_blocks || c->in_tuples > FEW_ENTRIES || c->changed > epoch)
         return;
     uint32_t *slot = ordered(a, &r.n);
     r.slot = slot;
@@ -298,11 +298,24 @@ static void few_anew(struct acl *a, unsigned f, uint64_t epoch)
     free(slot);
 }
 
+static int rebuild(struct acl *a, unsigned f);
+
+// When shelves had no room for a rule: anew, with the core. Tuples serve meanwhile.
+static void shelf_anew(struct acl *a, unsigned f)
+{
+    if (!a->core[f] || !a->core[f]->shelf_full)
+        return;
+    a->core[f]->shelf_full = false;
+    rebuild(a, f);
+}
+
 void acl_reclaim(struct acl *a, uint64_t epoch)
 {
     give_back(a, epoch);
-    for (unsigned f = 0; f < 2; f++)
+    for (unsigned f = 0; f < 2; f++) {
         few_anew(a, f, epoch);
+        shelf_anew(a, f);
+    }
 }
 
 // A new core of the rules that there are now.
@@ -409,7 +422,7 @@ static int family_add(struct acl *a, unsigned f, uint32_t slot)
         return 0;
     c = a->core[f];
     if (c)
-        c->few_epoch = a->epoch;
+        c->changed = a->epoch;
     if (!c || c->deleted > c->room || core_add(c, &a->rule[slot], slot, &a->tuple[f][slot], &old))
         return rebuild(a, f);
     retire_block(a, f, old);
@@ -422,7 +435,7 @@ static void family_del(struct acl *a, unsigned f, uint32_t slot)
 
     if (!(a->rule[slot].families & family_of(f)))
         return;
-    a->core[f]->few_epoch = a->epoch;
+    a->core[f]->changed = a->epoch;
     core_del(a->core[f], &a->rule[slot], slot, a->tuple[f][slot], &old);
     retire_block(a, f, old);
 }

@@ -311,6 +311,127 @@ static void rules_that_are_not_few_or_name_sets_are_under_tuples(void **state)
     acl_free(a);
 }
 
+static uint32_t on_shelves(const struct acl *a)
+{
+    struct acl_cost cost;
+
+    acl_cost(a, &cost);
+    return cost.shelf;
+}
+
+static void shelves_are_asked(bool wanted)
+{
+    kit_config.shelve_from = wanted ? 1 : 0;
+}
+
+// As they are made, and after each change, made in place or anew.
+static void shelved_rules_are_as_all_others(void **state)
+{
+    static const uint32_t size[] = {70, 90, 150, 300, 700};
+
+    shelves_are_asked(true);
+    for (unsigned round = 0; round < 10; round++) {
+        uint32_t n = size[round % 5];
+
+        for (uint32_t i = 0; i < n; i++)
+            rule[i] = kit_rule_without_sets(i * 11 % n * 3);
+        make_keys(n);
+        struct acl *a = load(n);
+        assert_true(on_shelves(a) > 0);
+        kit_must_be_sound(a);
+        both_kernels_agree_with_the_oracle(a, n);
+        for (uint32_t i = 0; i < n; i += 1 + kit_random(n / 4)) {
+            assert_int_equal(acl_del(a, rule[i].number), 0);
+            rule[i].families = 0;
+            kit_must_be_sound(a);
+            both_kernels_agree_with_the_oracle(a, n);
+            rule[i] = kit_rule_without_sets(kit_random(2) ? i * 11 % n * 3 : 3 * MOST + i);
+            assert_int_equal(acl_add(a, &rule[i]), 0);
+            kit_must_be_sound(a);
+            both_kernels_agree_with_the_oracle(a, n);
+            if (!kit_random(4))
+                acl_reclaim(a, acl_epoch(a));
+        }
+        acl_free(a);
+    }
+    shelves_are_asked(false);
+}
+
+// Only those that have many rules, where no burst is full.
+static void shelves_stand_behind_gates_in_long_lists(void **state)
+{
+    static struct acl_rule many[2200];
+    const uint32_t n = sizeof many / sizeof *many;
+
+    shelves_are_asked(true);
+    for (uint32_t i = 0; i < n; i++) {
+        do
+            many[i] = kit_rule_without_sets(i);
+        while (many[i].families != ACL_IP4);
+        many[i].src.len = (uint8_t)(many[i].src.len < 16 ? 16 : many[i].src.len);
+        many[i].dst.len = (uint8_t)(many[i].dst.len < 16 ? 16 : many[i].dst.len);
+        many[i].src.addr[1] = (uint8_t)(i % 64);
+        many[i].dst.addr[1] = (uint8_t)(i % 61);
+    }
+    for (unsigned i = 0; i < KEYS; i++)
+        key[i] = kit_key(&many[kit_random(n)]);
+    struct acl *a = acl_new(&kit_config);
+    assert_int_equal(acl_load(a, many, n), 0);
+    assert_true(on_shelves(a) > 0);
+    kit_must_be_sound(a);
+    for (unsigned simd = 0; simd < 2; simd++) {
+        acl_use_simd(simd);
+        kit_compare(a, many, n, key, KEYS);
+    }
+    acl_free(a);
+    shelves_are_asked(false);
+}
+
+// A shelf of one rule too many, or a rule that names a set: tuples serve from then on.
+static void what_no_shelf_takes_is_under_tuples(void **state)
+{
+    shelves_are_asked(true);
+    for (uint32_t i = 0; i < 300; i++) {
+        acl_rule_init(&rule[i], i, ACL_IP4);
+        rule[i].proto_any = false;
+        rule[i].proto = (uint8_t)(i % 250);
+        rule[i].dscp = (uint8_t)(i / 250);
+    }
+    make_keys(300);
+    struct acl *a = load(240);
+    assert_int_equal(on_shelves(a), 0); // 15 blocks are more than pay
+    acl_free(a);
+    for (uint32_t i = 0; i < 300; i++) {
+        rule[i].dst.len = i < 270 ? 24 : 0; // most of them are alone with few
+        rule[i].dst.addr[1] = (uint8_t)i;
+    }
+    make_keys(300);
+    a = load(300);
+    assert_int_equal(on_shelves(a), 30 + 2);
+    both_kernels_agree_with_the_oracle(a, 300);
+    for (uint32_t i = 300; i < 540; i++) {
+        acl_rule_init(&rule[i], i, ACL_IP4);
+        rule[i].dst.len = 16;
+        rule[i].proto_any = false;
+        rule[i].proto = (uint8_t)(i % 250);
+        rule[i].dscp = 2;
+        assert_int_equal(acl_add(a, &rule[i]), 0);
+    }
+    assert_int_equal(on_shelves(a), 0);
+    both_kernels_agree_with_the_oracle(a, 540);
+    kit_must_be_sound(a);
+    acl_free(a);
+    a = load(300);
+    assert_true(on_shelves(a) > 0);
+    rule[300].dst.len = 0;
+    rule[300].src.set = 1;
+    assert_int_equal(acl_add(a, &rule[300]), 0);
+    assert_int_equal(on_shelves(a), 0);
+    both_kernels_agree_with_the_oracle(a, 301);
+    acl_free(a);
+    shelves_are_asked(false);
+}
+
 static void numbers_lead_to_slots(void **state)
 {
     for (uint32_t i = 0; i < 100; i++)
@@ -498,9 +619,10 @@ static void as_many_are_promoted_as_pay(void **state)
 // Where a Poptrie does not fit, its rules are under tuples, and what a list needs with one is known, too.
 static void promoted_rules_keep_to_the_budget(void **state)
 {
-    struct acl_config cfg = kit_config;
     struct acl_stats s;
 
+    kit_config.shelve_from = UINT32_MAX;
+    struct acl_config cfg = kit_config;
     for (uint32_t i = 0; i < MOST; i++) {
         acl_rule_init(&rule[i], i, ACL_IP4);
         kit_address(rule[i].src.addr, false);
@@ -520,6 +642,7 @@ static void promoted_rules_keep_to_the_budget(void **state)
     assert_int_equal(beside_tuples(a), 0);
     both_kernels_agree_with_the_oracle(a, MOST);
     acl_free(a);
+    kit_config.shelve_from = 0;
 }
 
 static int sets_new(void **state)
@@ -546,6 +669,9 @@ int main(void)
         cmocka_unit_test(rules_by_sets_alone_decide_without_the_rest_of_a_packet),
         cmocka_unit_test(few_rules_are_compared_one_and_all),
         cmocka_unit_test(rules_that_are_not_few_or_name_sets_are_under_tuples),
+        cmocka_unit_test(shelved_rules_are_as_all_others),
+        cmocka_unit_test(shelves_stand_behind_gates_in_long_lists),
+        cmocka_unit_test(what_no_shelf_takes_is_under_tuples),
         cmocka_unit_test(numbers_lead_to_slots),
         cmocka_unit_test(a_slot_waits_for_its_grace_period),
         cmocka_unit_test(a_list_that_is_too_large_is_refused_and_the_old_one_stays),

@@ -191,6 +191,16 @@ static void readers_of_few_rules_never_see_a_wrong_one(void **state)
     torture(60, 20);
 }
 
+static void readers_of_shelves_never_see_a_wrong_rule(void **state)
+{
+    kit_config.shelve_from = 1;
+    for (unsigned simd = 0; simd < 2; simd++) {
+        acl_use_simd(simd);
+        torture(RULES - 1, 200);
+    }
+    kit_config.shelve_from = 0;
+}
+
 static void readers_of_promoted_rules_never_see_a_wrong_one(void **state)
 {
     kit_config.promote_from = 1;
@@ -217,6 +227,7 @@ int main(void)
         cmocka_unit_test(readers_in_plain_c_never_see_a_wrong_rule),
         cmocka_unit_test(readers_with_vectors_never_see_a_wrong_rule),
         cmocka_unit_test(readers_of_few_rules_never_see_a_wrong_one),
+        cmocka_unit_test(readers_of_shelves_never_see_a_wrong_rule),
         cmocka_unit_test(readers_of_promoted_rules_never_see_a_wrong_one),
     };
 

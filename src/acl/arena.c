@@ -32,7 +32,7 @@ uint32_t arena_size(uint32_t units)
 
 void arena_init(struct arena *a, void *base, uint32_t unit, uint32_t units)
 {
-    *a = (struct arena){.base = base, .unit = unit, .units = units, .top = LINE / unit};
+    *a = (struct arena){.base = base, .unit = unit, .units = units, .top = unit < LINE ? LINE / unit : 1};
 }
 
 uint32_t arena_alloc(struct arena *a, uint32_t units)

@@ -2,6 +2,7 @@
 // check.c - is a core sound?
 #include "acl/core.h"
 #include "acl/few.h"
+#include "acl/shelf.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -91,7 +92,7 @@ static int apart_check(const struct core *c, const struct acl_rule *r, uint32_t 
 // Where few rules are laid out one and all, this one is among them. Numbers grow.
 static int few_check(const struct core *c, const struct acl_rule *r, uint32_t slot, char *why, size_t n)
 {
-    unsigned entries = c->few_blocks * FEW_LANES, i = 0;
+    unsigned entries = c->few_blocks * LANE_COUNT, i = 0;
 
     if (!entries)
         return 0;
@@ -165,5 +166,7 @@ int core_check(const struct core *c, const struct core_rules *r, const uint8_t *
                    c->rules - c->in_tuples);
     if (!rc)
         rc = all_promoted_check(c, promoted, why, n);
+    if (!rc && c->shelf)
+        rc = shelf_check(c->shelf, c, r, tuple, why, n);
     return rc ? rc : blocks_check(c, rules, why, n);
 }

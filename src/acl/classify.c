@@ -4,6 +4,7 @@
 
 #include "acl/list.h"
 #include "acl/set.h"
+#include "acl/shelf.h"
 #include "poptrie/poptrie.h"
 
 // --- the begin of a burst: what address sets decide ---
@@ -127,8 +128,11 @@ static void ask(const struct core *c, const struct acl_kernel *k, struct burst *
 {
     unsigned blocks = k->few ? __atomic_load_n(&c->few_blocks, __ATOMIC_ACQUIRE) : 0; // partner: core_few
 
+    b->shelf = __atomic_load_n(&c->shelf, __ATOMIC_ACQUIRE); // partner: shelf_take
     if (blocks)
         k->few(c, b, blocks);
+    else if (b->shelf && !b->shelf->behind_gates)
+        k->shelf(c, b);
     else
         (c->family == ACL_IP4 ? k->classify4 : k->classify6)(c, b);
 }
@@ -210,6 +214,10 @@ static void scalar(const struct core *c, struct burst *b)
     uint32_t digest[2][CORE_LEVELS];
 
     burst_walk(b, c);
+    if (b->shelf) {
+        shelf_plain(c, b);
+        return;
+    }
     l4_read(b, b->left);
     for (uint64_t left = b->left; left; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctzll(left);
@@ -232,7 +240,7 @@ static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], u
     }
 }
 
-const struct acl_kernel acl_kernel_scalar = {"scalar", part4, scalar, scalar, NULL};
+const struct acl_kernel acl_kernel_scalar = {"scalar", part4, scalar, scalar, NULL, shelf_plain};
 
 // --- which kernel ---
 

@@ -12,18 +12,22 @@
 #define FOUND_MAX 512u // candidates of a burst that are looked at together
 
 struct burst;
+struct shelf;
 struct acl_kernel {
     const char *name;
     void (*part4)(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 *l4); // l4 NULL: not wanted
     void (*classify4)(const struct core *c, struct burst *b); // rules under tuples, for b->left
     void (*classify6)(const struct core *c, struct burst *b);
     void (*few)(const struct core *c, struct burst *b, unsigned blocks); // instead of them, of few rules; NULL: it does not pay
+    void (*shelf)(const struct core *c, struct burst *b); // instead of them, b->shelf
 };
 extern const struct acl_kernel acl_kernel_scalar;
 #ifdef ACL_X86
 extern const struct acl_kernel acl_kernel_avx512;
 void few_avx512(const struct core *c, struct burst *b, unsigned blocks); // few_avx512.c
+void shelf_avx512(const struct core *c, struct burst *b);
 #endif
+void shelf_plain(const struct core *c, struct burst *b);
 
 struct burst {
     union { // by side, network order
@@ -35,6 +39,7 @@ struct burst {
     uint32_t *slot;
     unsigned n, n_tuples;
     bool tuples; // some rule is under one
+    const struct shelf *shelf; // asked instead of tuples; NULL: none
     uint64_t left; // whom rules under tuples may still decide
     bool walks;    // one set's members are still looked for
     uint8_t walk_side, walk_set;

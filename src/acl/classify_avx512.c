@@ -369,6 +369,11 @@ INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
     any = packets_left(&l);
     if (!any)
         return;
+    if (b->shelf) {
+        b->left = any;
+        shelf_avx512(c, b);
+        return;
+    }
     l4_read(b, any);
     if (__atomic_load_n(&c->ports, __ATOMIC_RELAXED))
         ports_load(c, b, &l);
@@ -393,4 +398,4 @@ static void avx512_6(const struct core *c, struct burst *b)
     classify(c, b, ACL_IP6);
 }
 
-const struct acl_kernel acl_kernel_avx512 = {"avx512", part4, avx512_4, avx512_6, few_avx512};
+const struct acl_kernel acl_kernel_avx512 = {"avx512", part4, avx512_4, avx512_6, few_avx512, shelf_avx512};

@@ -11,6 +11,7 @@
 #include "acl/pages.h"
 #include "acl/promoted.h"
 #include "acl/rule.h"
+#include "acl/shelf.h"
 #include "base/hash.h"
 
 #define LEAST_RULES 64u
@@ -57,12 +58,12 @@ static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys, co
     return l;
 }
 
-static void *map(const struct acl_config *cfg, size_t bytes)
+void *core_map(const struct acl_config *cfg, size_t bytes)
 {
     return cfg->map ? cfg->map(cfg->ctx, "acl", bytes) : pages_map(bytes, bytes >= HUGE_PAGE);
 }
 
-static void unmap(const struct acl_config *cfg, void *p, size_t bytes)
+void core_unmap(const struct acl_config *cfg, void *p, size_t bytes)
 {
     if (cfg->unmap)
         cfg->unmap(cfg->ctx, p, bytes);
@@ -106,7 +107,7 @@ uint64_t core_bytes(const struct core *c)
 
     for (unsigned i = 0; i < c->n_promoted; i++)
         bytes += promoted_bytes(c->promoted[i]);
-    return bytes;
+    return bytes + (c->own_shelf ? shelf_bytes(c->own_shelf) : 0);
 }
 
 uint64_t core_writer_bytes(const struct core *c)
@@ -115,7 +116,7 @@ uint64_t core_writer_bytes(const struct core *c)
 
     for (unsigned i = 0; i < c->n_promoted; i++)
         bytes += promoted_writer_bytes(c->promoted[i]);
-    return bytes;
+    return bytes + (c->own_shelf ? shelf_writer_bytes(c->own_shelf) : 0);
 }
 
 static void all_promoted_free(struct core *c)
@@ -130,7 +131,8 @@ void core_free(const struct acl_config *cfg, struct core *c)
     if (!c)
         return;
     all_promoted_free(c);
-    unmap(cfg, c, c->bytes);
+    shelf_free(cfg, c->own_shelf);
+    core_unmap(cfg, c, c->bytes);
 }
 
 // A core without filter, heads and blocks, to choose tuples and guards by; heads are counted first.
@@ -303,7 +305,7 @@ static uint32_t units_of(const struct core *c, uint32_t heads)
 static struct core *build(const struct acl_config *cfg, const struct core *d, struct layout l, const struct core_rules *r, const uint8_t *tuple,
                           size_t heads)
 {
-    struct core *c = map(cfg, l.bytes);
+    struct core *c = core_map(cfg, l.bytes);
 
     if (!c)
         return NULL;
@@ -319,7 +321,7 @@ static struct core *build(const struct acl_config *cfg, const struct core *d, st
     memcpy(c->head, d->head, heads * sizeof *c->head);
     arena_init(&c->arena, c->block, (uint32_t)entry_bytes(c), l.units);
     if (!blocks_alloc(c)) {
-        unmap(cfg, c, c->bytes);
+        core_unmap(cfg, c, c->bytes);
         return NULL;
     }
     blocks_fill(c, r, tuple);
@@ -440,6 +442,15 @@ static struct core *core_of_rest(const struct acl_config *cfg, struct core *d, c
     return c;
 }
 
+static void shelve(struct core *c, const struct acl_config *cfg, const struct core_rules *r, size_t max_bytes, uint64_t epoch, const uint8_t *tuple)
+{
+    uint64_t taken = core_bytes(c) + core_writer_bytes(c);
+
+    if (c->few_blocks || (max_bytes && taken >= max_bytes))
+        return;
+    c->shelf = c->own_shelf = shelf_new(cfg, c, r, tuple, max_bytes ? (max_bytes - taken) / 2 : 0, epoch); // half: the list may grow
+}
+
 struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct core_rules *r, struct core_shape shape, size_t max_bytes,
                       uint64_t epoch, uint8_t *tuple)
 {
@@ -464,6 +475,8 @@ struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct
             demote(&d, r, tuple);
         }
     }
+    if (c)
+        shelve(c, cfg, &rest, max_bytes, epoch, tuple);
     free(slot);
     errno = c ? errno : rc;
     return c;
@@ -514,6 +527,15 @@ static bool promoted_take(struct core *c, const struct acl_rule *r, uint32_t slo
     return false;
 }
 
+// Rules that name address sets have no place there.
+static void shelf_take(struct core *c, const struct acl_rule *r, uint32_t slot)
+{
+    if (!c->shelf || (r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET && !shelf_add(c->shelf, r, slot, c->changed)))
+        return;
+    __atomic_store_n(&c->shelf, NULL, __ATOMIC_RELEASE); // partner: classify.c ask
+    c->shelf_full = true;
+}
+
 int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple, struct core_block *old)
 {
     *old = (struct core_block){0};
@@ -544,6 +566,7 @@ int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *t
     gates_add(c, at, r);
     *tuple = (uint8_t)at;
     c->rules++;
+    shelf_take(c, r, slot);
     return 0;
 }
 
@@ -576,6 +599,8 @@ void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t t
         return;
     }
     __atomic_store_n(&c->few_blocks, 0, __ATOMIC_RELAXED);
+    if (c->shelf)
+        shelf_del(c->shelf, r, slot);
     struct tuple *t = &c->tuple[tuple];
     uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from), to = n > 1 ? arena_alloc(&c->arena, n - 1) : 0, i = 0;
 
@@ -596,4 +621,20 @@ void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t t
         entry_l4_at(c, to, n - 2)->is |= ENTRY_LAST;
     }
     publish(c, head, to, old, n);
+}
+
+void core_epoch(struct core *c)
+{
+    for (unsigned i = 0; i < c->n_promoted; i++)
+        promoted_epoch(c->promoted[i]);
+    if (c->own_shelf)
+        shelf_epoch(c->own_shelf);
+}
+
+void core_reclaim(struct core *c, uint64_t epoch)
+{
+    for (unsigned i = 0; i < c->n_promoted; i++)
+        promoted_reclaim(c->promoted[i], epoch);
+    if (c->own_shelf)
+        shelf_reclaim(c->own_shelf, epoch);
 }

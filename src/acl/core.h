@@ -16,7 +16,8 @@
 //     block    all rules whose keys fall on one head, sorted by number, each complete in itself (32 bytes, IPv6 64): what
 //              is compared decides, hashes only find it. So collisions cost time and never an answer
 //
-// Up to 64 rules are also laid out to be compared one and all (few.h), which is quicker than all this.
+// Up to 64 rules are also laid out to be compared one and all (few.h), and some thousands of IPv4 by their addresses (shelf.h), which is quicker than
+// all this; the tuples of the same rules serve while these change or where they would take too much.
 //
 // Rules that ask for nothing but address sets ("deny from set bad", "permit any") stand apart, under no tuple: the sets' answers
 // decide them for the whole burst. A list of nothing else makes no keys, and what such a rule decides before all others is asked nothing more.
@@ -121,7 +122,8 @@ struct core {
     struct promoted *promoted[PROMOTED_MAX];
     struct acl_set *const *set;
     struct few *few;     // few.h; NULL: there were too many rules for it when the core was made
-    uint32_t few_blocks; // 0: readers ask tuples
+    uint32_t few_blocks; // 0: readers ask shelves or tuples
+    struct shelf *shelf; // shelf.h; NULL: readers ask tuples
     uint32_t *filter, *head;
     uint8_t *block;
     unsigned filter_shift, head_shift; // 32 - log2 of the words
@@ -134,7 +136,9 @@ struct core {
     uint32_t deleted;    // whose filter bits are still set
     uint64_t guard_keys; // about; the filter is made for these, too
     uint64_t epoch; // when it was retired
-    uint64_t few_epoch; // of the last change: readers of later ones do not see `few` as it is
+    uint64_t changed;   // epoch of the last change: readers of later ones do not see `few` as it is
+    struct shelf *own_shelf; // goes with the core, also when readers are kept from it
+    bool shelf_full;    // that is why
     struct core *next;
 };
 
@@ -239,6 +243,8 @@ struct core_rules { // a list's rules as the builder takes them
 struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct core_rules *r, struct core_shape shape, size_t max_bytes,
                       uint64_t epoch, uint8_t *tuple);
 void core_free(const struct acl_config *cfg, struct core *c);
+void *core_map(const struct acl_config *cfg, size_t bytes);
+void core_unmap(const struct acl_config *cfg, void *p, size_t bytes);
 size_t core_need(uint8_t family, const struct acl_rule *r, size_t n);
 uint64_t core_bytes(const struct core *c);        // what readers may touch
 uint64_t core_writer_bytes(const struct core *c); // beside the list's own
@@ -253,6 +259,8 @@ int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *t
 void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple, struct core_block *old);
 // The rules as few.h has them, when nobody has read that since the last change.
 void core_few(struct core *c, const struct core_rules *r, const uint8_t *tuple);
+void core_epoch(struct core *c);
+void core_reclaim(struct core *c, uint64_t epoch); // of promoted rules and shelves
 uint32_t block_length(const struct core *c, uint32_t ref); // entries; 0 of ref 0
 int core_check(const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why, size_t n);
 

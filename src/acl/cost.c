@@ -3,6 +3,7 @@
 #include "acl/core.h"
 #include "acl/few.h"
 #include "acl/list.h"
+#include "acl/shelf.h"
 
 #define SAMPLE 1024u // rules
 
@@ -51,7 +52,7 @@ static void probes_mean(const struct acl *a, struct acl_cost *cost)
 
 static uint32_t few_entries(const struct core *c)
 {
-    uint32_t n = c->few_blocks * FEW_LANES;
+    uint32_t n = c->few_blocks * LANE_COUNT;
 
     while (n && c->few->number[n - 1] == UINT32_MAX)
         n--;
@@ -68,6 +69,8 @@ static void core_cost(const struct core *c, struct acl_cost *cost)
         cost->probes_max = tuples + c->n_guards;
     cost->tuples += tuples;
     cost->few += few_entries(c);
+    uint32_t shelf = c->shelf && !c->few_blocks ? shelf_longest(c->shelf) : 0;
+    cost->shelf = shelf > cost->shelf ? shelf : cost->shelf;
     for (uint32_t h = 0; h < 1u << (32 - c->head_shift); h++) {
         uint32_t n = block_length(c, c->head[h]);
         if (n > cost->block_max)

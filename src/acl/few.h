@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // few.h - up to 64 rules compared one and all, 16 at a time
 //
-// For few rules nothing is quicker than to look at all of them: each rule is a lane of some rows of 16, one row for each word of a packet
-// (addresses, ports, the rest of acl_key_l4) and its mask, and a packet is held against 16 rules with a dozen instructions. The first lane
-// that is left is the rule. Every field is there but address sets. A rule for "established" is one entry for each flag that will do.
+// For few rules nothing is quicker than to look at all of them, 16 at a time (lane.h): a packet is held against 16 rules with a dozen
+// instructions. The first lane that is left is the rule.
 //
 // Beside the tuples of the same rules (core.h). A change turns it off, by one store, and readers ask the tuples; when a grace period
 // has passed, nobody reads it any more, and it is made again where it is.
@@ -11,16 +10,13 @@
 #define ACL_FEW_H
 
 #include "acl/core.h"
+#include "acl/lane.h"
 
-#define FEW_LANES 16u
 #define FEW_BLOCKS 4u
-#define FEW_ENTRIES (FEW_LANES * FEW_BLOCKS)
-#define FEW_WORDS(family) ((family) == ACL_IP4 ? 2u : 8u) // of both addresses, source first
-
-enum few_row { FEW_L4, FEW_L4_MASK, FEW_PORT, FEW_SPAN, FEW_ADDR, FEW_ADDR_MASK, FEW_ROWS = FEW_ADDR + 2 * 8 }; // of words: every second row
+#define FEW_ENTRIES (LANE_COUNT * FEW_BLOCKS)
 
 struct few {
-    _Alignas(64) uint32_t row[FEW_BLOCKS][FEW_ROWS][FEW_LANES]; // in memory order, as packets have them; ports: source port in the low half
+    _Alignas(64) lane_row row[FEW_BLOCKS][LANE_ROWS(2 * LANE_WORDS(ACL_IP6))]; // both addresses, source first
     uint32_t number[FEW_ENTRIES + 1], slot[FEW_ENTRIES + 1]; // the last one: no rule
 };
 

@@ -2,8 +2,7 @@
 // few_avx512.c - each packet against 16 rules at once (few.h)
 #include "acl/classify.h"
 #include "acl/few.h"
-
-#include <immintrin.h>
+#include "acl/lane_avx512.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -17,35 +16,21 @@ INLINE uint32_t address_word(const struct burst *b, uint8_t family, unsigned w, 
     return v;
 }
 
-INLINE __m512i all(uint32_t v)
-{
-    return _mm512_set1_epi32((int)v);
-}
-
-// Bits that `have` should have otherwise.
-INLINE __m512i masked(uint32_t have, __m512i want, __m512i mask)
-{
-    return _mm512_ternarylogic_epi32(all(have), want, mask, 0x28); // (have ^ want) & mask
-}
-
 // Bit = rule of this block that packet i matches.
-INLINE __mmask16 match(const __m512i row[FEW_ROWS], const struct burst *b, unsigned i, uint8_t family)
+INLINE __mmask16 match(const __m512i *row, const struct burst *b, unsigned i, uint8_t family)
 {
-    uint32_t l4[2];
+    __m512i differ = lane_differ_l4(&b->l4[i], row[LANE_L4], row[LANE_L4_MASK], row[LANE_PORT], row[LANE_SPAN]);
 
-    memcpy(l4, &b->l4[i], sizeof l4);
-    __m512i beyond = _mm512_subs_epu16(_mm512_sub_epi16(all(l4[0]), row[FEW_PORT]), row[FEW_SPAN]); // 0: both ports are within
-    __m512i differ = _mm512_or_si512(beyond, masked(l4[1], row[FEW_L4], row[FEW_L4_MASK]));
-    for (unsigned w = 0; w < FEW_WORDS(family); w++)
-        differ = _mm512_or_si512(differ, masked(address_word(b, family, w, i), row[FEW_ADDR + 2 * w], row[FEW_ADDR_MASK + 2 * w]));
+    for (unsigned w = 0; w < 2 * LANE_WORDS(family); w++)
+        differ = _mm512_or_si512(differ, lane_differ(address_word(b, family, w, i), row[LANE_ADDR + 2 * w], row[LANE_ADDR_MASK + 2 * w]));
     return _mm512_testn_epi32_mask(differ, differ);
 }
 
 INLINE void block(const struct few *f, unsigned k, const struct burst *b, uint16_t hit[BURST][FEW_BLOCKS], uint8_t family)
 {
-    __m512i row[FEW_ROWS];
+    __m512i row[LANE_ROWS(2 * LANE_WORDS(ACL_IP6))];
 
-    for (unsigned r = 0; r < FEW_ADDR + 2 * FEW_WORDS(family); r++)
+    for (unsigned r = 0; r < LANE_ROWS(2 * LANE_WORDS(family)); r++)
         row[r] = _mm512_load_si512(f->row[k][r]);
     for (unsigned i = 0; i < b->n; i++)
         hit[i][k] = match(row, b, i, family);
