@@ -2,7 +2,7 @@
 // acl_bench.c - access lists and address sets against DPDK's rte_acl, in one process
 //
 //     acl_bench [--sets SHAPE:FAMILY:RULES[:PEER],...] [--traffic NAME,...] [--rounds 15] [--seed 1] [--memory MIB] [--promote-from RULES]
-//               [--quick] [--json]
+//               [--shelve-from RULES] [--quick] [--json]
 //
 // SHAPE is one, acl, fw, ipc, blocklist or hosts (rules.c); FAMILY 4 or 6; PEER, how many rules rte_acl gets where it cannot hold all of
 // them (its own rules and its own packets, made the same way), 0 = it takes no part. Traffic: traffic.c.
@@ -163,7 +163,7 @@ static void measure(struct packets *p, struct packets *peer_p, enum pattern_of t
     engine_cache_fresh();
     for (unsigned e = 0; e < N_ENGINES; e++)
         if (engines[e].built)
-            play(&engines[e], e == ENGINE_PEER ? peer_p : p, 0, e == ENGINE_CACHE ? PACKETS : opt.packets / 2);
+            play(&engines[e], e == ENGINE_PEER ? peer_p : p, 0, e == ENGINE_CACHE || e == ENGINE_CHOSEN ? PACKETS : opt.packets / 2);
     for (unsigned r = 0; r < opt.rounds; r++)
         for (unsigned e = 0; e < N_ENGINES; e++)
             if (engines[e].built)
@@ -325,7 +325,8 @@ static void quick(void)
 static void options_read(int argc, char **argv)
 {
     static const struct option known[] = {{"sets", 1, NULL, 's'}, {"traffic", 1, NULL, 't'}, {"rounds", 1, NULL, 'r'}, {"seed", 1, NULL, 'e'},
-                                          {"memory", 1, NULL, 'm'}, {"promote-from", 1, NULL, 'p'}, {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'}, {0}};
+                                          {"memory", 1, NULL, 'm'}, {"promote-from", 1, NULL, 'p'}, {"shelve-from", 1, NULL, 'f'},
+                                          {"quick", 0, NULL, 'q'}, {"json", 0, NULL, 'j'}, {0}};
     sets_parse(QUICK_SETS);
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (c == 's')
@@ -340,6 +341,8 @@ static void options_read(int argc, char **argv)
             opt.memory_mib = strtoull(optarg, NULL, 10);
         else if (c == 'p')
             promote_from = (uint32_t)strtoul(optarg, NULL, 0);
+        else if (c == 'f')
+            shelve_from = (uint32_t)strtoul(optarg, NULL, 0);
         else if (c == 'j')
             opt.json = true;
         else if (c == 'q')

@@ -27,11 +27,12 @@
 static struct acl *list;
 static struct acl_set *set;
 static struct acl_cache *cache;
-static struct acl_engine *chosen; // as a router makes it: measured against rte_acl, the faster one is kept
+static struct acl_engine *chosen; // as a router makes it: measured against rte_acl, the faster one is kept; asked by way of a verdict cache
+static struct acl_cache *chosen_cache;
 static uint32_t slot[BURST], found_rte[BURST];
 static uint64_t found_set;
 static bool set_only; // a blocklist: the list is one rule that names the set
-uint32_t promote_from;
+uint32_t promote_from, shelve_from;
 static int heap_socket;
 static size_t build_limit;
 
@@ -93,7 +94,7 @@ static uint32_t set_answer(const struct engine *e, unsigned i)
 
 static int list_build(struct engine *e, const struct rules *r)
 {
-    struct acl_config cfg = {.set = {set}, .promote_from = promote_from};
+    struct acl_config cfg = {.set = {set}, .promote_from = promote_from, .shelve_from = shelve_from};
     struct acl_rule blocked;
     struct acl_stats st;
     int rc;
@@ -145,7 +146,9 @@ static void cache_drop(struct engine *e)
 void engine_cache_fresh(void)
 {
     acl_cache_free(cache);
+    acl_cache_free(chosen_cache);
     cache = acl_cache_new(CACHE_BYTES, (const uint8_t *)"measured, public");
+    chosen_cache = acl_cache_new(CACHE_BYTES, (const uint8_t *)"measured, public");
 }
 
 static void cache_run(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)
@@ -161,7 +164,7 @@ static void cache_run(const struct engine *e, const struct packets *p, uint32_t 
 
 static int chosen_build(struct engine *e, const struct rules *r)
 {
-    const struct acl_engine_config cfg = {.acl = {.set = {set}, .promote_from = promote_from}};
+    const struct acl_engine_config cfg = {.acl = {.set = {set}, .promote_from = promote_from, .shelve_from = shelve_from}};
     struct acl_engine_cost cost;
     struct acl_rule blocked;
 
@@ -179,17 +182,31 @@ static int chosen_build(struct engine *e, const struct rules *r)
 
 static void chosen_drop(struct engine *e)
 {
+    acl_cache_free(chosen_cache);
+    chosen_cache = NULL;
     acl_engine_free(chosen);
     chosen = NULL;
 }
 
+static void chosen4(const void *a, const struct acl_key4 *key, uint32_t *to, unsigned n)
+{
+    acl_engine_classify4(a, key, to, n);
+}
+
+static void chosen6(const void *a, const struct acl_key6 *key, uint32_t *to, unsigned n)
+{
+    acl_engine_classify6(a, key, to, n);
+}
+
 static void chosen_run(const struct engine *e, const struct packets *p, uint32_t from, uint32_t n)
 {
+    const struct acl_asked asked = {chosen4, chosen6, chosen, 1, 1};
+
     for (uint32_t i = from; i < from + n; i += BURST)
         if (p->family == 4)
-            acl_engine_classify4(chosen, (const struct acl_key4 *)p->key + i, slot, BURST);
+            acl_cache_classify4(chosen_cache, &asked, (const struct acl_key4 *)p->key + i, slot, BURST);
         else
-            acl_engine_classify6(chosen, (const struct acl_key6 *)p->key + i, slot, BURST);
+            acl_cache_classify6(chosen_cache, &asked, (const struct acl_key6 *)p->key + i, slot, BURST);
 }
 
 static uint32_t chosen_answer(const struct engine *e, unsigned i)

@@ -63,7 +63,8 @@ def state():
                       "build-time": 812}},
             {"name": "lan", "default": "permit", "rules": 0, "matched-packets": "0", "matched-bytes": "0", "unmatched-packets": "0",
              "unmatched-bytes": "0", "bytes": "17000", "age": "1", "bound": [],
-             "cost": {"classifier": "ours", "reason": "it takes changes in place", "few": 0, "shelf": 0, "tuples": 0, "probes-max": 0, "probes-mean": "0.0", "block-max": 0,
+             "cost": {"classifier": "ours", "reason": "it takes changes in place", "few": 0, "shelf": 0, "tuples": 0, "probes-max": 0,
+                      "probes-mean": "0.0", "block-max": 0,
                       "address-only": 0, "reader-bytes": "9000", "build-time": 0}}],
         "address-set": [
             {"name": "bad", "file": "/var/lib/kamuee/bad.gz", "members-ipv4": "1000000", "members-ipv6": "12", "bytes": "41943040",
