@@ -1,31 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rcu.c - the one place that knows liburcu
+// rcu.c - quiescent states: who still may hold what was unlinked
 //
-// Flavour QSBR: a read costs nothing, a reader says once per poll that it
-// holds nothing (rcu_quiescent). One thread, the reclaimer, runs the callbacks
+// Grace periods are numbered. A reader announces the number of the newest one whenever it holds nothing, and 0 while it is offline; a
+// grace period is over when no reader announces an older number. One thread, the reclaimer, runs the callbacks
 // of rcu_retire() in the order in which they were given. What comes within
-// GATHER_US shares a grace period: a forwarder pays for each one (it stores
-// into a line that the reclaimer reads, and wakes it when it has fallen
-// asleep), so ten thousand commits a second must not cost ten thousand.
-// liburcu's own call_rcu gathers for 10 ms, in which a hundred thousand route
-// changes a second leave a thousand changes' memory lying about.
+// GATHER_US shares a grace period.
 //
-// liburcu's own names (rcu_barrier, ...) are macros that would rename ours:
-// they are taken back before our header is read.
-#include <errno.h>
-#include <urcu/urcu-qsbr.h>
-
-#undef rcu_barrier
-#undef rcu_init
+// Whoever waits looks at the readers again and again, after SPIN_NS with sleeps between: a reader wakes nobody. liburcu's QSBR, which was here
+// before, sleeps until the last reader wakes it: a system call, and an interrupt of another core, by a forwarder
+// in every third grace period (docs/performance.md).
+//
+// Ordering. R1: what a reader has read before it announces a number (release) is read before the waiter sees that (acquire).
+// R2: a reader that has seen a period's number (acquire) sees what was unlinked before the number was drawn. R3: a reader that comes
+// online does so before it reads, and a waiter unlinks before it looks at the readers (a full fence each): one
+// sees the other.
 #include "core/rcu.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/prctl.h>
 #include <time.h>
 
 #include "base/log.h"
 
 #define GATHER_US 300
+#define SPIN_NS 5000
+#define LOOK_NS 20000
+
+struct reader {
+    _Alignas(64) _Atomic uint64_t seen; // newest period that had begun when it held nothing; 0: offline
+    bool registered;
+    struct reader *next;
+};
+
+static _Atomic uint64_t period = 1; // number of the newest
+static _Thread_local struct reader me;
+static struct reader *readers;
+static pthread_mutex_t readers_lock = PTHREAD_MUTEX_INITIALIZER; // of `readers`
+static pthread_mutex_t period_lock = PTHREAD_MUTEX_INITIALIZER;  // one grace period at a time
 
 struct retired { // what lies in struct rcu_retired
     struct retired *next;
@@ -43,17 +57,54 @@ static uint64_t n_retired, n_called; // callbacks since the start
 static unsigned n_waiting;           // threads in rcu_barrier: gather no longer
 static bool stopping;
 
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void sleep_ns(long ns)
+{
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+static bool all_have_seen(uint64_t number)
+{
+    bool all = true;
+
+    pthread_mutex_lock(&readers_lock);
+    for (const struct reader *r = readers; r && all; r = r->next) {
+        uint64_t seen = atomic_load_explicit(&r->seen, memory_order_acquire); // R1
+        all = seen == 0 || seen >= number;
+    }
+    pthread_mutex_unlock(&readers_lock);
+    return all;
+}
+
+// Waits for one; the caller is offline.
+static void grace_period(void)
+{
+    pthread_mutex_lock(&period_lock);
+    uint64_t number = atomic_fetch_add(&period, 1) + 1; // R2
+    atomic_thread_fence(memory_order_seq_cst);          // R3
+    for (uint64_t begun = now_ns(); !all_have_seen(number);) {
+        if (now_ns() - begun > SPIN_NS)
+            sleep_ns(LOOK_NS);
+    }
+    pthread_mutex_unlock(&period_lock);
+}
+
 // Waits for something to do; then, unless somebody waits for it, for more of it. NULL: the end.
 static struct retired *take_waiting(void)
 {
-    struct timespec t = {.tv_nsec = GATHER_US * 1000l};
-
     pthread_mutex_lock(&lock);
     while (!first && !stopping)
         pthread_cond_wait(&more, &lock);
     if (!n_waiting && !stopping) {
         pthread_mutex_unlock(&lock);
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+        sleep_ns(GATHER_US * 1000l);
         pthread_mutex_lock(&lock);
     }
     struct retired *list = first;
@@ -69,8 +120,7 @@ static void *reclaim(void *arg)
     prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul); // or the kernel's 50 us come on top
     for (struct retired *r; (r = take_waiting());) {
         uint64_t n = 0;
-        // The lock has ordered what the retirers unlinked before this; it begins with a full barrier.
-        urcu_qsbr_synchronize_rcu();
+        grace_period(); // the lock has ordered what the retirers unlinked before this
         for (struct retired *next; r; r = next, n++) {
             next = r->next; // the callback may free r
             r->fn((struct rcu_retired *)r);
@@ -113,31 +163,56 @@ void rcu_set_cores(const cpu_set_t *cores)
 
 void rcu_thread_register(void)
 {
-    urcu_qsbr_register_thread();
+    bug_on(me.registered);
+    me.registered = true;
+    pthread_mutex_lock(&readers_lock);
+    me.next = readers;
+    readers = &me;
+    pthread_mutex_unlock(&readers_lock);
+    rcu_online();
 }
 
 void rcu_thread_unregister(void)
 {
-    urcu_qsbr_unregister_thread();
+    struct reader **r = &readers;
+
+    bug_on(!me.registered);
+    rcu_offline();
+    pthread_mutex_lock(&readers_lock);
+    while (*r != &me)
+        r = &(*r)->next;
+    *r = me.next;
+    pthread_mutex_unlock(&readers_lock);
+    me.registered = false;
+}
+
+static bool is_online(void)
+{
+    return atomic_load_explicit(&me.seen, memory_order_relaxed) != 0;
 }
 
 void rcu_quiescent(void)
 {
+    uint64_t newest = atomic_load_explicit(&period, memory_order_acquire); // R2
+
 #ifdef KAMUEE_DEBUG
     // Offline, this call would silently put the thread online again and stall every grace period.
-    bug_on(!urcu_qsbr_read_ongoing());
+    bug_on(!is_online());
 #endif
-    urcu_qsbr_quiescent_state();
+    if (atomic_load_explicit(&me.seen, memory_order_relaxed) != newest)
+        atomic_store_explicit(&me.seen, newest, memory_order_release); // R1
 }
 
 void rcu_offline(void)
 {
-    urcu_qsbr_thread_offline();
+    atomic_store_explicit(&me.seen, 0, memory_order_release); // R1
 }
 
 void rcu_online(void)
 {
-    urcu_qsbr_thread_online();
+    bug_on(!me.registered);
+    atomic_store_explicit(&me.seen, atomic_load_explicit(&period, memory_order_acquire), memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst); // R3
 }
 
 void rcu_retire(struct rcu_retired *retired, void (*fn)(struct rcu_retired *r))
@@ -157,12 +232,19 @@ void rcu_retire(struct rcu_retired *retired, void (*fn)(struct rcu_retired *r))
 // Takes an online caller offline while it waits, so that it does not wait for itself.
 void rcu_synchronize(void)
 {
-    urcu_qsbr_synchronize_rcu();
+    bool online = is_online();
+
+    if (online)
+        rcu_offline();
+    atomic_thread_fence(memory_order_seq_cst); // what the caller unlinked comes before
+    grace_period();
+    if (online)
+        rcu_online();
 }
 
 void rcu_barrier(void)
 {
-    bool online = urcu_qsbr_read_ongoing();
+    bool online = is_online();
 
     if (online)
         rcu_offline();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rcu.h - read-copy-update: liburcu's QSBR flavour, wrapped once
+// rcu.h - read-copy-update by quiescent states (QSBR)
 //
 // Forwarders are readers: they load each root once per burst and call
 // rcu_quiescent() once per poll; they go offline before they sleep. Managers

@@ -43,6 +43,19 @@ static void thing_dies(struct rcu_retired *r)
     n_freed++;
 }
 
+// The same with nothing but being online to protect it; offline in between, as a forwarder is that sleeps.
+static void read_thing_now_and_then(void *arg)
+{
+    while (!stop) {
+        rcu_online();
+        struct thing *t = rcu_load(&root);
+        for (int i = 0; i < 20; i++)
+            if (!atomic_load(&t->alive))
+                seen_dead = true;
+        rcu_offline();
+    }
+}
+
 static void reader_as_manager(void *arg)
 {
     rcu_online();
@@ -50,7 +63,7 @@ static void reader_as_manager(void *arg)
     rcu_offline();
 }
 
-static void readers_never_see_a_retired_thing_die(void **state)
+static void readers_never_see_a_retired_thing_die(void (*read)(void *arg))
 {
     enum { N = 20000 };
     struct thing *things = calloc(N + 1, sizeof *things);
@@ -63,7 +76,7 @@ static void readers_never_see_a_retired_thing_die(void **state)
     stop = seen_dead = false;
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(
-            thread_start(&reader[i], ROLE_RIB_MANAGER, 1 + i, "reader", -1, reader_as_manager, NULL),
+            thread_start(&reader[i], ROLE_RIB_MANAGER, 1 + i, "reader", -1, read, NULL),
             0);
     for (unsigned i = 1; i <= N; i++) {
         struct thing *old = root;
@@ -79,6 +92,16 @@ static void readers_never_see_a_retired_thing_die(void **state)
     assert_false(seen_dead);
     assert_int_equal(n_freed, N);
     free(things);
+}
+
+static void readers_that_poll_never_see_a_retired_thing_die(void **state)
+{
+    readers_never_see_a_retired_thing_die(reader_as_manager);
+}
+
+static void readers_that_come_and_go_never_see_a_retired_thing_die(void **state)
+{
+    readers_never_see_a_retired_thing_die(read_thing_now_and_then);
 }
 
 static void hold_for_a_while(void *arg)
@@ -184,7 +207,8 @@ static void callbacks_run_in_the_order_of_retiring(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(readers_never_see_a_retired_thing_die),
+        cmocka_unit_test(readers_that_poll_never_see_a_retired_thing_die),
+        cmocka_unit_test(readers_that_come_and_go_never_see_a_retired_thing_die),
         cmocka_unit_test(synchronize_waits_for_an_online_reader),
         cmocka_unit_test(synchronize_does_not_wait_for_a_sleeping_manager),
         cmocka_unit_test(synchronize_from_an_online_reader_does_not_wait_for_itself),

@@ -19,7 +19,7 @@
 // by a table made anew. fib_check() compares at the borders of all routes.
 //
 // Readers. None of the four knows of grace periods (rte_lpm knows DPDK's, we use
-// liburcu's): a group that a withdrawn route gave back is used again by the next
+// ours): a group that a withdrawn route gave back is used again by the next
 // route that wants one, while a reader may be on its way into it. So the first
 // new route behind 24 bits after a withdrawal waits for a grace period here; in
 // rte_fib and rte_fib6, where any change may give back and take, every change does.

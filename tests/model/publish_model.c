@@ -341,7 +341,7 @@ static const char *writer_step(struct state *s)
     }
 }
 
-// --- worker: grace.c:ticket_over after liburcu's synchronize_rcu ---
+// --- worker: grace.c:ticket_over after rcu.c:grace_period ---
 
 static bool has_passed(const struct state *s, unsigned r)
 {
@@ -425,7 +425,7 @@ static const char *reader_step(struct state *s, unsigned i, unsigned which)
         s->reader[i].r = s->reader[i].left ? R_QUIESCENT : R_OFFLINE;
         return "leaf";
     }
-    case R_QUIESCENT: // rcu.c:rcu_quiescent: liburcu reads the period's number, then stores it
+    case R_QUIESCENT: // rcu.c:rcu_quiescent reads the period's number, then stores it
         s->reader[i].seen = s->period;
         s->reader[i].r = R_REPORT;
         return "reads period";
