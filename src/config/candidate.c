@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/jwrite.h"
@@ -37,6 +38,16 @@ static unsigned count_changes(const struct candidate *c)
 
     text_free(&t);
     return n;
+}
+
+// Numbers begin anywhere: a shell that outlives a daemon must not find somebody else's session under the number of its own.
+static uint64_t next_id(void)
+{
+    uint32_t begin;
+
+    if (!last_id && getrandom(&begin, sizeof begin, GRND_NONBLOCK) == sizeof begin)
+        last_id = begin % 900000;
+    return ++last_id;
 }
 
 static void begin_anew(struct candidate *c)
@@ -110,7 +121,7 @@ struct candidate *candidate_open(const char *by, char *err, size_t err_size)
         snprintf(err, err_size, "%d sessions with changes are open; end one of 'show configuration sessions'", CANDIDATES_MAX);
         return NULL;
     }
-    *c = (struct candidate){.id = ++last_id, .opened_ns = now, .touched_ns = now};
+    *c = (struct candidate){.id = next_id(), .opened_ns = now, .touched_ns = now};
     snprintf(c->by, sizeof c->by, "%s", by);
     begin_anew(c);
     return c;
