@@ -185,7 +185,7 @@ def throughput(bench: Bench, frames: Frames) -> list[dict]:
                     precision=found.precision, seconds=plan.seconds, trials=found.trials, confirmed=found.confirmed,
                     disturbed_trials=found.disturbed, disturbed=f"{found.unsettled} decisions" if found.unsettled else "",
                     tester_mpps=top * bench.directions / 1e6, flood_mpps=back * bench.directions / 1e6)
-    bench.throughput[frames.name] = {**row, "rate": found.rate, "top": top}
+    bench.throughput[frames.name] = {**row, "rate": found.offered, "top": top}
     bench.say(f"{frames.name} bytes: throughput {total / 1e6:.4g} Mpps, {row['gbps']:.4g} Gb/s, limited by {article(found.limit)}")
     return [row]
 
