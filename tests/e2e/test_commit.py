@@ -73,11 +73,11 @@ def test_two_people_edit_and_nothing_is_lost(daemon, tmp_path):
     daemon.start(P0)
     script = tmp_path / "script"
     script.write_text("configure\nset port p0 mtu 1600\nset vport v7 port p0 vlan 7\nexit keep\n")
-    assert "'configure 1' goes on with it" in kamuee(daemon, "-f", str(script))
+    back = re.search(r"'(configure \d+)' goes on with it", kamuee(daemon, "-f", str(script))).group(1)
     assert "also editing: root, for 00:00:" in kamuee(daemon, "-c", "configure", "-c", "exit")
     daemon.configure("set port p0 promiscuous false")
     assert mtu(daemon) == 1500
-    said = kamuee(daemon, "-c", "configure 1", "-c", "commit comment both of us", "-c", "exit")
+    said = kamuee(daemon, "-c", back, "-c", "commit comment both of us", "-c", "exit")
     assert "set port p0 mtu 1600" in said and "others have committed since you began" in said
     assert mtu(daemon) == 1600 and daemon.client.state("port=p0")[0]["promiscuous"] is False
     assert revisions(daemon)[0]["comment"] == "both of us" and revisions(daemon)[0]["by"] == "root"
@@ -86,6 +86,17 @@ def test_two_people_edit_and_nothing_is_lost(daemon, tmp_path):
     assert said == "valid; it would change:\nset port p0 mtu 1700\n"
     assert mtu(daemon) == 1600
     assert "session" in kamuee(daemon, "configure", "99", code=1)
+
+
+def test_who_outlives_kamueed_does_not_edit_what_is_somebody_elses(daemon):
+    daemon.start(P0)
+    mine = daemon.client.call("session-open")["session"]
+    daemon.stop()
+    daemon.start(P0)
+    theirs = daemon.client.call("session-open")["session"]
+    with pytest.raises(DaemonError, match="session"):
+        daemon.client.call("edit", session=mine, line=["set port p0 mtu 2000"])
+    daemon.client.call("edit", session=theirs, line=["set port p0 mtu 2000"])
 
 
 def test_a_change_that_no_disk_keeps_is_refused(daemon):
