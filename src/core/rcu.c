@@ -23,6 +23,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #define GATHER_US 300
@@ -57,14 +58,6 @@ static uint64_t n_retired, n_called; // callbacks since the start
 static unsigned n_waiting;           // threads in rcu_barrier: gather no longer
 static bool stopping;
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void sleep_ns(long ns)
 {
     clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = ns}, NULL);
@@ -89,8 +82,8 @@ static void grace_period(void)
     pthread_mutex_lock(&period_lock);
     uint64_t number = atomic_fetch_add(&period, 1) + 1; // R2
     atomic_thread_fence(memory_order_seq_cst);          // R3
-    for (uint64_t begun = now_ns(); !all_have_seen(number);) {
-        if (now_ns() - begun > SPIN_NS)
+    for (uint64_t begun = clock_now_ns(); !all_have_seen(number);) {
+        if (clock_now_ns() - begun > SPIN_NS)
             sleep_ns(LOOK_NS);
     }
     pthread_mutex_unlock(&period_lock);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A kamueed of its own in a network namespace, without a lab: for tests of configuration and RESTCONF."""
+import hashlib
 import os
 import re
 import signal
@@ -83,6 +84,15 @@ class Daemon:
 
     def running(self) -> str:
         return self.client.call("configuration")["text"]
+
+    def credentials(self, token: str) -> None:
+        """In its folder: `tokens` with one of an admin, and cert.pem, key.pem of 127.0.0.1."""
+        tokens = self.dir / "tokens"
+        tokens.write_text(f"operator admin sha256:{hashlib.sha256(token.encode()).hexdigest()}\n")
+        tokens.chmod(0o600)
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                        "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{self.dir}/key.pem", "-out",
+                        f"{self.dir}/cert.pem"], check=True, capture_output=True)
 
     def links(self, namespace: str | None = None) -> set[str]:
         said = subprocess.run(["ip", "-n", namespace or self.name, "-br", "link"], check=True, capture_output=True, text=True)

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Many who connect to the socket, or by TCP and TLS, and say nothing: an operator is answered all the same."""
-import hashlib
 import http.client
 import re
 import resource
 import select
 import socket
 import ssl
-import subprocess
 
 import pytest
 
@@ -44,14 +42,9 @@ def test_a_thousand_idle_connections_lock_nobody_out_of_the_socket(daemon, many_
 
 @pytest.fixture
 def tls_daemon(daemon):
-    tokens = daemon.dir / "tokens"
-    tokens.write_text(f"operator admin sha256:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n")
-    tokens.chmod(0o600)
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-                    "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{daemon.dir}/key.pem", "-out",
-                    f"{daemon.dir}/cert.pem"], check=True, capture_output=True)
+    daemon.credentials(TOKEN)
     daemon.start("set port p0 devargs net_af_packet0,iface=a0\n"
-                 f"set api tokens {tokens}\nset api tls certificate {daemon.dir}/cert.pem key {daemon.dir}/key.pem\n"
+                 f"set api tokens {daemon.dir}/tokens\nset api tls certificate {daemon.dir}/cert.pem key {daemon.dir}/key.pem\n"
                  "set api listen 127.0.0.1 port 8443\nset api listen 127.0.0.2 port 8080 tls false\n")
     eventually(lambda: {":8443", ":8080"} <= set(re.findall(r":\d+", daemon.run("ss -Hltn"))), what=lambda: daemon.log.read_text()[-2000:])
     return daemon

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A local user who is in none of the groups: gets nothing, reads nothing that is not for everybody, and writes nowhere."""
-import hashlib
 import json
 import os
 import re
@@ -69,11 +68,7 @@ def stranger(daemon, program: str, argument: object):
 
 @pytest.fixture
 def router(daemon):
-    tokens = daemon.dir / "tokens"
-    tokens.write_text(f"operator admin sha256:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n")
-    tokens.chmod(0o600)
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-                    "/CN=127.0.0.1", "-keyout", f"{daemon.dir}/key.pem", "-out", f"{daemon.dir}/cert.pem"], check=True, capture_output=True)
+    daemon.credentials(TOKEN)
     daemon.dir.chmod(0o755)     # as /run/kamuee
     was = os.umask(0)           # the one who starts it is careless
     try:
