@@ -150,8 +150,9 @@ void acl_classify_late(const struct acl *a, enum acl_family family, const struct
 // costs more than the list.
 bool acl_is_by_sets(const struct acl *a, enum acl_family family);
 
-// Chosen by the CPU at first use; off: plain C, for tests and comparisons. Before readers start.
-void acl_use_simd(bool on);
-const char *acl_kernel_name(void); // "avx512", "scalar"
+// The best that the CPU has is chosen at first use. For tests and comparisons another one, before readers start; false: not on this CPU.
+enum acl_simd { ACL_PLAIN, ACL_AVX2, ACL_AVX512, ACL_SIMDS };
+bool acl_use_simd(enum acl_simd s);
+const char *acl_kernel_name(void); // "avx512", "avx2", "scalar"
 
 #endif

@@ -30,8 +30,9 @@ static void must_agree(const struct acl *a, const struct kit_key *k)
 {
     uint32_t want = kit_first(rule, RULES, k), slot;
 
-    for (unsigned simd = 0; simd < 2; simd++) {
-        acl_use_simd(simd);
+    for (unsigned s = 0; s < ACL_SIMDS; s++) {
+        if (!acl_use_simd(s))
+            continue;
         if (k->v6)
             acl_classify6(a, &k->k6, &slot, 1);
         else

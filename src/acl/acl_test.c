@@ -27,12 +27,11 @@ static struct acl *load(uint32_t n)
     return a;
 }
 
-static void both_kernels_agree_with_the_oracle(const struct acl *a, uint32_t n)
+static void kernels_agree_with_the_oracle(const struct acl *a, uint32_t n)
 {
-    for (unsigned simd = 0; simd < 2; simd++) {
-        acl_use_simd(simd);
-        kit_compare(a, rule, n, key, KEYS);
-    }
+    for (unsigned s = 0; s < ACL_SIMDS; s++)
+        if (acl_use_simd(s))
+            kit_compare(a, rule, n, key, KEYS);
 }
 
 static void random_lists_match_as_the_oracle_says(void **state)
@@ -50,7 +49,7 @@ static void random_lists_match_as_the_oracle_says(void **state)
         make_keys(n);
         struct acl *a = load(n);
         kit_must_be_sound(a);
-        both_kernels_agree_with_the_oracle(a, n);
+        kernels_agree_with_the_oracle(a, n);
         acl_free(a);
     }
 }
@@ -92,7 +91,7 @@ static void changed_lists_are_as_lists_made_anew(void **state)
         acl_stats(a, &s);
         assert_int_equal(s.rules, rules);
         make_keys(MOST);
-        both_kernels_agree_with_the_oracle(a, MOST);
+        kernels_agree_with_the_oracle(a, MOST);
     }
     acl_free(a);
 }
@@ -113,7 +112,7 @@ static void each_change_is_seen_at_once(void **state)
             assert_int_equal(acl_add(a, &rule[at]), 0);
         }
         make_keys(12);
-        both_kernels_agree_with_the_oracle(a, 12);
+        kernels_agree_with_the_oracle(a, 12);
     }
     acl_free(a);
 }
@@ -143,10 +142,10 @@ static void many_ranges_of_the_same_prefixes_are_told_apart(void **state)
     struct acl *a = load(MOST);
     acl_cost(a, &cost);
     assert_in_range(cost.block_max, 4, MOST);
-    both_kernels_agree_with_the_oracle(a, MOST);
+    kernels_agree_with_the_oracle(a, MOST);
     assert_int_equal(acl_del(a, rule[3].number), 0);
     rule[3].families = 0;
-    both_kernels_agree_with_the_oracle(a, MOST);
+    kernels_agree_with_the_oracle(a, MOST);
     kit_must_be_sound(a);
     acl_free(a);
 }
@@ -170,7 +169,7 @@ static void the_first_of_rules_that_all_match_wins(void **state)
     for (unsigned i = 0; i < KEYS; i++)
         key[i] = k;
     struct acl *a = load(MOST);
-    both_kernels_agree_with_the_oracle(a, MOST);
+    kernels_agree_with_the_oracle(a, MOST);
     acl_free(a);
 }
 
@@ -191,7 +190,7 @@ static void a_list_of_all_lengths_stays_within_its_tuples(void **state)
     assert_in_range(cost.tuples, 1, 32);
     assert_in_range(cost.probes_max, 1, 32 + 4);
     assert_true(cost.probes_mean >= 1 && cost.probes_mean <= cost.probes_max);
-    both_kernels_agree_with_the_oracle(a, MOST);
+    kernels_agree_with_the_oracle(a, MOST);
     kit_must_be_sound(a);
     acl_free(a);
 }
@@ -220,19 +219,19 @@ static void rules_by_sets_alone_decide_without_the_rest_of_a_packet(void **state
         struct acl *a = load(n + others);
         if (!others && n <= 16)
             assert_true(acl_is_by_sets(a, ACL_IP4) && acl_is_by_sets(a, ACL_IP6));
-        both_kernels_agree_with_the_oracle(a, n + others);
+        kernels_agree_with_the_oracle(a, n + others);
         kit_must_be_sound(a);
         for (uint32_t i = 0; i < n; i += 3) {
             assert_int_equal(acl_del(a, rule[i].number), 0);
             rule[i].families = 0;
         }
-        both_kernels_agree_with_the_oracle(a, n + others);
+        kernels_agree_with_the_oracle(a, n + others);
         kit_must_be_sound(a);
         for (uint32_t i = 0; i < n; i += 3) {
             rule[i] = set_rule(600 + i);
             assert_int_equal(acl_add(a, &rule[i]), 0);
         }
-        both_kernels_agree_with_the_oracle(a, n + others);
+        kernels_agree_with_the_oracle(a, n + others);
         kit_must_be_sound(a);
         acl_free(a);
     }
@@ -259,22 +258,22 @@ static void few_rules_are_compared_one_and_all(void **state)
         make_keys(n);
         struct acl *a = load(n);
         assert_true(apart || n < 15 || entries_of(a) > n / 2); // a rule that asks for flags both set and not has none
-        both_kernels_agree_with_the_oracle(a, n);
+        kernels_agree_with_the_oracle(a, n);
         kit_must_be_sound(a);
         for (uint32_t i = 0; i < n; i += 1 + kit_random(5)) {
             assert_int_equal(acl_del(a, rule[i].number), 0);
             rule[i].families = 0;
-            both_kernels_agree_with_the_oracle(a, n);
+            kernels_agree_with_the_oracle(a, n);
             if (kit_random(2))
                 acl_reclaim(a, acl_epoch(a));
             kit_must_be_sound(a);
             rule[i] = kit_rule_without_sets(200 + i);
             assert_int_equal(acl_add(a, &rule[i]), 0);
-            both_kernels_agree_with_the_oracle(a, n);
+            kernels_agree_with_the_oracle(a, n);
         }
         acl_reclaim(a, acl_epoch(a));
         assert_true(apart || n < 15 || entries_of(a) > n / 2); // a rule that asks for flags both set and not has none
-        both_kernels_agree_with_the_oracle(a, n);
+        kernels_agree_with_the_oracle(a, n);
         kit_must_be_sound(a);
         acl_free(a);
     }
@@ -294,7 +293,7 @@ static void rules_that_are_not_few_or_name_sets_are_under_tuples(void **state)
     assert_int_equal(acl_add(a, &rule[64]), 0);
     acl_reclaim(a, acl_epoch(a));
     assert_int_equal(entries_of(a), 0);
-    both_kernels_agree_with_the_oracle(a, 65);
+    kernels_agree_with_the_oracle(a, 65);
     assert_int_equal(acl_del(a, 64), 0);
     assert_int_equal(entries_of(a), 0);
     uint64_t epoch = acl_epoch(a);
@@ -307,7 +306,7 @@ static void rules_that_are_not_few_or_name_sets_are_under_tuples(void **state)
     acl_reclaim(a, acl_epoch(a));
     assert_int_equal(entries_of(a), 0);
     rule[63].families = rule[64].families = rule[65].families = rule[66].families = rule[67].families = rule[68].families = 0;
-    both_kernels_agree_with_the_oracle(a, 70);
+    kernels_agree_with_the_oracle(a, 70);
     acl_free(a);
 }
 
@@ -339,16 +338,16 @@ static void shelved_rules_are_as_all_others(void **state)
         struct acl *a = load(n);
         assert_true(on_shelves(a) > 0);
         kit_must_be_sound(a);
-        both_kernels_agree_with_the_oracle(a, n);
+        kernels_agree_with_the_oracle(a, n);
         for (uint32_t i = 0; i < n; i += 1 + kit_random(n / 4)) {
             assert_int_equal(acl_del(a, rule[i].number), 0);
             rule[i].families = 0;
             kit_must_be_sound(a);
-            both_kernels_agree_with_the_oracle(a, n);
+            kernels_agree_with_the_oracle(a, n);
             rule[i] = kit_rule_without_sets(kit_random(2) ? i * 11 % n * 3 : 3 * MOST + i);
             assert_int_equal(acl_add(a, &rule[i]), 0);
             kit_must_be_sound(a);
-            both_kernels_agree_with_the_oracle(a, n);
+            kernels_agree_with_the_oracle(a, n);
             if (!kit_random(4))
                 acl_reclaim(a, acl_epoch(a));
         }
@@ -379,10 +378,9 @@ static void shelves_stand_behind_gates_in_long_lists(void **state)
     assert_int_equal(acl_load(a, many, n), 0);
     assert_true(on_shelves(a) > 0);
     kit_must_be_sound(a);
-    for (unsigned simd = 0; simd < 2; simd++) {
-        acl_use_simd(simd);
-        kit_compare(a, many, n, key, KEYS);
-    }
+    for (unsigned s = 0; s < ACL_SIMDS; s++)
+        if (acl_use_simd(s))
+            kit_compare(a, many, n, key, KEYS);
     acl_free(a);
     shelves_are_asked(false);
 }
@@ -408,7 +406,7 @@ static void what_no_shelf_takes_is_under_tuples(void **state)
     make_keys(300);
     a = load(300);
     assert_int_equal(on_shelves(a), 30 + 2);
-    both_kernels_agree_with_the_oracle(a, 300);
+    kernels_agree_with_the_oracle(a, 300);
     for (uint32_t i = 300; i < 540; i++) {
         acl_rule_init(&rule[i], i, ACL_IP4);
         rule[i].dst.len = 16;
@@ -418,7 +416,7 @@ static void what_no_shelf_takes_is_under_tuples(void **state)
         assert_int_equal(acl_add(a, &rule[i]), 0);
     }
     assert_int_equal(on_shelves(a), 0);
-    both_kernels_agree_with_the_oracle(a, 540);
+    kernels_agree_with_the_oracle(a, 540);
     kit_must_be_sound(a);
     acl_free(a);
     a = load(300);
@@ -427,7 +425,7 @@ static void what_no_shelf_takes_is_under_tuples(void **state)
     rule[300].src.set = 1;
     assert_int_equal(acl_add(a, &rule[300]), 0);
     assert_int_equal(on_shelves(a), 0);
-    both_kernels_agree_with_the_oracle(a, 301);
+    kernels_agree_with_the_oracle(a, 301);
     acl_free(a);
     shelves_are_asked(false);
 }
@@ -478,7 +476,7 @@ static void a_list_that_is_too_large_is_refused_and_the_old_one_stays(void **sta
     assert_in_range(n, 60, MOST - 1);
     assert_int_equal(acl_add(a, &rule[n]), -ENOSPC);
     make_keys(n);
-    both_kernels_agree_with_the_oracle(a, n);
+    kernels_agree_with_the_oracle(a, n);
     kit_must_be_sound(a);
     acl_free(a);
 }
@@ -561,7 +559,7 @@ static void a_chain_of_prefixes_comes_and_goes(void **state)
         struct acl *a = load(n);
         assert_true(beside_tuples(a) >= prefixes); // one of each prefix
         assert_true(others || !acl_is_by_sets(a, family)); // the other one is under a tuple
-        both_kernels_agree_with_the_oracle(a, n);
+        kernels_agree_with_the_oracle(a, n);
         kit_must_be_sound(a);
         memset(in, true, sizeof in);
         for (unsigned step = 0; step < 60; step++) {
@@ -583,7 +581,7 @@ static void a_chain_of_prefixes_comes_and_goes(void **state)
             kit_must_be_sound(a);
             if (step % 6 == 5) {
                 make_keys(n);
-                both_kernels_agree_with_the_oracle(a, n);
+                kernels_agree_with_the_oracle(a, n);
             }
         }
         acl_free(a);
@@ -603,16 +601,16 @@ static void as_many_are_promoted_as_pay(void **state)
     make_keys(MOST);
     struct acl *a = load(200);
     assert_int_equal(beside_tuples(a), 0);
-    both_kernels_agree_with_the_oracle(a, 200);
+    kernels_agree_with_the_oracle(a, 200);
     acl_free(a);
     a = load(MOST - 1);
     assert_int_equal(beside_tuples(a), MOST - 1);
     assert_true(acl_is_by_sets(a, ACL_IP4));
-    both_kernels_agree_with_the_oracle(a, MOST - 1);
+    kernels_agree_with_the_oracle(a, MOST - 1);
     assert_int_equal(acl_add(a, &rule[MOST - 1]), 0);
     assert_int_equal(beside_tuples(a), MOST);
     kit_must_be_sound(a);
-    both_kernels_agree_with_the_oracle(a, MOST);
+    kernels_agree_with_the_oracle(a, MOST);
     acl_free(a);
 }
 
@@ -640,7 +638,7 @@ static void promoted_rules_keep_to_the_budget(void **state)
     acl_stats(a, &s);
     assert_in_range(s.bytes + s.writer_bytes, 1, cfg.max_bytes);
     assert_int_equal(beside_tuples(a), 0);
-    both_kernels_agree_with_the_oracle(a, MOST);
+    kernels_agree_with_the_oracle(a, MOST);
     acl_free(a);
     kit_config.shelve_from = 0;
 }

@@ -162,6 +162,8 @@ static void classify(const struct core *c, const struct acl_kernel *k, struct bu
 
 // --- in plain C ---
 
+static const struct acl_kernel *kernel(void);
+
 static bool filter_has(const struct core *c, uint32_t key)
 {
     uint32_t bits = filter_bits(key);
@@ -215,7 +217,7 @@ static void scalar(const struct core *c, struct burst *b)
 
     burst_walk(b, c);
     if (b->shelf) {
-        shelf_plain(c, b);
+        kernel()->shelf(c, b);
         return;
     }
     l4_read(b, b->left);
@@ -241,21 +243,34 @@ static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], u
 }
 
 const struct acl_kernel acl_kernel_scalar = {"scalar", part4, scalar, scalar, NULL, shelf_plain};
+#ifdef ACL_X86
+static const struct acl_kernel avx2 = {"avx2", part4, scalar, scalar, few_avx2, shelf_avx2};
+#endif
 
 // --- which kernel ---
 
 static const struct acl_kernel *current; // chosen at first use; any thread finds the same
 
-static const struct acl_kernel *choose(bool simd)
+static const struct acl_kernel *kernel_of(enum acl_simd s) // NULL: not on this CPU
 {
-    const struct acl_kernel *k = &acl_kernel_scalar;
-
 #ifdef ACL_X86
-    if (simd && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2"))
-        k = &acl_kernel_avx512;
+    if (s == ACL_AVX2)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? &avx2 : NULL;
+    if (s == ACL_AVX512)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2")
+                   ? &acl_kernel_avx512
+                   : NULL;
 #endif
-    __atomic_store_n(&current, k, __ATOMIC_RELAXED);
+    return s == ACL_PLAIN ? &acl_kernel_scalar : NULL;
+}
+
+bool acl_use_simd(enum acl_simd s)
+{
+    const struct acl_kernel *k = kernel_of(s);
+
+    if (k)
+        __atomic_store_n(&current, k, __ATOMIC_RELAXED);
     return k;
 }
 
@@ -263,12 +278,12 @@ static const struct acl_kernel *kernel(void)
 {
     const struct acl_kernel *k = __atomic_load_n(&current, __ATOMIC_RELAXED);
 
-    return k ? k : choose(true);
-}
-
-void acl_use_simd(bool on)
-{
-    choose(on);
+    if (__builtin_expect(!k, 0)) {
+        for (int s = ACL_SIMDS; !acl_use_simd((enum acl_simd)(s - 1));)
+            s--;
+        k = __atomic_load_n(&current, __ATOMIC_RELAXED);
+    }
+    return k;
 }
 
 const char *acl_kernel_name(void)

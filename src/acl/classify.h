@@ -24,8 +24,10 @@ struct acl_kernel {
 extern const struct acl_kernel acl_kernel_scalar;
 #ifdef ACL_X86
 extern const struct acl_kernel acl_kernel_avx512;
-void few_avx512(const struct core *c, struct burst *b, unsigned blocks); // few_avx512.c
-void shelf_avx512(const struct core *c, struct burst *b);
+void few_avx512(const struct core *c, struct burst *b, unsigned blocks); // few_simd.c
+void few_avx2(const struct core *c, struct burst *b, unsigned blocks);
+void shelf_avx512(const struct core *c, struct burst *b); // shelf_simd.c
+void shelf_avx2(const struct core *c, struct burst *b);
 #endif
 void shelf_plain(const struct core *c, struct burst *b);
 

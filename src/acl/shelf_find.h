@@ -23,6 +23,16 @@ typedef void shelf_places(const uint32_t *place, const uint32_t *index, unsigned
 // Bit = rule of the block that the packet matches; addr: the one that rows have.
 typedef unsigned shelf_match(const lane_row *row, const struct acl_key_l4 *l4, const uint8_t *addr);
 
+SHELF_INLINE void shelf_places_plain(const uint32_t *place, const uint32_t *index, unsigned n, struct shelf_asked *a)
+{
+    a->n = 0;
+    for (unsigned i = 0; i < n; i++) {
+        a->place[a->n] = __atomic_load_n(&place[index[i]], __ATOMIC_ACQUIRE); // partner: rule_into
+        a->packet[a->n] = i;
+        a->n += a->place[a->n] != 0;
+    }
+}
+
 struct shelf_left { // packets that are asked about: side by side
     unsigned n;
     bool packed; // else they are the burst

@@ -2,16 +2,6 @@
 // shelf_plain.c - shelves in plain C, whose loops over 16 lanes a compiler makes vectors of (shelf_find.h)
 #include "acl/shelf_find.h"
 
-SHELF_INLINE void places(const uint32_t *place, const uint32_t *index, unsigned n, struct shelf_asked *a)
-{
-    a->n = 0;
-    for (unsigned i = 0; i < n; i++) {
-        a->place[a->n] = __atomic_load_n(&place[index[i]], __ATOMIC_ACQUIRE); // partner: rule_into
-        a->packet[a->n] = i;
-        a->n += a->place[a->n] != 0;
-    }
-}
-
 SHELF_INLINE void differ(uint32_t *d, uint32_t have, const uint32_t *want, const uint32_t *mask)
 {
     for (unsigned k = 0; k < LANE_COUNT; k++)
@@ -70,7 +60,7 @@ SHELF_INLINE unsigned match6(const lane_row *row, const struct acl_key_l4 *k, co
 void shelf_plain(const struct core *c, struct burst *b)
 {
     if (c->family == ACL_IP4)
-        shelves_ask(b, ACL_IP4, places, match4);
+        shelves_ask(b, ACL_IP4, shelf_places_plain, match4);
     else
-        shelves_ask(b, ACL_IP6, places, match6);
+        shelves_ask(b, ACL_IP6, shelf_places_plain, match6);
 }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lane_simd.h - a packet against LANE_STEP rules of some rows (lane.h): 16 with AVX-512, 8 with AVX2
+//
+// What includes it is compiled for both, and calls what it exports LANE_KERNEL(name).
+#ifndef ACL_LANE_SIMD_H
+#define ACL_LANE_SIMD_H
+
+#include <immintrin.h>
+#include <string.h>
+
+#include "acl/lane.h"
+
+#define LANE_INLINE static inline __attribute__((always_inline))
+
+#ifdef __AVX512F__
+
+#define LANE_STEP 16u
+#define LANE_KERNEL(name) name##_avx512
+typedef __m512i lane_vec;
+typedef uint16_t lane_hits; // bit = rule
+
+LANE_INLINE lane_vec lane_load(const uint32_t *p)
+{
+    return _mm512_load_si512(p);
+}
+
+LANE_INLINE lane_vec lane_all(uint32_t v)
+{
+    return _mm512_set1_epi32((int)v);
+}
+
+LANE_INLINE lane_vec lane_or(lane_vec a, lane_vec b)
+{
+    return _mm512_or_si512(a, b);
+}
+
+// Bits that `have` should have otherwise.
+LANE_INLINE lane_vec lane_differ(uint32_t have, lane_vec want, lane_vec mask)
+{
+    return _mm512_ternarylogic_epi32(lane_all(have), want, mask, 0x28); // (have ^ want) & mask
+}
+
+// 0: both ports are within.
+LANE_INLINE lane_vec lane_beyond(uint32_t have, lane_vec port, lane_vec span)
+{
+    return _mm512_subs_epu16(_mm512_sub_epi16(lane_all(have), port), span);
+}
+
+LANE_INLINE lane_hits lane_same(lane_vec differ)
+{
+    return _mm512_testn_epi32_mask(differ, differ);
+}
+
+#else
+
+#define LANE_STEP 8u
+#define LANE_KERNEL(name) name##_avx2
+typedef __m256i lane_vec;
+typedef uint8_t lane_hits;
+
+LANE_INLINE lane_vec lane_load(const uint32_t *p)
+{
+    return _mm256_load_si256((const __m256i *)p);
+}
+
+LANE_INLINE lane_vec lane_all(uint32_t v)
+{
+    return _mm256_set1_epi32((int)v);
+}
+
+LANE_INLINE lane_vec lane_or(lane_vec a, lane_vec b)
+{
+    return _mm256_or_si256(a, b);
+}
+
+LANE_INLINE lane_vec lane_differ(uint32_t have, lane_vec want, lane_vec mask)
+{
+    return _mm256_and_si256(_mm256_xor_si256(lane_all(have), want), mask);
+}
+
+LANE_INLINE lane_vec lane_beyond(uint32_t have, lane_vec port, lane_vec span)
+{
+    return _mm256_subs_epu16(_mm256_sub_epi16(lane_all(have), port), span);
+}
+
+LANE_INLINE lane_hits lane_same(lane_vec differ)
+{
+    return (lane_hits)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(differ, _mm256_setzero_si256())));
+}
+
+#endif
+
+// Where 0, all fields but addresses match.
+LANE_INLINE lane_vec lane_differ_l4(const struct acl_key_l4 *k, lane_vec l4, lane_vec l4_mask, lane_vec port, lane_vec span)
+{
+    uint32_t have[2];
+
+    memcpy(have, k, sizeof have);
+    return lane_or(lane_beyond(have[0], port, span), lane_differ(have[1], l4, l4_mask));
+}
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// shelf_simd.c - shelves, a block with one vector or two (shelf_find.h)
+#include "acl/lane_simd.h"
+#include "acl/shelf_find.h"
+
+#ifdef __AVX512F__
+SHELF_INLINE void places(const uint32_t *place, const uint32_t *index, unsigned n, struct shelf_asked *a)
+{
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+
+    a->n = 0;
+    for (unsigned i = 0; i < n; i += LANE_COUNT) {
+        __mmask16 m = (__mmask16)(n - i < LANE_COUNT ? (1u << (n - i)) - 1 : 0xffff);
+        __m512i at = _mm512_maskz_loadu_epi32(m, index + i);
+        __m512i p = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, at, place, sizeof *place); // partner: rule_into
+
+        m = _mm512_mask_test_epi32_mask(m, p, p);
+        _mm512_storeu_si512(a->place + a->n, _mm512_maskz_compress_epi32(m, p));
+        _mm512_storeu_si512(a->packet + a->n, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(lane, lane_all(i))));
+        a->n += (unsigned)__builtin_popcount(m);
+    }
+}
+#else
+#define places shelf_places_plain
+#endif
+
+LANE_INLINE lane_vec row_of(const lane_row *row, unsigned r, unsigned from)
+{
+    return lane_load(row[r] + from);
+}
+
+// Bit = rule of the block's, from this one on.
+LANE_INLINE unsigned step(const lane_row *row, const struct acl_key_l4 *k, const uint8_t *addr, unsigned words, unsigned from)
+{
+    lane_vec d = lane_differ_l4(k, row_of(row, LANE_L4, from), row_of(row, LANE_L4_MASK, from), row_of(row, LANE_PORT, from),
+                                row_of(row, LANE_SPAN, from));
+
+    for (unsigned w = 0; w < words; w++) {
+        uint32_t have;
+        memcpy(&have, addr + 4 * w, sizeof have);
+        d = lane_or(d, lane_differ(have, row_of(row, LANE_ADDR + 2 * w, from), row_of(row, LANE_ADDR_MASK + 2 * w, from)));
+    }
+    return lane_same(d);
+}
+
+LANE_INLINE unsigned match(const lane_row *row, const struct acl_key_l4 *k, const uint8_t *addr, unsigned words)
+{
+    unsigned hit = 0;
+
+    for (unsigned from = 0; from < LANE_COUNT; from += LANE_STEP)
+        hit |= step(row, k, addr, words, from) << from;
+    return hit;
+}
+
+LANE_INLINE unsigned match4(const lane_row *row, const struct acl_key_l4 *k, const uint8_t *addr)
+{
+    return match(row, k, addr, LANE_WORDS(ACL_IP4));
+}
+
+LANE_INLINE unsigned match6(const lane_row *row, const struct acl_key_l4 *k, const uint8_t *addr)
+{
+    return match(row, k, addr, LANE_WORDS(ACL_IP6));
+}
+
+void LANE_KERNEL(shelf)(const struct core *c, struct burst *b)
+{
+    if (c->family == ACL_IP4)
+        shelves_ask(b, ACL_IP4, places, match4);
+    else
+        shelves_ask(b, ACL_IP6, places, match6);
+}
