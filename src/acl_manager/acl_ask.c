@@ -130,6 +130,7 @@ static struct acl_list_row *row_of(struct question *q, const struct acl_held_lis
     row->bytes = acl_build_bytes(l->build);
     row->changed_ns = l->changed_ns;
     row->unmatched = acl_build_hits(l->build, NULL);
+    memcpy(row->total, acl_build_totals_lately(l->build), sizeof row->total);
     row->cost.rules = (uint32_t)l->build->number.n;
     return row;
 }

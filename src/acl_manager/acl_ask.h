@@ -23,7 +23,8 @@ struct acl_list_row {
     uint8_t otherwise; // enum acl_verb
     uint64_t bytes;    // all memory
     uint64_t changed_ns; // CLOCK_MONOTONIC
-    struct acl_hits matched, unmatched;
+    struct acl_hits matched, unmatched; // by rules that it has
+    struct acl_hits total[ACL_VERDICTS]; // also by rules that are gone: it never falls, but for clearing (acl_build_totals_lately)
     uint32_t unmatched_s; // since the last packet that no rule matched; ACL_NEVER
     struct acl_engine_cost cost;
 };
@@ -78,7 +79,7 @@ int acl_ask_rules(const char *list, uint32_t from, uint32_t max, acl_answered do
 // again pushes on.
 int acl_ask_lint(const char *list, uint32_t from, uint32_t max, acl_answered done, void *ctx);
 // All lists and sets, and of the first ACL_COUNTED_MAX rules of the configuration what they counted. Nothing that takes time with
-// the length of a list: of its row `matched`, `unmatched_s` and `cost` stay empty, but for cost.rules.
+// the length of a list: of its row `matched`, `unmatched_s` and `cost` stay empty, but for cost.rules. `total` is of lately where it takes milliseconds.
 int acl_ask_counters(acl_answered done, void *ctx);
 int acl_ask_contains(const char *set, const struct ip_addr *address, size_t n, acl_answered done, void *ctx);
 int acl_ask_clear(const char *list, acl_answered done, void *ctx); // counters; "" = of all lists

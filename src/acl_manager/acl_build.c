@@ -215,7 +215,7 @@ bool acl_build_room(const struct acl_build *b)
 
 static void ready_slot(struct acl_build *b, uint32_t slot, const struct acl_action *action)
 {
-    acl_content_set(b->content, slot, action);
+    acl_build_retag(b, slot, action);
     acl_hits_clear(b->content, slot);
 }
 
@@ -337,6 +337,7 @@ static void absorb(struct acl_build *b)
         absorb_rule(b, rule_at(b, slot), slot);
     }
     absorb_rule(b, NULL, ACL_MISS);
+    acl_build_totals_absorb(b);
     acl_build_free(b->before);
     b->before = NULL;
 }
@@ -374,4 +375,5 @@ void acl_build_clear(struct acl_build *b)
     vec_foreach (&b->number, number)
         clear(b, slot_of(b, *number));
     clear(b, ACL_MISS);
+    acl_build_totals_clear(b);
 }

@@ -40,6 +40,8 @@ struct acl_build {
     VEC(uint32_t) free;     // slots that may be used again
     struct acl_build *before; // replaced by this one; its counters have not been added yet
     bool keeps;               // `before` may go
+    struct acl_hits base[ACL_VERDICTS], lately[ACL_VERDICTS]; // acl_total.c
+    uint64_t lately_until_ns;           // CLOCK_MONOTONIC
 };
 
 // What content and engine of n rules would take, about.
@@ -59,6 +61,13 @@ bool acl_build_tidy(struct acl_build *b);
 // What has matched a rule, or (rule = NULL) none.
 struct acl_hits acl_build_hits(const struct acl_build *b, const struct acl_rule *r);
 void acl_build_clear(struct acl_build *b);
+// All that the list has decided since it is there, or since acl_build_clear, is added to `total`: also by rules that are gone. It reads each
+// slot's counters: per million rules and forwarder, milliseconds; _lately: at most a hundredth of the time.
+void acl_build_totals(const struct acl_build *b, struct acl_hits total[ACL_VERDICTS]);
+const struct acl_hits *acl_build_totals_lately(struct acl_build *b); // [ACL_VERDICTS]
+void acl_build_retag(struct acl_build *b, uint32_t slot, const struct acl_action *action); // a slot that no rule has gets another action
+void acl_build_totals_absorb(struct acl_build *b); // `before` counts no more
+void acl_build_totals_clear(struct acl_build *b);
 // Last hits, known by sampling: looks at counters of n rules from the `from`-th on, and of what no rule matched (acl_seen.c).
 void acl_build_look(struct acl_build *b, size_t from, size_t n, uint32_t now_s);
 struct acl_seen *acl_build_seen(struct acl_build *b, uint32_t slot); // ACL_MISS: of what no rule matched

@@ -14,6 +14,8 @@
 #include "acl_manager/acl_word.h"
 
 const char *const acl_verb_name[3] = {[ACL_PERMIT] = "permit", [ACL_DENY] = "deny", [ACL_REJECT] = "reject"};
+const char *const acl_verdict_name[ACL_VERDICTS] = {[ACL_PERMIT] = "permit", [ACL_DENY] = "deny", [ACL_REJECT] = "reject",
+                                                    [ACL_REDIRECTS] = "redirect", [ACL_DEFAULT] = "default"};
 
 struct parse {
     struct acl_lines *l;

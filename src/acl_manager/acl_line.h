@@ -58,6 +58,11 @@ int acl_lines_sort(struct acl_lines *l, size_t *which);
 void acl_line_format(const struct acl_rule *r, uint8_t verb, const struct acl_more *more, const char (*set)[ACL_NAME_MAX], struct text *t);
 extern const char *const acl_verb_name[3]; // by enum acl_verb
 
+// What a list decides: by what its rules say, a rule that redirects apart from others that permit, and what no rule matched apart from
+// those. The first three are enum acl_verb.
+enum acl_verdicts { ACL_REDIRECTS = ACL_REJECT + 1, ACL_DEFAULT, ACL_VERDICTS };
+extern const char *const acl_verdict_name[ACL_VERDICTS];
+
 // Whether two rules match the same packets and do the same with them: then the counters of one are the other's.
 bool acl_rule_equal(const struct acl_rule *a, const struct acl_rule *b);
 

@@ -20,6 +20,7 @@
 #include "core/thread.h"
 #include "table/acl_meter.h"
 #include "table/acl_target.h"
+#include "table/counter.h"
 #include "table/grace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -170,6 +171,74 @@ static void counters_of_rules_that_stay_are_kept(void **state)
     assert_int_equal(packets("edge", 10), 6);
     acl_build_clear(acl_held_list_find("edge")->build);
     assert_int_equal(packets("edge", 10) + packets("edge", 0), 0);
+}
+
+static uint64_t total(unsigned verdict)
+{
+    struct acl_hits sum[ACL_VERDICTS] = {{0}};
+
+    acl_build_totals(acl_held_list_find("edge")->build, sum);
+    assert_int_equal(sum[verdict].bytes, 100 * sum[verdict].packets);
+    return sum[verdict].packets;
+}
+
+static void assert_totals(uint64_t permit, uint64_t deny, uint64_t reject, uint64_t redirect, uint64_t by_default)
+{
+    assert_int_equal(total(ACL_PERMIT), permit);
+    assert_int_equal(total(ACL_DENY), deny);
+    assert_int_equal(total(ACL_REJECT), reject);
+    assert_int_equal(total(ACL_REDIRECTS), redirect);
+    assert_int_equal(total(ACL_DEFAULT), by_default);
+}
+
+static void go_to_rules(const char *rules, bool stays)
+{
+    struct acl_wanted *w = wanted_new();
+
+    want_set(w, "bad", "192.0.2.0/24\n", "");
+    want_list(w, "edge", rules, "");
+    assert_int_equal(go_to(w, stays), 0);
+}
+
+// Of rules that come, go, do something else, and take each other's slots; with what is taken back, and what is cleared.
+static void totals_by_verdict_never_fall_whatever_becomes_of_the_rules(void **state)
+{
+    const struct acl_key4 web = key("1.1.1.1", "10.0.0.1", 6, 443), other = key("1.1.1.1", "10.0.0.1", 6, 80), bad = key("192.0.2.1", "10.0.0.1", 6, 80);
+
+    start();
+    pass("edge", web);
+    pass("edge", bad);
+    pass("edge", other);
+    assert_totals(1, 1, 0, 0, 1);
+    go_to_rules("10 permit tcp from any to any port 443\n30 permit udp from 10.0.0.0/8\n", false); // one goes in place, and comes back
+    assert_int_equal(packets("edge", 20), 1);
+    assert_totals(1, 1, 0, 0, 1);
+    go_to_rules("10 permit tcp from any to any port 443\n30 permit udp from 10.0.0.0/8\n", true);
+    pass("edge", bad);
+    assert_totals(1, 1, 0, 0, 2);
+    go_to_rules("10 permit tcp from any to any port 443\n25 reject ip from set bad\n30 permit udp from 10.0.0.0/8\n", true); // takes its slot
+    pass("edge", bad);
+    assert_int_equal(packets("edge", 25), 1);
+    assert_totals(1, 1, 1, 0, 2);
+    go_to_rules("10 deny tcp from any to any port 443\n30 permit udp redirect to 192.0.2.9\n", true); // built aside
+    assert_int_equal(packets("edge", 10), 1);
+    assert_totals(1, 1, 1, 0, 2);
+    pass("edge", web);
+    pass("edge", key("10.0.0.1", "10.0.0.2", 17, 1));
+    assert_totals(1, 2, 1, 1, 2);
+    go_to_rules("10 deny ip\n", false);
+    assert_totals(1, 2, 1, 1, 2);
+    acl_build_clear(acl_held_list_find("edge")->build);
+    assert_totals(0, 0, 0, 0, 0);
+    pass("edge", web);
+    assert_totals(0, 1, 0, 0, 0);
+    for (unsigned i = 0; i < 200; i++) { // rules that take each other's slots
+        go_to_rules(i % 2 ? "10 deny tcp from any to any port 443\n30 permit udp redirect to 192.0.2.9\n"
+                          : i % 4 ? "10 deny tcp from any to any port 443\n20 permit tcp\n30 permit udp redirect to 192.0.2.9\n"
+                                  : "10 deny tcp from any to any port 443\n20 reject tcp\n30 permit udp redirect to 192.0.2.9\n", true);
+        pass("edge", other);
+    }
+    assert_totals(50, 1, 50, 0, 100);
 }
 
 static void one_rule_comes_and_goes_in_place(void **state)
@@ -487,7 +556,7 @@ static int set_up(void **state)
     thread_adopt(ROLE_ACL_MANAGER, THREAD_SLOT_ACL_MANAGER);
     rcu_thread_register();
     rcu_offline();
-    if (acl_table_init() || !mkdtemp(path))
+    if (counter_init() || acl_table_init() || !mkdtemp(path))
         return -1;
     snprintf(file, sizeof file, "%s/rules", path);
     snprintf(gz, sizeof gz, "%s/set.gz", path);
@@ -517,6 +586,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         kept(lists_and_sets_are_found_by_forwarders),
         kept(counters_of_rules_that_stay_are_kept),
+        kept(totals_by_verdict_never_fall_whatever_becomes_of_the_rules),
         kept(one_rule_comes_and_goes_in_place),
         kept(few_members_change_in_place_and_many_by_a_new_set),
         kept(what_is_taken_back_leaves_no_trace),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // metrics_acl.c - access lists, address sets, and mirrors
 //
-// Rules of the configuration have counters of their own; rules of files do not: a million of them would make a million series.
+// Rules of the configuration have counters of their own; rules of files do not: a million of them would make a million series. They are in
+// what their list decided in all.
 #include <stddef.h>
 #include <stdio.h>
 
@@ -33,8 +34,19 @@ static void write_rules(struct metrics *m, const struct acl_answer *a)
     metric_u64(m, a->counter.n == ACL_COUNTED_MAX ? a->rules - ACL_COUNTED_MAX : 0, NULL);
 }
 
+static void each_verdict(struct metrics *m, const struct acl_answer *a, bool bytes)
+{
+    vec_foreach (&a->list, row)
+        for (unsigned v = 0; v < ACL_VERDICTS; v++)
+            metric_u64(m, bytes ? row->total[v].bytes : row->total[v].packets, "acl", row->name, "verdict", acl_verdict_name[v], NULL);
+}
+
 static void write_lists(struct metrics *m, const struct acl_answer *a)
 {
+    metric_family(m, METRIC_COUNTER, "acl_packets", "packets", "Packets that the access list has decided, by what its rules said, those of its file among them.");
+    each_verdict(m, a, false);
+    metric_family(m, METRIC_COUNTER, "acl_bytes", "bytes", "Bytes of those IP packets.");
+    each_verdict(m, a, true);
     metric_family(m, METRIC_GAUGE, "acl_rules", "", "Rules of the access list, those of its file among them.");
     vec_foreach (&a->list, row)
         metric_u64(m, row->cost.rules, "acl", row->name, NULL);

@@ -82,12 +82,18 @@ static void labels_are_escaped_and_types_named(void **state)
 // A list of a rule of its own and a file, a set.
 static void lists_and_sets_have_metrics(void **state)
 {
-    struct acl_list_row list = {.name = "edge", .otherwise = ACL_DENY, .bytes = 4096, .unmatched = {5, 300}, .cost.rules = 1000001};
+    struct acl_list_row list = {.name = "edge", .otherwise = ACL_DENY, .bytes = 4096, .unmatched = {5, 300}, .cost.rules = 1000001,
+                                .total = {[ACL_DENY] = {1, 60}, [ACL_REJECT] = {7, 420}, [ACL_REDIRECTS] = {2, 2000}, [ACL_DEFAULT] = {5, 300}}};
     struct acl_set_row set = {.name = "bad", .members = {3, 4}, .bytes = 128};
     struct acl_counter_row rule = {0, 10, ACL_REJECT, {7, 420}};
     struct acl_answer a = {.list = {&list, 1, 1}, .set = {&set, 1, 1}, .counter = {&rule, 1, 1}, .rules = 1};
     static const char *const said[] = {
         "kamuee_acl_building 0\n",
+        "kamuee_acl_packets_total{acl=\"edge\",verdict=\"permit\"} 0\n",
+        "kamuee_acl_packets_total{acl=\"edge\",verdict=\"deny\"} 1\n",
+        "kamuee_acl_packets_total{acl=\"edge\",verdict=\"reject\"} 7\n",
+        "kamuee_acl_packets_total{acl=\"edge\",verdict=\"default\"} 5\n",
+        "kamuee_acl_bytes_total{acl=\"edge\",verdict=\"redirect\"} 2000\n",
         "kamuee_acl_rules{acl=\"edge\"} 1000001\n",
         "kamuee_acl_memory_bytes{acl=\"edge\"} 4096\n",
         "kamuee_acl_unmatched_packets_total{acl=\"edge\",action=\"deny\"} 5\n",

@@ -110,6 +110,46 @@ def test_access_lists_sets_and_mirrors(daemon):
     assert value("kamuee_acl_memory_bytes", acl="edge") > 0
 
 
+def decided(daemon, name: str, what: str = "packets") -> dict[str, float]:
+    return {sample.labels["verdict"]: sample.value for sample in families(daemon)[f"kamuee_acl_{what}"].samples if sample.labels["acl"] == name}
+
+
+def test_every_verdict_of_a_list_from_a_file_is_counted(daemon, tmp_path):
+    file = tmp_path / "rules"
+    rules = [f"{number} deny tcp from 10.{number >> 8 & 255}.{number & 255}.0/24" for number in range(1000, 21000)]
+    file.write_text("\n".join(["10 deny udp from 192.0.2.0/24", "20 reject udp to any port 9", "30 permit udp to any port 8 redirect to 203.0.113.9", *rules]))
+    daemon.configure(f"set acl long file {file}", "set acl long default permit", "set interface p0 acl in long")
+    try:
+        assert decided(daemon, "long").keys() == {"permit", "deny", "reject", "redirect", "default"}
+        mac = json.loads(daemon.run("ip -j link show dev p0"))[0]["address"]
+        subprocess.run(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", SENDS, mac], check=True)
+        eventually(lambda: decided(daemon, "long")["redirect"] == 2, 10, lambda: str(decided(daemon, "long")))
+        found = decided(daemon, "long")
+        assert (found["deny"], found["reject"], found["permit"]) == (5, 3, 0)
+        octets = decided(daemon, "long", "bytes")
+        assert (octets["deny"], octets["reject"], octets["redirect"]) == (5 * 46, 3 * 46, 2 * 46)
+        file.write_text("10 permit udp from 192.0.2.0/24\n")  # what the rules that go have decided stays
+        daemon.client.call("reload", acl="long")
+        eventually(lambda: daemon.client.state("acl=long")[0]["rules"] == 1, 10, "the list was read again")
+        subprocess.run(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", SENDS, mac], check=True)
+        eventually(lambda: decided(daemon, "long")["permit"] == 5, 10, lambda: str(decided(daemon, "long")))
+        found, before = decided(daemon, "long"), found
+        assert all(found[verdict] == before[verdict] for verdict in ("deny", "reject", "redirect"))
+        assert found["default"] >= before["default"] + 5
+        daemon.client.call("clear-acl", name="long")
+        assert sum(decided(daemon, "long").values()) < 5
+    finally:
+        daemon.configure("set interface p0 acl in edge", "delete acl long")
+
+
+def test_promtool_takes_every_sample(daemon):
+    if not PROMETHEUS.exists():
+        pytest.skip("no Prometheus: make deps unpacks it")
+    body = get(daemon, "text/plain").partition("\n")[2]
+    done = subprocess.run([PROMETHEUS.with_name("promtool"), "check", "metrics"], input=body, capture_output=True, text=True)
+    assert "error" not in done.stderr.lower() and done.returncode in (0, 3), done.stdout + done.stderr  # 3: matters of style
+
+
 def test_only_metrics_and_only_by_a_name_of_this_host(daemon):
     assert get(daemon, "*/*", host="evil.example").startswith("421 ")
     assert get(daemon, "*/*", url="http://127.0.0.1:9108/restconf/data/kamuee:state").startswith("404 ")

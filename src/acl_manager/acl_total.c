@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// acl_total.c - what a list has decided in all, by verdict
+//
+// The sum of what forwarders counted in each slot, by what the slot's rule does, and a base that keeps it right: a rule that goes leaves its
+// packets there when its slot is taken by another one, a content that is replaced what it had in all, and clearing takes away what there is.
+// So it never falls, but for clearing, and nothing is counted twice: what is added to counters of rules (acl_hits_add) plays no part.
+//
+// Adding up a million rules takes 1.3 ms, or 4 when all of them have matched something, and 2.4 more for each further forwarder (Zen 3,
+// one channel's memory). Who asks often is told what was known lately, so that it takes no more than a hundredth of acl_manager's time.
+#include "acl_manager/acl_build.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "table/counter.h"
+
+#define REST 100 // times as long as adding up took
+
+static unsigned verdict_of(const struct acl_content *c, uint32_t at)
+{
+    uint8_t verb = c->verb[at];
+
+    if (at == c->slots)
+        return ACL_DEFAULT;
+    return verb & ACL_MORE && c->action[at].extra & ACL_REDIRECT ? ACL_REDIRECTS : (unsigned)verb & ~ACL_MORE;
+}
+
+static void add(struct acl_hits *sum, struct acl_hits n)
+{
+    sum->packets += n.packets;
+    sum->bytes += n.bytes;
+}
+
+// What the forwarder counted in slots from..to.
+static void add_row(const struct acl_content *c, unsigned forwarder, uint32_t from, uint32_t to, struct acl_hits total[ACL_VERDICTS])
+{
+    const struct acl_hits *row = c->hits[forwarder];
+
+    for (uint32_t at = from; at <= to; at++) {
+        struct acl_hits n = {__atomic_load_n(&row[at].packets, __ATOMIC_RELAXED), __atomic_load_n(&row[at].bytes, __ATOMIC_RELAXED)};
+        if (n.packets) // of a long list most rules have matched nothing
+            add(&total[verdict_of(c, at)], n);
+    }
+}
+
+// Rows of forwarders that have never been are not looked at: they are most of the memory.
+static void add_rows(const struct acl_content *c, uint32_t from, uint32_t to, struct acl_hits total[ACL_VERDICTS])
+{
+    for (unsigned f = 0; f < FORWARDER_MAX; f++)
+        if (!f || __atomic_load_n(&counter_of_slot(THREAD_SLOT_FORWARDER + f)->polls, __ATOMIC_RELAXED))
+            add_row(c, f, from, to, total);
+}
+
+void acl_build_totals(const struct acl_build *b, struct acl_hits total[ACL_VERDICTS])
+{
+    for (; b; b = b->before) {
+        for (unsigned v = 0; v < ACL_VERDICTS; v++)
+            add(&total[v], b->base[v]);
+        add_rows(b->content, 0, b->content->slots, total);
+    }
+}
+
+const struct acl_hits *acl_build_totals_lately(struct acl_build *b)
+{
+    uint64_t now = clock_now_ns();
+
+    if (now < b->lately_until_ns)
+        return b->lately;
+    memset(b->lately, 0, sizeof b->lately);
+    acl_build_totals(b, b->lately);
+    b->lately_until_ns = now + REST * (clock_now_ns() - now);
+    return b->lately;
+}
+
+static void move_to_base(struct acl_build *b, uint32_t slot, bool out)
+{
+    struct acl_hits n[ACL_VERDICTS] = {{0}};
+
+    add_rows(b->content, slot, slot, n);
+    for (unsigned v = 0; v < ACL_VERDICTS; v++)
+        add(&b->base[v], out ? n[v] : (struct acl_hits){-n[v].packets, -n[v].bytes});
+}
+
+void acl_build_retag(struct acl_build *b, uint32_t slot, const struct acl_action *action)
+{
+    move_to_base(b, slot, true);
+    acl_content_set(b->content, slot, action);
+    move_to_base(b, slot, false);
+}
+
+void acl_build_totals_absorb(struct acl_build *b)
+{
+    acl_build_totals(b->before, b->base);
+}
+
+void acl_build_totals_clear(struct acl_build *b)
+{
+    struct acl_hits now[ACL_VERDICTS] = {{0}};
+
+    acl_build_totals(b, now);
+    for (unsigned v = 0; v < ACL_VERDICTS; v++)
+        add(&b->base[v], (struct acl_hits){-now[v].packets, -now[v].bytes});
+    b->lately_until_ns = 0;
+}
