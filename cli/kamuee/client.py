@@ -31,8 +31,8 @@ WIDE = frozenset("""
     engine-faults engine-rebuilds errors fib-divergence flows flows-no-room forbidden get get-bulk
     get-next held held-packets idle-cycles imbalance inject inject-packets last-audit leaves limited
     lookups matched-bytes matched-packets max mean median members-ipv4 members-ipv6 messages missed
-    neighbors nexthops nodes notifications notifications-lost overruns p90 p99 p999 packets passed
-    peak policed polls polls-idle prefixes punt punt-packets queue-full reader-bytes records resyncs
+    neighbors nexthops no-way-packets nodes notifications notifications-lost overruns p90 p99 p999 packets passed
+    peak policed polls polls-idle prefixes punt punt-packets queue-full reader-bytes records redirected-packets resyncs
     rib-bytes rib-routes room routes rss rules-ignored rx rx-bytes rx-errors rx-missed rx-no-buffer
     rx-packets samples samples-missed samples-no-ip seconds sent sent-bytes sent-packets sessions set-refused swept taken tx
     tx-bytes tx-errors tx-packets unmatched-bytes unmatched-packets updates uptime urpf-packets used

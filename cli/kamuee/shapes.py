@@ -64,6 +64,7 @@ SHAPES = {
            "cycles-ours, cycles-rte-acl, reader-bytes, build-time}}]",
     "acl-rules": "[{number, line, packets, bytes, last-hit}]",
     "acl-lint": "{rules, all-compared, finding [{number, kind, by, until, count}]}",
+    "acl-redirect": "[{to, redirected-packets, no-way-packets}]",
     "address-set": "[{name, file, members-ipv4, members-ipv6, bytes, age}]",
     "address-set-contains": "[{address, member}]",
     "counted-prefix": "[{vr, prefix, active, nexthop, packets, bytes}]",
@@ -106,7 +107,7 @@ SHAPES = {
 # Shapes that are a list or container of the schema as it is.
 FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route", "neighbor": "neighbor", "nexthop": "nexthop",
               "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr", "capture": "capture",
-              "mirror": "mirror", "mirror-session": "mirror-session", "acl": "acl", "address-set": "address-set",
+              "mirror": "mirror", "mirror-session": "mirror-session", "acl": "acl", "acl-redirect": "acl-redirect", "address-set": "address-set",
               "snmp": "snmp", "sflow": "sflow", "ipfix": "ipfix", "journal": "journal", "audit-report": "audit",
               "alarm": "alarm", "latency": "latency", "alarm-history": "alarm-history",
               "revision": "configuration/revision", "configuration-session": "configuration/session",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show acl, show address-set: what is in force, and what it matched."""
+"""show acl, show acl-redirect, show address-set: what is in force, and what it matched."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from kamuee.render import Column, count, iec, percent, right
 LISTS = (Column("Name"), right("Rules"), Column("Default"), right("Matched"), right("Not matched"), Column("Bound", wrap=True),
          right("Memory", wide=True), Column("File", wide=True))
 RULES = (right("Rule"), Column("", wrap=True), right("Packets"), right("Bytes"), right("Share"), right("Last hit"))
+REDIRECTS = (Column("Redirect to"), right("Redirected"), right("No way"))
 FINDINGS = (right("Rule"), Column("Finding"), right("By"), Column("", wrap=True))
 SETS = (Column("Name"), right("IPv4"), right("IPv6"), right("Memory"), Column("File", wrap=True))
 
@@ -75,6 +76,18 @@ def every_rule(context: Context, name: str) -> Iterator[dict]:
         page = context.client.call("acl-rules", name=name, **{"from": start, "limit": 10000})
         yield from page.get("rule", ())
         start = page.get("next")
+
+
+def redirects(context: Context, match: Match) -> None:
+    """show acl-redirect"""
+    found = context.client.entries("acl-redirect")
+    if context.options.json:
+        context.json(found)
+    elif not found:
+        context.line("no rule redirects")
+    else:
+        rows = [[entry["to"], count(entry["redirected-packets"]), count(entry["no-way-packets"])] for entry in found]
+        context.lines(render.table(REDIRECTS, rows, context.width, context.wide))
 
 
 def cost(context: Context, match: Match) -> None:

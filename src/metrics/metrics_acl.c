@@ -43,7 +43,7 @@ static void each_verdict(struct metrics *m, const struct acl_answer *a, bool byt
 
 static void write_lists(struct metrics *m, const struct acl_answer *a)
 {
-    metric_family(m, METRIC_COUNTER, "acl_packets", "packets", "Packets that the access list has decided, by what its rules said, those of its file among them.");
+    metric_family(m, METRIC_COUNTER, "acl_packets", "packets", "Packets that the access list has decided, also by rules of its file.");
     each_verdict(m, a, false);
     metric_family(m, METRIC_COUNTER, "acl_bytes", "bytes", "Bytes of those IP packets.");
     each_verdict(m, a, true);

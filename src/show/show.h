@@ -46,6 +46,7 @@ int show_mirror(struct show *s);
 int show_mirror_session(struct show *s);
 int show_journal(struct show *s);
 int show_acl(struct show *s);
+int show_acl_redirect(struct show *s);
 int show_address_set(struct show *s);
 int show_audit(struct show *s);
 struct rib_audit_report;

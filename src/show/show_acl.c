@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "config/config.h"
 #include "show/show.h"
+#include "table/acl_target.h"
 #include "table/iface.h"
 
 static void write_bound(struct jwrite *j, uint16_t id)
@@ -98,6 +99,28 @@ int show_acl(struct show *s)
     if (r)
         s->done(s, r);
     return SHOW_LATER;
+}
+
+int show_acl_redirect(struct show *s)
+{
+    static struct acl_redirect_row row[ACL_REDIRECT_MAX];
+    unsigned n = acl_redirect_rows(row);
+    struct jwrite *j = &s->out;
+
+    jwrite_begin(j, s->name, '[');
+    for (unsigned i = 0; i < n; i++) {
+        char to[IP_TEXT_MAX];
+
+        if (s->key[0] && strcmp(s->key[0], ip_format(&row[i].to, to)))
+            continue;
+        jwrite_begin(j, NULL, '{');
+        jwrite_ip(j, "to", &row[i].to);
+        jwrite_u64(j, "redirected-packets", row[i].sent);
+        jwrite_u64(j, "no-way-packets", row[i].no_way);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+    return SHOW_NOW;
 }
 
 static void sets_answered(void *ctx, const struct acl_answer *a)

@@ -66,6 +66,8 @@ def state():
              "cost": {"classifier": "ours", "reason": "it takes changes in place", "few": 0, "shelf": 0, "tuples": 0, "probes-max": 0,
                       "probes-mean": "0.0", "block-max": 0,
                       "address-only": 0, "reader-bytes": "9000", "build-time": 0}}],
+        "acl-redirect": [{"to": "192.0.2.9", "redirected-packets": "1234567", "no-way-packets": "12"},
+                         {"to": "2001:db8:aaaa:bbbb:cccc:dddd:eeee:9", "redirected-packets": "0", "no-way-packets": "0"}],
         "address-set": [
             {"name": "bad", "file": "/var/lib/kamuee/bad.gz", "members-ipv4": "1000000", "members-ipv6": "12", "bytes": "41943040",
              "age": "60"},

@@ -12,7 +12,7 @@ from kamuee import acl_csv, acl_ios, acl_nft
 from kamuee.acl_text import Refused
 
 HERE = Path(__file__).parent
-SHOWN = ("show acl", "show acl -w", "show acl edge", "show acl edge cost", "show acl edge lint", "show address-set",
+SHOWN = ("show acl", "show acl -w", "show acl edge", "show acl edge cost", "show acl edge lint", "show acl-redirect", "show address-set",
          "show address-set bad contains 192.0.2.1")
 
 

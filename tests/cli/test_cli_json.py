@@ -29,6 +29,7 @@ EXAMPLES = {
     "acl": ("show acl", "show acl edge cost"),
     "acl-rules": ("show acl edge",),
     "acl-lint": ("show acl edge lint",),
+    "acl-redirect": ("show acl-redirect",),
     "address-set": ("show address-set", "show address-set bad"),
     "address-set-contains": ("show address-set bad contains 192.0.2.1",),
     "mirror": ("show mirror",),

@@ -121,6 +121,8 @@ def test_redirect_goes_to_the_next_hop_and_by_the_fib_while_there_is_none(lab, r
     lab["scrubber"].run("ip link set eth0 down")
     eventually(lambda: arrive(lab, "h2", target, 20) == 20, 30, "packets go by their own way")
     assert redirected(router, next_hop, "redirect_no_way") >= 20
+    (row,) = router.entries("acl-redirect")
+    assert row == {"to": next_hop, "redirected-packets": redirected(router, next_hop), "no-way-packets": redirected(router, next_hop, "redirect_no_way")}
     lab["scrubber"].run("ip link set eth0 up")
     lab["scrubber"].run("ip -6 addr replace fd00:3::9/64 dev eth0 nodad")
     lab["scrubber"].run("ip -6 addr replace fd00:2::2/128 dev eth0 nodad")

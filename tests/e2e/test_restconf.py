@@ -82,8 +82,8 @@ def test_the_whole_datastore_is_as_the_schema_says(daemon):
     state = data["kamuee:state"]
     assert set(state) == {"system", "port", "interface", "thread", "drop", "punt", "icmp", "ledger", "vr", "neighbor", "journal", "capture", "nexthop",
                           "counted-prefix",
-                          "mirror", "mirror-session", "multicast", "audit", "snmp", "alarm", "alarm-history", "configuration", "latency", "acl", "address-set",
-                          "sflow", "ipfix"}
+                          "mirror", "mirror-session", "multicast", "audit", "snmp", "alarm", "alarm-history", "configuration", "latency",
+                          "acl", "acl-redirect", "address-set", "sflow", "ipfix"}
     assert_in_schema(daemon, data)
 
 
