@@ -162,8 +162,6 @@ static void classify(const struct core *c, const struct acl_kernel *k, struct bu
 
 // --- in plain C ---
 
-static const struct acl_kernel *kernel(void);
-
 static bool filter_has(const struct core *c, uint32_t key)
 {
     uint32_t bits = filter_bits(key);
@@ -217,7 +215,7 @@ static void scalar(const struct core *c, struct burst *b)
 
     burst_walk(b, c);
     if (b->shelf) {
-        kernel()->shelf(c, b);
+        shelf_plain(c, b);
         return;
     }
     l4_read(b, b->left);
@@ -243,9 +241,6 @@ static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], u
 }
 
 const struct acl_kernel acl_kernel_scalar = {"scalar", part4, scalar, scalar, NULL, shelf_plain};
-#ifdef ACL_X86
-static const struct acl_kernel avx2 = {"avx2", part4, scalar, scalar, few_avx2, shelf_avx2};
-#endif
 
 // --- which kernel ---
 
@@ -255,7 +250,7 @@ static const struct acl_kernel *kernel_of(enum acl_simd s) // NULL: not on this 
 {
 #ifdef ACL_X86
     if (s == ACL_AVX2)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? &avx2 : NULL;
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? &acl_kernel_avx2 : NULL;
     if (s == ACL_AVX512)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2")

@@ -23,7 +23,7 @@ struct acl_kernel {
 };
 extern const struct acl_kernel acl_kernel_scalar;
 #ifdef ACL_X86
-extern const struct acl_kernel acl_kernel_avx512;
+extern const struct acl_kernel acl_kernel_avx512, acl_kernel_avx2;
 void few_avx512(const struct core *c, struct burst *b, unsigned blocks); // few_simd.c
 void few_avx2(const struct core *c, struct burst *b, unsigned blocks);
 void shelf_avx512(const struct core *c, struct burst *b); // shelf_simd.c

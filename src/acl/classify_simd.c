@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// classify_avx512.c - bursts with AVX-512: 16 packets a vector (core.h says what is done)
+// classify_simd.c - bursts in vectors, of 16 packets with AVX-512, of 8 with AVX2; compiled for each (core.h says what is done)
 //
 // Gates and guards first, for all packets; those that some tuple is left for are packed together, and only they are cut to
 // all lengths. Then each tuple's packets are written into one list of the whole burst, so that the filter, heads and blocks
-// are asked for 16 at a time, whatever packets they belong to, and no load waits for another one.
+// are asked for a vector at a time, whatever packets they belong to, and no load waits for another one.
 #include "acl/classify.h"
 
-#include <immintrin.h>
+#include "acl/keys_simd.h"
 
-#define LANES 16u
-#define INLINE static inline __attribute__((always_inline))
+#define LANES LANE_STEP
+#define INLINE LANE_INLINE
+#ifdef __AVX512F__
+#define LANE_NAME "avx512"
+#else
+#define LANE_NAME "avx2"
+#endif
 
 struct lanes { // packets that are still looked at
     _Alignas(64) uint32_t digest[2][CORE_LEVELS][BURST];
     union { // by side; host order
-        _Alignas(64) uint32_t addr4[2][BURST + LANES];
-        _Alignas(64) uint64_t addr6[2][2][BURST + LANES]; // half
+        _Alignas(64) uint32_t addr4[2][BURST + 16];
+        _Alignas(64) uint64_t addr6[2][2][BURST + 16]; // half
     };
-    uint32_t open[BURST + LANES]; // tuples
+    uint32_t open[BURST + 16]; // tuples
     uint32_t port[BURST];
     uint32_t packet[BURST];
     uint64_t all; // bit = lane
@@ -29,29 +34,20 @@ static uint64_t first(unsigned n)
     return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
 }
 
-INLINE __mmask16 group_of(uint64_t lanes, unsigned at)
+INLINE lane_hits group_of(uint64_t lanes, unsigned at)
 {
-    return (__mmask16)(lanes >> at);
+    return (lane_hits)(lanes >> at);
 }
 
 // Which of the lanes' keys does the filter have?
-INLINE __mmask16 filter_has(const struct core *c, __m512i key, __mmask16 m)
+INLINE lane_hits filter_has(const struct core *c, lane_vec key, lane_hits m)
 {
-    const __m512i one = _mm512_set1_epi32(1), low = _mm512_set1_epi32(31);
-    __m512i at = _mm512_srlv_epi32(_mm512_mullo_epi32(key, _mm512_set1_epi32((int)CORE_MIX_WORD)), _mm512_set1_epi32((int)c->filter_shift));
-    __m512i word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, at, c->filter, sizeof(uint32_t));
-    __m512i h = _mm512_mullo_epi32(key, _mm512_set1_epi32((int)CORE_MIX_BITS));
-    __m512i bits = _mm512_ternarylogic_epi32(_mm512_sllv_epi32(one, _mm512_srli_epi32(h, 27)),
-                                             _mm512_sllv_epi32(one, _mm512_and_si512(_mm512_srli_epi32(h, 22), low)),
-                                             _mm512_sllv_epi32(one, _mm512_and_si512(_mm512_srli_epi32(h, 17), low)), 0xfe);
-    __m512i missing = _mm512_andnot_si512(word, bits);
+    const lane_vec low = lane_all(31);
+    lane_vec word = lane_gather(c->filter, lane_shr(lane_mul(key, CORE_MIX_WORD), c->filter_shift), m);
+    lane_vec h = lane_mul(key, CORE_MIX_BITS);
+    lane_vec bits = lane_or(lane_bit(lane_shr(h, 27)), lane_or(lane_bit(lane_and(lane_shr(h, 22), low)), lane_bit(lane_and(lane_shr(h, 17), low))));
 
-    return _mm512_mask_testn_epi32_mask(m, missing, missing);
-}
-
-INLINE void pack(uint32_t *to, __m512i v, __mmask16 m)
-{
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(m, v));
+    return m & lane_same(lane_but(bits, word));
 }
 
 // --- guards and tuples, of both families ---
@@ -60,11 +56,11 @@ static void guards_ask(const struct core *c, const struct lanes *l, uint64_t *pa
 {
     for (unsigned g = 0; g < c->n_guards; g++) {
         const uint32_t *digest = l->digest[c->guard[g].side][c->guard[g].level];
-        __m512i salt = _mm512_set1_epi32((int)c->guard[g].salt);
+        lane_vec salt = lane_all(c->guard[g].salt);
 
         passed[g] = 0;
         for (unsigned i = 0; i < l->n; i += LANES)
-            passed[g] |= (uint64_t)filter_has(c, _mm512_xor_si512(_mm512_load_si512(digest + i), salt), group_of(l->all, i)) << i;
+            passed[g] |= (uint64_t)filter_has(c, lane_xor(lane_load(digest + i), salt), group_of(l->all, i)) << i;
     }
 }
 
@@ -79,21 +75,21 @@ static uint32_t tuples_in_use(const struct core *c, unsigned n_tuples)
 
 static void gates_ask(const struct core *c, struct lanes *l, unsigned n_tuples)
 {
-    const __m512i used = _mm512_set1_epi32((int)tuples_in_use(c, n_tuples));
+    const lane_vec used = lane_all(tuples_in_use(c, n_tuples));
 
     for (unsigned i = 0; i < l->n; i += LANES) {
-        __m512i open = used;
+        lane_vec open = used;
 
         for (unsigned s = 0; s < 2; s++) {
             const struct gate *g = &c->gate[s];
 
             if (g->level == CORE_NONE)
                 continue;
-            __m512i at = _mm512_mullo_epi32(_mm512_load_si512(l->digest[s][g->level] + i), _mm512_set1_epi32((int)CORE_MIX_WORD));
-            __m512i word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), group_of(l->all, i), _mm512_srli_epi32(at, g->shift), g->tuples, 4);
-            open = _mm512_and_si512(open, _mm512_or_si512(word, _mm512_set1_epi32((int)__atomic_load_n(&g->always, __ATOMIC_RELAXED))));
+            lane_vec at = lane_shr(lane_mul(lane_load(l->digest[s][g->level] + i), CORE_MIX_WORD), g->shift);
+            lane_vec word = lane_gather(g->tuples, at, group_of(l->all, i));
+            open = lane_and(open, lane_or(word, lane_all(__atomic_load_n(&g->always, __ATOMIC_RELAXED))));
         }
-        _mm512_store_si512(l->open + i, open);
+        lane_store(l->open + i, open);
     }
 }
 
@@ -118,8 +114,8 @@ static void sides_ask(const struct burst *b, const struct core *c, struct lanes 
         if (!(l->all & ~m))
             continue;
         for (unsigned i = 0; i < l->n; i += LANES) {
-            __m512i open = _mm512_load_si512(l->open + i);
-            _mm512_store_si512(l->open + i, _mm512_mask_and_epi32(open, (__mmask16)~group_of(m, i), open, _mm512_set1_epi32((int)~(1u << t))));
+            lane_vec open = lane_load(l->open + i);
+            lane_store(l->open + i, lane_but_where(open, 1u << t, (lane_hits)~group_of(m, i)));
         }
     }
 }
@@ -129,8 +125,8 @@ static uint64_t packets_left(const struct lanes *l)
     uint64_t any = 0;
 
     for (unsigned i = 0; i < l->n; i += LANES) {
-        __m512i open = _mm512_load_si512(l->open + i);
-        any |= (uint64_t)_mm512_mask_test_epi32_mask(group_of(l->all, i), open, open) << i;
+        lane_vec open = lane_load(l->open + i);
+        any |= (uint64_t)(group_of(l->all, i) & lane_any(open, open)) << i;
     }
     return any;
 }
@@ -141,11 +137,12 @@ static void filter_ask(struct burst *b, const struct core *c)
     unsigned n = 0;
 
     for (unsigned i = 0; i < b->n_found; i += LANES) {
-        __m512i key = _mm512_loadu_si512(b->key + i), packet = _mm512_loadu_si512(b->packet + i);
-        __mmask16 m = filter_has(c, key, group_of(first(b->n_found - i), 0));
+        lane_vec key = lane_loadu(b->key + i), packet = lane_loadu(b->packet + i);
+        lane_hits m = filter_has(c, key, group_of(first(b->n_found - i), 0));
+        lane_order o = lane_order_of(m);
 
-        pack(b->key + n, key, m);
-        pack(b->packet + n, packet, m);
+        lane_pack(b->key + n, key, o);
+        lane_pack(b->packet + n, packet, o);
         n += (unsigned)__builtin_popcount(m);
     }
     b->n_found = n;
@@ -159,16 +156,17 @@ static void tuples_ask(struct burst *b, const struct core *c, const struct lanes
     for (unsigned t = 0; t < n_tuples; t++) {
         const struct tuple *p = &c->tuple[t];
         const uint32_t *src = l->digest[CORE_SRC][p->level[CORE_SRC]], *dst = l->digest[CORE_DST][p->level[CORE_DST]];
-        __m512i salt = _mm512_set1_epi32((int)p->salt), bit = _mm512_set1_epi32((int)(1u << t));
+        lane_vec salt = lane_all(p->salt), bit = lane_all(1u << t);
 
         for (unsigned i = 0; i < l->n; i += LANES) {
-            __mmask16 m = _mm512_mask_test_epi32_mask(group_of(l->all, i), _mm512_load_si512(l->open + i), bit);
-            __m512i key = _mm512_ternarylogic_epi32(_mm512_load_si512(src + i), _mm512_load_si512(dst + i), salt, 0x96);
+            lane_hits m = group_of(l->all, i) & lane_any(lane_load(l->open + i), bit);
+            lane_vec key = lane_xor(lane_xor(lane_load(src + i), lane_load(dst + i)), salt);
+            lane_order o = lane_order_of(m);
 
             if (p->port)
-                key = _mm512_xor_si512(key, _mm512_load_si512(l->port + i));
-            pack(b->key + listed, key, m);
-            pack(b->packet + listed, _mm512_load_si512(l->packet + i), m);
+                key = lane_xor(key, lane_load(l->port + i));
+            lane_pack(b->key + listed, key, o);
+            lane_pack(b->packet + listed, lane_load(l->packet + i), o);
             listed += (unsigned)__builtin_popcount(m);
         }
         if (listed >= FOUND_MAX || t + 1 == n_tuples) {
@@ -186,8 +184,7 @@ INLINE void lanes_begin(struct lanes *l, unsigned n, uint64_t left)
     l->n = n;
     l->all = left;
     for (unsigned i = 0; i < n; i += LANES)
-        _mm512_store_si512(l->packet + i, _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-                                                           _mm512_set1_epi32((int)i)));
+        lane_store(l->packet + i, lane_numbers(i));
 }
 
 // Packs packets together when that saves vectors.
@@ -199,11 +196,12 @@ static bool lanes_pack(struct lanes *l, uint64_t any)
     if ((n + LANES - 1) / LANES == (l->n + LANES - 1) / LANES)
         return false;
     for (unsigned i = 0; i < l->n; i += LANES) {
-        __mmask16 m = group_of(any, i);
+        lane_hits m = group_of(any, i);
+        lane_order o = lane_order_of(m);
 
-        pack(packet + at, _mm512_load_si512(l->packet + i), m);
-        pack(port + at, _mm512_load_si512(l->port + i), m);
-        pack(l->open + at, _mm512_load_si512(l->open + i), m);
+        lane_pack(packet + at, lane_load(l->packet + i), o);
+        lane_pack(port + at, lane_load(l->port + i), o);
+        lane_pack(l->open + at, lane_load(l->open + i), o);
         at += (unsigned)__builtin_popcount(m);
     }
     memcpy(l->packet, packet, sizeof l->packet);
@@ -221,19 +219,19 @@ INLINE unsigned levels_of(const struct core *c, unsigned side)
 // digest_port of all packets; dport and proto lie side by side. Of those that are not left it means nothing.
 INLINE void ports_load(const struct core *c, const struct burst *b, struct lanes *l)
 {
-    const __m512i secret = _mm512_set1_epi32((int)(c->secret[0][1] >> 32)), both = _mm512_set1_epi64(0xffffff);
+    const lane_vec secret = lane_all((uint32_t)(c->secret[0][1] >> 32));
+    const lane_wide both = wide_all(0xffffff);
 
     for (unsigned i = 0; i < l->n; i += LANES) {
-        __m256i half[2];
-
-        for (unsigned j = 0; j < 2; j++)
-            half[j] = _mm512_cvtepi64_epi32(_mm512_and_si512(_mm512_srli_epi64(_mm512_loadu_si512(b->l4 + i + 8 * j), 16), both));
-        __m512i x = _mm512_inserti64x4(_mm512_castsi256_si512(half[0]), half[1], 1);
-        _mm512_store_si512(l->port + i, _mm512_mullo_epi32(_mm512_xor_si512(x, secret), _mm512_set1_epi32((int)CORE_MIX1)));
+        lane_wide low = wide_load(b->l4 + i), high = wide_load(b->l4 + i + LANES / 2);
+        lane_vec x = lane_of_wide(wide_and(wide_shr(low, 16), both), wide_and(wide_shr(high, 16), both));
+        lane_store(l->port + i, lane_mul(lane_xor(x, secret), CORE_MIX1));
     }
 }
 
 // --- IPv4 ---
+
+#ifdef __AVX512F__
 
 static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 *l4)
 {
@@ -257,27 +255,47 @@ static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], u
     }
 }
 
+#else
+
+static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], uint32_t dst[BURST], struct acl_key_l4 *l4)
+{
+    unsigned i = 0;
+
+    for (; i + 4 <= n; i += 4) {
+        __m256i two[2] = {_mm256_loadu_si256((const __m256i *)(key + i)), _mm256_loadu_si256((const __m256i *)(key + i + 2))};
+        __m256i addr = _mm256_permute4x64_epi64(_mm256_unpacklo_epi64(two[0], two[1]), 0xd8); // src, dst of 0, 1, 2, 3
+
+        addr = _mm256_permute4x64_epi64(_mm256_shuffle_epi32(addr, 0xd8), 0xd8);
+        _mm_storeu_si128((__m128i *)(src + i), _mm256_castsi256_si128(addr));
+        _mm_storeu_si128((__m128i *)(dst + i), _mm256_extracti128_si256(addr, 1));
+        if (l4)
+            _mm256_storeu_si256((__m256i *)(l4 + i), _mm256_permute4x64_epi64(_mm256_unpackhi_epi64(two[0], two[1]), 0xd8));
+    }
+    for (; i < n; i++) {
+        src[i] = key[i].src_be;
+        dst[i] = key[i].dst_be;
+        if (l4)
+            l4[i] = key[i].l4;
+    }
+}
+
+#endif
+
 INLINE void load4(const struct burst *b, struct lanes *l)
 {
-    const __m512i swap = _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
-
     for (unsigned s = 0; s < 2; s++)
-        for (unsigned i = 0; i < l->n; i += LANES) {
-            __m512i be = _mm512_maskz_loadu_epi32(group_of(first(l->n), i), b->addr4[s] + i);
-            _mm512_store_si512(l->addr4[s] + i, _mm512_shuffle_epi8(be, swap));
-        }
+        for (unsigned i = 0; i < l->n; i += LANES)
+            lane_store(l->addr4[s] + i, lane_swap(lane_load_some(b->addr4[s] + i, group_of(first(l->n), i))));
 }
 
 INLINE void cut4(const struct core *c, struct lanes *l, unsigned side, unsigned level)
 {
-    __m512i mask = _mm512_set1_epi32((int)mask4(c->len[side][level])), secret = _mm512_set1_epi32((int)(uint32_t)c->secret[side][0]);
+    lane_vec mask = lane_all(mask4(c->len[side][level])), secret = lane_all((uint32_t)c->secret[side][0]);
 
     for (unsigned i = 0; i < l->n; i += LANES) {
-        __m512i x = _mm512_xor_si512(_mm512_and_si512(_mm512_load_si512(l->addr4[side] + i), mask), secret);
+        lane_vec x = lane_mul(lane_xor(lane_and(lane_load(l->addr4[side] + i), mask), secret), CORE_MIX1);
 
-        x = _mm512_mullo_epi32(x, _mm512_set1_epi32((int)CORE_MIX1));
-        x = _mm512_mullo_epi32(_mm512_xor_si512(x, _mm512_srli_epi32(x, 15)), _mm512_set1_epi32((int)CORE_MIX2));
-        _mm512_store_si512(l->digest[side][level] + i, x);
+        lane_store(l->digest[side][level] + i, lane_mul(lane_xor(x, lane_shr(x, 15)), CORE_MIX2));
     }
 }
 
@@ -285,9 +303,9 @@ INLINE void pack4(struct lanes *l, unsigned n, uint64_t any)
 {
     for (unsigned s = 0; s < 2; s++)
         for (unsigned i = 0, at = 0; i < n; i += LANES) {
-            __mmask16 m = group_of(any, i);
+            lane_hits m = group_of(any, i);
 
-            pack(l->addr4[s] + at, _mm512_load_si512(l->addr4[s] + i), m);
+            lane_pack(l->addr4[s] + at, lane_load(l->addr4[s] + i), lane_order_of(m));
             at += (unsigned)__builtin_popcount(m);
         }
 }
@@ -306,18 +324,16 @@ INLINE void load6(const struct burst *b, struct lanes *l)
         }
 }
 
-INLINE __m256i cut6_half(const struct core *c, const struct lanes *l, unsigned side, unsigned len, unsigned i)
+INLINE lane_wide cut6_wide(const struct core *c, const struct lanes *l, unsigned side, unsigned len, unsigned i)
 {
-    const __m512i mix_high = _mm512_set1_epi64((long long)CORE_MIX6_HIGH), mix_low = _mm512_set1_epi64((long long)CORE_MIX6_LOW);
-    __m512i x = _mm512_and_si512(_mm512_load_si512(l->addr6[side][0] + i), _mm512_set1_epi64((long long)mask6(len, 0)));
-    __m512i y = _mm512_and_si512(_mm512_load_si512(l->addr6[side][1] + i), _mm512_set1_epi64((long long)mask6(len, 1)));
+    lane_wide x = wide_and(wide_load(l->addr6[side][0] + i), wide_all(mask6(len, 0)));
+    lane_wide y = wide_and(wide_load(l->addr6[side][1] + i), wide_all(mask6(len, 1)));
 
-    x = _mm512_mullo_epi64(_mm512_xor_si512(x, _mm512_set1_epi64((long long)c->secret[side][0])), mix_high);
-    x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
-    y = _mm512_mullo_epi64(_mm512_xor_si512(y, _mm512_set1_epi64((long long)c->secret[side][1])), mix_low);
-    x = _mm512_add_epi64(x, y);
-    x = _mm512_mullo_epi64(_mm512_xor_si512(x, _mm512_srli_epi64(x, 29)), _mm512_set1_epi64((long long)CORE_MIX6_END));
-    return _mm512_cvtepi64_epi32(_mm512_srli_epi64(x, 32));
+    x = wide_mul(wide_xor(x, wide_all(c->secret[side][0])), CORE_MIX6_HIGH);
+    x = wide_xor(x, wide_shr(x, 32));
+    y = wide_mul(wide_xor(y, wide_all(c->secret[side][1])), CORE_MIX6_LOW);
+    x = wide_add(x, y);
+    return wide_mul(wide_xor(x, wide_shr(x, 29)), CORE_MIX6_END);
 }
 
 INLINE void cut6(const struct core *c, struct lanes *l, unsigned side, unsigned level)
@@ -325,17 +341,17 @@ INLINE void cut6(const struct core *c, struct lanes *l, unsigned side, unsigned 
     unsigned len = c->len[side][level];
 
     for (unsigned i = 0; i < l->n; i += LANES / 2)
-        _mm256_store_si256((__m256i *)(l->digest[side][level] + i), cut6_half(c, l, side, len, i));
+        wide_store_high(l->digest[side][level] + i, cut6_wide(c, l, side, len, i));
 }
 
 INLINE void pack6(struct lanes *l, unsigned n, uint64_t any)
 {
     for (unsigned j = 0; j < 4; j++)
         for (unsigned i = 0, at = 0; i < n; i += LANES / 2) {
-            __mmask8 m = (__mmask8)(any >> i);
+            lane_hits m = (lane_hits)(any >> i & ((1u << LANES / 2) - 1));
             uint64_t *p = l->addr6[j / 2][j % 2];
 
-            _mm512_storeu_si512(p + at, _mm512_maskz_compress_epi64(m, _mm512_load_si512(p + i)));
+            wide_pack(p + at, wide_load(p + i), m);
             at += (unsigned)__builtin_popcount(m);
         }
 }
@@ -371,7 +387,7 @@ INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
         return;
     if (b->shelf) {
         b->left = any;
-        shelf_avx512(c, b);
+        LANE_KERNEL(shelf)(c, b);
         return;
     }
     l4_read(b, any);
@@ -388,14 +404,14 @@ INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
     tuples_ask(b, c, &l, n_tuples);
 }
 
-static void avx512_4(const struct core *c, struct burst *b)
+static void rules4(const struct core *c, struct burst *b)
 {
     classify(c, b, ACL_IP4);
 }
 
-static void avx512_6(const struct core *c, struct burst *b)
+static void rules6(const struct core *c, struct burst *b)
 {
     classify(c, b, ACL_IP6);
 }
 
-const struct acl_kernel acl_kernel_avx512 = {"avx512", part4, avx512_4, avx512_6, few_avx512, shelf_avx512};
+const struct acl_kernel LANE_KERNEL(acl_kernel) = {LANE_NAME, part4, rules4, rules6, LANE_KERNEL(few), LANE_KERNEL(shelf)};
