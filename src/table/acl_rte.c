@@ -22,17 +22,83 @@
 #define FIELDS6 11
 #define WORDS6 4u // of an address
 
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+
+typedef bool copy4_of(bytes16 *to, const struct acl_key4 *key, unsigned n);
+
 RTE_ACL_RULE_DEF(rte_rule, FIELDS6); // room for either family
 
 struct acl_rte {
     struct rte_acl_ctx *ctx[2]; // IPv4, IPv6; NULL: no rules
     size_t bytes;
-    bool wide; // keys are copied four at a time
+    copy4_of *copy4;
 };
 
 bool acl_rte_can(const struct acl_rule *r)
 {
     return r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET && r->part == ACL_ANY_PART && !r->tcp_mask && !r->tcp_any && r->dscp == ACL_DSCP_ANY;
+}
+
+// --- keys ---
+
+_Static_assert(sizeof(struct acl_key4) == 16 && offsetof(struct acl_key4, l4.sport) == 8 && offsetof(struct acl_key4, l4.part) == 15,
+               "as copied, shuffled and looked at");
+
+// Ports in network order. Is a later fragment among them?
+static bool copy4(bytes16 *to, const struct acl_key4 *key, unsigned n)
+{
+    bytes16 any = {0};
+
+    for (unsigned i = 0; i < n; i++) {
+        bytes16 k;
+        memcpy(&k, &key[i], sizeof k);
+        any |= k;
+        to[i] = __builtin_shufflevector(k, k, 0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15);
+    }
+    return any[15] & ACL_LATER;
+}
+
+#if defined(__x86_64__)
+static __attribute__((target("avx512f,avx512bw"))) bool copy4_avx512(bytes16 *to, const struct acl_key4 *key, unsigned n)
+{
+    const __m512i order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15));
+    __m512i any = _mm512_setzero_si512();
+    unsigned i = 0;
+
+    for (; i + 4 <= n; i += 4) {
+        __m512i k = _mm512_loadu_si512(key + i);
+        any = _mm512_or_si512(any, k);
+        _mm512_store_si512(to + i, _mm512_shuffle_epi8(k, order));
+    }
+    bool later = _mm512_test_epi8_mask(any, _mm512_set1_epi8(ACL_LATER)) & 0x8000800080008000;
+    return copy4(to + i, key + i, n - i) || later;
+}
+
+static __attribute__((target("avx2"))) bool copy4_avx2(bytes16 *to, const struct acl_key4 *key, unsigned n)
+{
+    const __m256i order = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15));
+    __m256i any = _mm256_setzero_si256();
+    unsigned i = 0;
+
+    for (; i + 2 <= n; i += 2) {
+        __m256i k = _mm256_loadu_si256((const __m256i *)(key + i));
+        any = _mm256_or_si256(any, k);
+        _mm256_store_si256((__m256i *)(to + i), _mm256_shuffle_epi8(k, order));
+    }
+    bool later = !_mm256_testz_si256(any, _mm256_set_epi64x((int64_t)ACL_LATER << 56, 0, (int64_t)ACL_LATER << 56, 0));
+    return copy4(to + i, key + i, n - i) || later;
+}
+#endif
+
+static copy4_of *copy4_best(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
+        return copy4_avx512;
+    if (__builtin_cpu_supports("avx2"))
+        return copy4_avx2;
+#endif
+    return copy4;
 }
 
 // --- rules ---
@@ -139,9 +205,18 @@ static struct rte_acl_ctx *compile(const struct acl_rule *const *rule, const uin
         errno = -rc;
         return NULL;
     }
-    if (rte_acl_set_ctx_classify(ctx, RTE_ACL_CLASSIFY_AVX512X32))
-        rte_acl_set_ctx_classify(ctx, RTE_ACL_CLASSIFY_DEFAULT);
     return ctx;
+}
+
+static const enum rte_acl_classify_alg variant_of[ACL_RTE_VARIANTS] = {RTE_ACL_CLASSIFY_AVX512X32, RTE_ACL_CLASSIFY_AVX512X16, RTE_ACL_CLASSIFY_AVX2,
+                                                                       RTE_ACL_CLASSIFY_SSE};
+
+bool acl_rte_use(struct acl_rte *t, unsigned variant)
+{
+    for (unsigned f = 0; f < 2; f++)
+        if (t->ctx[f] && rte_acl_set_ctx_classify(t->ctx[f], variant_of[variant]))
+            return false;
+    return true;
 }
 
 static bool has_family(const struct acl_rule *const *rule, uint32_t n, uint8_t family)
@@ -162,22 +237,13 @@ static size_t heap_bytes(void)
     return n;
 }
 
-static bool can_copy_wide(void)
-{
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-#else
-    return false;
-#endif
-}
-
 struct acl_rte *acl_rte_new(const struct acl_rule *const *rule, const uint32_t *slot, uint32_t n, size_t max_bytes)
 {
     struct acl_rte *t = calloc(1, sizeof *t);
     size_t before = heap_bytes();
 
     if (t)
-        t->wide = can_copy_wide();
+        t->copy4 = copy4_best();
     for (unsigned f = 0; f < 2 && t; f++) {
         uint8_t family = f ? ACL_IP6 : ACL_IP4;
 
@@ -209,8 +275,6 @@ void acl_rte_free(struct acl_rte *t)
 }
 
 // --- reader ---
-
-typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
 struct asked { // of a thread
     _Alignas(64) bytes16 four[BURST];
@@ -244,47 +308,11 @@ static void classify(const struct rte_acl_ctx *ctx, const uint8_t **at, uint32_t
         slot[i]--; // 0, no rule, becomes ACL_MISS
 }
 
-_Static_assert(sizeof(struct acl_key4) == 16 && offsetof(struct acl_key4, l4.sport) == 8 && offsetof(struct acl_key4, l4.part) == 15,
-               "as copied, shuffled and looked at");
-
-// Ports in network order. Is a later fragment among them?
-static bool copy4(bytes16 *to, const struct acl_key4 *key, unsigned n)
-{
-    bytes16 any = {0};
-
-    for (unsigned i = 0; i < n; i++) {
-        bytes16 k;
-        memcpy(&k, &key[i], sizeof k);
-        any |= k;
-        to[i] = __builtin_shufflevector(k, k, 0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15);
-    }
-    return any[15] & ACL_LATER;
-}
-
-#if defined(__x86_64__)
-static __attribute__((target("avx512f,avx512bw"))) bool copy4_wide(bytes16 *to, const struct acl_key4 *key, unsigned n)
-{
-    const __m512i order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 11, 10, 12, 13, 14, 15));
-    __m512i any = _mm512_setzero_si512();
-    unsigned i = 0;
-
-    for (; i + 4 <= n; i += 4) {
-        __m512i k = _mm512_loadu_si512(key + i);
-        any = _mm512_or_si512(any, k);
-        _mm512_store_si512(to + i, _mm512_shuffle_epi8(k, order));
-    }
-    bool later = _mm512_test_epi8_mask(any, _mm512_set1_epi8(ACL_LATER)) & 0x8000800080008000;
-    return copy4(to + i, key + i, n - i) || later;
-}
-#else
-#define copy4_wide copy4
-#endif
-
 bool acl_rte_classify4(const struct acl_rte *t, const struct acl_key4 *key, uint32_t *slot, unsigned n)
 {
     struct asked *a = asked_of_thread();
 
-    if (__builtin_expect(t->wide ? copy4_wide(a->four, key, n) : copy4(a->four, key, n), 0))
+    if (__builtin_expect(t->copy4(a->four, key, n), 0))
         return false;
     classify(t->ctx[0], a->at4, slot, n);
     return true;

@@ -20,6 +20,11 @@ struct acl_rte *acl_rte_new(const struct acl_rule *const *rule, const uint32_t *
 void acl_rte_free(struct acl_rte *t); // NULL is fine
 size_t acl_rte_bytes(const struct acl_rte *t);
 
+// rte_acl has code for several vector extensions, and which one is quickest depends on how the CPU gathers. False: not on this one, nothing is
+// said of which is used then. Before it has readers; until then rte_acl takes what it thinks best.
+#define ACL_RTE_VARIANTS 4u
+bool acl_rte_use(struct acl_rte *t, unsigned variant);
+
 // As acl_classify4 and 6, n <= 64. False, and nothing said: a later fragment is among them.
 bool acl_rte_classify4(const struct acl_rte *t, const struct acl_key4 *key, uint32_t *slot, unsigned n);
 bool acl_rte_classify6(const struct acl_rte *t, const struct acl_key6 *key, uint32_t *slot, unsigned n);
