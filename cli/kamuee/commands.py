@@ -64,7 +64,7 @@ COMMANDS = (
     Command("show acl ACL", "rules of an access list: packets, bytes, share", "show_acl:rules", json="acl-rules"),
     Command("show acl ACL cost", "what a packet costs: classifier, tuples, worst case, memory", "show_acl:cost", json="acl"),
     Command("show acl ACL lint", "rules that never decide: shadowed, contradicting, redundant, never hit", "show_acl:lint", json="acl-lint"),
-    Command("show acl-redirect", "where rules redirect to: packets that went there, and that had no way there", "show_acl:redirects", json="acl-redirect"),
+    Command("show acl-redirect", "where rules redirect to: packets that went there, that had no way", "show_acl:redirects", json="acl-redirect"),
     Command("show address-set [SET]", "address sets: members, memory", "show_acl:sets", json="address-set"),
     Command("show address-set SET contains ADDRESS", "is the address in the set, and by which member?", "show_acl:contains",
             json="address-set-contains"),

@@ -62,13 +62,14 @@ def line(texts: Sequence[str], heads: Sequence[Column], sizes: Sequence[int]) ->
                             for text, head, size in zip(texts, heads, sizes)).rstrip()
 
 
-def fields(pairs: Iterable[tuple[str, Cell]], width: int = 80, indent: int = 2) -> Iterator[str]:
-    """Name and value of one thing, a line each; names in one column, long values broken."""
+def fields(pairs: Iterable[tuple[str, Cell | list[str]]], width: int = 80, indent: int = 2) -> Iterator[str]:
+    """Name and value of one thing, a line each, of several values a line each; names in one column, long values broken."""
     known = [(name, value) for name, value in pairs if value is not None]
     size = max((len(name) for name, _ in known), default=0)
     for name, value in known:
         room = max(width - indent - size - GAP, NARROWEST)
-        first, *rest = textwrap.wrap(value, room, break_long_words=False) or [""]
+        values = [value] if isinstance(value, str) else value
+        first, *rest = [part for one in values for part in textwrap.wrap(one, room, break_long_words=False)] or [""]
         yield f"{'':{indent}}{name:{size}}  {first}".rstrip()
         yield from (f"{'':{indent + size + GAP}}{more}" for more in rest)
 

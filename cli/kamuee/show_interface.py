@@ -9,10 +9,10 @@ from kamuee.client import key
 from kamuee.context import Context
 from kamuee.errors import DaemonError, NotFound
 from kamuee.grammar import Match
-from kamuee.render import Column, count, iec, right
+from kamuee.render import Cell, Column, count, iec, right
 from kamuee.show_port import text
 
-STATE = (Column("Interface"), Column("Status"), Column("Port"), right("VLAN"), Column("VR"), right("MTU", wide=True),
+STATE = (Column("Interface"), Column("Status"), Column("VLAN"), Column("VR"), right("MTU", wide=True),
          Column("MAC", wide=True), right("Ifindex", wide=True), Column("Addresses", wrap=True))
 COUNTERS = (Column("Interface"), right("Rx packets"), right("Tx packets"), right("Drops"), right("To kernel"),
             right("From kernel"), right("Rx bytes", wide=True), right("Tx bytes", wide=True))
@@ -44,9 +44,20 @@ def fetch(context: Context, name: str | None) -> list[dict]:
 
 
 def state(interface: dict) -> list[str | None]:
-    return [interface["name"], interface.get("status"), interface.get("port"), vlan(interface),
+    return [interface["name"], interface.get("status"), f"{interface.get('port')}.{tagged}" if (tagged := vlan(interface)) else None,
             interface.get("vr"), text(interface, "mtu"), interface.get("mac"), text(interface, "ifindex"),
-            " ".join(interface.get("address", [])) or None]
+            " ".join(with_length(address) for address in interface.get("address", ())) or None]
+
+
+def with_length(address: dict) -> str:
+    return f"{address['ip']}/{address['prefix-length']}"
+
+
+def addresses(interface: dict, family: str) -> list[str]:
+    """Each with its length and what is to be said of it, a line each."""
+    mark = ":" if family == "ipv6" else "."
+    return [with_length(address) + ", secondary" * address["secondary"] + ", tentative" * (address["status"] == "tentative")
+            for address in interface.get("address", ()) if mark in address["ip"]]
 
 
 def vlan(interface: dict) -> str | None:
@@ -63,7 +74,7 @@ def counters(interface: dict) -> list[str | None]:
             iec(seen.get("rx-bytes")), iec(seen.get("tx-bytes"))]
 
 
-def details(interface: dict) -> Iterator[tuple[str, str | None]]:
+def details(interface: dict) -> Iterator[tuple[str, Cell | list[str]]]:
     seen = cleared.grown(interface)
     tagged = vlan(interface)
     yield "kind", interface.get("kind")
@@ -73,7 +84,8 @@ def details(interface: dict) -> Iterator[tuple[str, str | None]]:
     yield "MAC", interface.get("mac")
     yield "MTU", text(interface, "mtu")
     yield "TAP", None if interface.get("ifindex") is None else f"ifindex {interface['ifindex']}"
-    yield "addresses", " ".join(interface.get("address", [])) or "none"
+    yield "IPv4", addresses(interface, "ipv4") or "no address"
+    yield "IPv6", addresses(interface, "ipv6") or "no address"
     yield "reverse path", reverse_path(interface)
     yield "redirects", "sent" if interface.get("redirect") else None
     yield "directed broadcast", "forwarded" if interface.get("directed-broadcast") else None

@@ -4,21 +4,28 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rib/rib_manager.h"
 #include "show/show.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/port.h"
 #include "table/vr.h"
 
-static void write_address(struct jwrite *j, uint8_t family, const void *bytes)
+// Of the interface, as the kernel has them: of `n` rows.
+static void write_addresses(struct jwrite *j, uint16_t id, const struct address_row *row, unsigned n)
 {
-    static const uint8_t none[16];
-    size_t n = family == IP4 ? 4 : 16;
-    struct ip_addr a = {.family = family};
-
-    memcpy(a.b, bytes, n);
-    if (memcmp(a.b, none, n))
-        jwrite_ip(j, NULL, &a);
+    jwrite_begin(j, "address", '[');
+    for (const struct address_row *a = row; a < row + n; a++) {
+        if (a->iface != id)
+            continue;
+        jwrite_begin(j, NULL, '{');
+        jwrite_ip(j, "ip", &a->addr);
+        jwrite_int(j, "prefix-length", a->len);
+        jwrite_bool(j, "secondary", a->secondary);
+        jwrite_string(j, "status", a->usable ? "preferred" : "tentative");
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
 }
 
 static void write_counters(struct jwrite *j, const struct counter_iface *c)
@@ -62,7 +69,7 @@ static void write_policy(struct jwrite *j, const struct iface_policy *p)
     jwrite_bool(j, "directed-broadcast", p->directed_broadcast);
 }
 
-static void write_interface(struct jwrite *j, const struct iface *i)
+static void write_interface(struct jwrite *j, const struct iface *i, const struct address_row *row, unsigned n)
 {
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "name", i->name);
@@ -82,25 +89,32 @@ static void write_interface(struct jwrite *j, const struct iface *i)
     jwrite_mac(j, "mac", i->mac);
     jwrite_int(j, "mtu", i->mtu);
     jwrite_int(j, "ifindex", i->ifindex);
-    jwrite_begin(j, "address", '[');
-    write_address(j, IP4, &i->addr4);
-    write_address(j, IP6, i->addr6);
-    write_address(j, IP6, i->addr6_ll);
-    jwrite_end(j, ']');
+    write_addresses(j, i->id, row, n);
     write_policy(j, &i->policy);
     write_statistics(j, i->id);
     jwrite_end(j, '}');
 }
 
-int show_interface(struct show *s)
+static void addresses_answered(void *ctx, const struct address_row *row, unsigned n)
 {
+    struct show *s = ctx;
+
     jwrite_begin(&s->out, s->name, '[');
     for (unsigned id = 1; id < IFACE_MAX; id++) {
         const struct iface *i = iface_get((uint16_t)id);
 
         if (i->kind != IFACE_NONE && (!s->key[0] || !strcmp(s->key[0], i->name)))
-            write_interface(&s->out, i);
+            write_interface(&s->out, i, row, n);
     }
     jwrite_end(&s->out, ']');
-    return SHOW_NOW;
+    s->done(s, 0);
+}
+
+int show_interface(struct show *s)
+{
+    int r = rib_manager_addresses(-1, addresses_answered, s);
+
+    if (r)
+        s->done(s, r);
+    return SHOW_LATER;
 }

@@ -13,8 +13,9 @@ def state():
                        {"name": "mbuf pool 0", "bytes": "268435456", "used": "268435456", "pages": "ordinary"}]},
         "port": [port("p0", 0, rx=123456789012, tx=4242), port("p1", 1, rx=0, tx=0, status="down", speed=0)],
         "interface": [
-            interface("p0", 1, "p0", 0, ["192.0.2.1", "2001:db8::1"]),
-            interface("v40", 2, "p0", 40, ["198.51.100.1", "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff", "fe80::a8bb:ccff:fedd:eeff"], kind="vport", vr="red")],
+            interface("p0", 1, "p0", 0, ["192.0.2.1/24", "192.0.2.7/24 secondary", "2001:db8::1/64"]),
+            interface("v40", 2, "p0", 40, ["198.51.100.1/31", "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff/64 tentative", "fe80::a8bb:ccff:fedd:eeff/64"],
+                      kind="vport", vr="red")],
         "thread": [
             {"name": "control", "role": "control", "core": -1, "socket": -1, "cpu-time": "1500000000"},
             {"name": "rib_manager", "role": "rib_manager", "core": 0, "socket": 0,
@@ -171,9 +172,16 @@ def port(name, number, rx, tx, status="up", speed=10000):
                             "rx-missed": "5", "rx-errors": "1", "rx-no-buffer": "0", "tx-errors": "0"}} if number else {})}
 
 
+def address(said):
+    """Of "192.0.2.7/24 secondary"."""
+    prefix, _, mark = said.partition(" ")
+    ip, length = prefix.split("/")
+    return {"ip": ip, "prefix-length": int(length), "secondary": mark == "secondary", "status": mark if mark == "tentative" else "preferred"}
+
+
 def interface(name, number, port_name, vlan, addresses, kind="port", vr="default"):
     return {"name": name, "id": number, "kind": kind, "port": port_name, "vlan": vlan, "vr": vr, "status": "up",
-            "mac": "02:00:00:00:00:10", "mtu": 1500, "ifindex": 10 + number, "address": addresses,
+            "mac": "02:00:00:00:00:10", "mtu": 1500, "ifindex": 10 + number, "address": [address(said) for said in addresses],
             "urpf-ipv4": "strict" if vlan else "off", "urpf-ipv6": "off", "urpf-allow-default": bool(vlan),
             "redirect": bool(vlan), "directed-broadcast": False,
             "statistics": {"rx-packets": "500", "rx-bytes": "50000", "tx-packets": "400", "tx-bytes": "40000",

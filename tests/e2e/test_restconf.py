@@ -129,6 +129,8 @@ def test_interfaces_are_as_the_models_of_the_ietf_say_whatever_the_kernel_has(da
         daemon.run(f"ip {line}")
     eventually(lambda: {"10.9.0.2", "10.0.0.9"} <= set(neighbors("ipv4")) and "2001:db8:9::2" in neighbors("ipv6"), 10, "the neighbours are told")
     assert addresses("ipv4") == {"10.0.0.1": 24, "10.9.0.1": 30} and addresses("ipv6")["2001:db8:9::1"] == 126
+    ours = {f"{a['ip']}/{a['prefix-length']}": a for a in daemon.client.state("interface=p0")[0]["address"]}
+    assert {"10.0.0.1/24", "10.9.0.1/30", "2001:db8:9::1/126"} <= set(ours) and not any(a["secondary"] for a in ours.values())
     assert neighbors("ipv4")["10.9.0.2"] == (mac(8), "static") and neighbors("ipv4")["10.0.0.9"] == (mac(9), "dynamic")
     assert neighbors("ipv6")["2001:db8:9::2"] == (mac(7), "dynamic")
     daemon.configure("set port p0 mtu 1400")
