@@ -10,9 +10,9 @@
 //     set by      field
 //     ether_in    pkt ip iface, vr, mixed, features, chained, l2, size, len; of plain packets also what ip4/6_in sets
 //     ip4/6_in    len (as the header says) dst hop
-//     fwd         nh word hop_out size same
+//     fwd         nh word hop_out size in_place same
 //
-// Arrays have room for a block more than a burst: the vector code of lanes_avx512.c works
+// Arrays have room for a block more than a burst: the vector code of lanes works
 // on whole blocks, and what it writes behind the last packet means nothing.
 #ifndef FORWARDER_BURST_H
 #define FORWARDER_BURST_H
@@ -41,7 +41,8 @@ struct burst {
     uint8_t family; // enum ip_family
     bool mixed;     // packets of several virtual routers: each one's interface tells
     bool chained;   // some packet may have more than one segment
-    bool same;      // each frame leaves with the length, and where, it came: the mbufs stay as they are
+    bool in_place;  // each frame leaves with as many bytes in front of the IP header as it came with, l2
+    bool same;      // and with the length that it came with: the mbufs stay as they are
     uint8_t l2;     // bytes in front of the IP header of each frame, 0 = not the same for all
     uint16_t features; // enum iface_feature, of all interfaces they came in by
     uint16_t vr;    // the one virtual router unless mixed

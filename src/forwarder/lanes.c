@@ -83,22 +83,6 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
     return odd;
 }
 
-static uint64_t plain4(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b)
-{
-    return tag == UNTAGGED   ? plain(a, port, UNTAGGED, b, IP4)
-           : tag == TAGGED   ? plain(a, port, TAGGED, b, IP4)
-           : tag == STRIPPED ? plain(a, port, STRIPPED, b, IP4)
-           : tag == DOUBLE   ? plain(a, port, DOUBLE, b, IP4) : plain(a, port, DOUBLE_STRIPPED, b, IP4);
-}
-
-static uint64_t plain6(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b)
-{
-    return tag == UNTAGGED   ? plain(a, port, UNTAGGED, b, IP6)
-           : tag == TAGGED   ? plain(a, port, TAGGED, b, IP6)
-           : tag == STRIPPED ? plain(a, port, STRIPPED, b, IP6)
-           : tag == DOUBLE   ? plain(a, port, DOUBLE, b, IP6) : plain(a, port, DOUBLE_STRIPPED, b, IP6);
-}
-
 // RFC 1624 eq. 3: the TTL is the high byte of its 16-bit word, so one less of it is 0x0100 more in the checksum, which as
 // bytes lie in memory is 1.
 INLINE uint32_t hop_lowered(uint32_t hop, uint8_t family)
@@ -114,7 +98,7 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
     const struct nexthop *const table = nexthop_table; // stores could change the global, for all C knows
     const unsigned n = b->n, l2 = b->l2;
     uint64_t bad = 0;
-    unsigned changed = 0;
+    unsigned moved = 0, resized = 0;
 
     for (unsigned i = 0; i < n; i++) {
         uint64_t word = nexthop_word(&table[b->nh[i]]);
@@ -124,21 +108,18 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
         unsigned fits = (uint16_t)(b->len[i] - 1) <= (uint16_t)(nexthop_word_mtu(word) - 1);
         unsigned ok = (nexthop_word_kind(word) == NEXTHOP_ADJACENCY) & fits & (!lower | (ttl > 1));
 
-        changed |= (unsigned)(size ^ b->size[i]) | (head ^ l2);
+        resized |= (unsigned)(size ^ b->size[i]);
+        moved |= head ^ l2;
         bad |= (uint64_t)!ok << i;
         b->word[i] = word;
         b->hop_out[i] = lower ? hop_lowered(hop, family) : hop;
         b->size[i] = size;
     }
-    b->same = !changed;
+    b->in_place = !moved;
+    b->same = !(moved | resized);
     return bad;
 }
 
-static uint64_t take(struct burst *b, bool lower)
-{
-    if (b->family == IP4)
-        return take_family(b, lower, IP4);
-    return take_family(b, lower, IP6);
-}
+#include "forwarder/lanes_set.h"
 
 const struct lanes lanes_scalar = {.name = "scalar", .plain4 = plain4, .plain6 = plain6, .take = take};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lanes.h - what is done to all packets of a burst alike: is it plain, does its next hop take it?
 //
-// Three sets of functions with equal results, chosen when forwarders start: one packet
-// after the other (any machine), and eight at a time with AVX-512, which brings header bytes of
-// eight frames straight into registers, by gathers or by loads. tests/path/lanes/lanes_test.c compares them.
+// Four sets of functions with equal results, chosen when forwarders start: one packet
+// after the other (any machine), and eight at a time, header bytes of eight frames straight into
+// registers: with AVX2, and with AVX-512 by gathers or by loads. tests/path/lanes/lanes_test.c compares them.
 #ifndef FORWARDER_LANES_H
 #define FORWARDER_LANES_H
 

@@ -210,22 +210,6 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
     return odd;
 }
 
-static uint64_t plain4(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b)
-{
-    return tag == UNTAGGED   ? plain(a, port, UNTAGGED, b, IP4)
-           : tag == TAGGED   ? plain(a, port, TAGGED, b, IP4)
-           : tag == STRIPPED ? plain(a, port, STRIPPED, b, IP4)
-           : tag == DOUBLE   ? plain(a, port, DOUBLE, b, IP4) : plain(a, port, DOUBLE_STRIPPED, b, IP4);
-}
-
-static uint64_t plain6(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b)
-{
-    return tag == UNTAGGED   ? plain(a, port, UNTAGGED, b, IP6)
-           : tag == TAGGED   ? plain(a, port, TAGGED, b, IP6)
-           : tag == STRIPPED ? plain(a, port, STRIPPED, b, IP6)
-           : tag == DOUBLE   ? plain(a, port, DOUBLE, b, IP6) : plain(a, port, DOUBLE_STRIPPED, b, IP6);
-}
-
 // As hop_lowered in lanes.c.
 INLINE __m512i hop_lowered(__m512i hop, uint8_t family)
 {
@@ -254,7 +238,7 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
 {
     const unsigned n = b->n;
     uint64_t bad = 0;
-    unsigned changed = 0;
+    unsigned moved = 0, resized = 0;
 
     // Loads, gathered ones too, are done in order here: each word is read whole, before what it names (N3).
     for (unsigned i = 0; i < n; i += 8) {
@@ -271,22 +255,19 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
                                          _mm512_and_si512(_mm512_sub_epi64(mtu, ALL(1)), ALL(0xffff)));
         if (lower)
             k = _mm512_mask_cmpgt_epu64_mask(k, family == IP4 ? _mm512_and_si512(hop, ALL(0xff)) : _mm512_srli_epi64(hop, 24), ALL(1));
-        changed |= _mm512_mask_cmpneq_epu64_mask(live, size, came) | _mm512_mask_cmpneq_epu64_mask(live, head, ALL(b->l2));
+        resized |= _mm512_mask_cmpneq_epu64_mask(live, size, came);
+        moved |= _mm512_mask_cmpneq_epu64_mask(live, head, ALL(b->l2));
         _mm512_storeu_si512(b->word + i, word);
         store32(b->hop_out + i, lower ? hop_lowered(hop, family) : hop);
         store16(b->size + i, size);
         bad |= (uint64_t)(uint8_t)(k ^ live) << i;
     }
-    b->same = !changed;
+    b->in_place = !moved;
+    b->same = !(moved | resized);
     return bad;
 }
 
-static uint64_t take(struct burst *b, bool lower)
-{
-    if (b->family == IP4)
-        return lower ? take_family(b, true, IP4) : take_family(b, false, IP4);
-    return lower ? take_family(b, true, IP6) : take_family(b, false, IP6);
-}
+#include "forwarder/lanes_set.h"
 
 #ifdef LANES_LOADS
 const struct lanes lanes_avx512_loads = {.name = "avx512-loads", .plain4 = plain4, .plain6 = plain6, .take = take};

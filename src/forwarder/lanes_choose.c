@@ -23,9 +23,20 @@ static bool have_avx512(void)
 #endif
 }
 
+static bool have_avx2(void)
+{
+#ifdef LANES_X86
+    return rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) > 0;
+#else
+    return false;
+#endif
+}
+
 const struct lanes *lanes_of(const char *name)
 {
 #ifdef LANES_X86
+    if (!strcmp(name, "avx2"))
+        return have_avx2() ? &lanes_avx2 : NULL;
     if (!strcmp(name, "avx512"))
         return have_avx512() ? &lanes_avx512 : NULL;
     if (!strcmp(name, "avx512-loads"))
@@ -38,5 +49,7 @@ const struct lanes *lanes_choose(unsigned simd_bits)
 {
     const struct lanes *wide = !simd_bits || simd_bits >= 512 ? lanes_of(gather_is_slow() ? "avx512-loads" : "avx512") : NULL;
 
+    if (!wide && (!simd_bits || simd_bits >= 256))
+        wide = lanes_of("avx2");
     return wide ? wide : &lanes_scalar;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes_columns.h - the same 8 bytes of eight frames, or of eight mbufs, in one register
+// lanes_columns.h - the same bytes of eight frames, or of eight mbufs, in one register
 //
-// Two ways, of which lanes_avx512.c is compiled with one each: gathers, and, with LANES_LOADS, a load a lane and
-// shuffles. CPUs whose gathers are many small steps (AMD's up to Zen 4 at least) take 1.3 cycles a lane for a gather,
+// With AVX-512, 8 bytes a lane, in two ways, of which lanes_avx512.c is compiled with one each: gathers, and, with LANES_LOADS,
+// a load a lane and shuffles. CPUs whose gathers are many small steps (AMD's up to Zen 4 at least) take 1.3 cycles a lane for a gather,
 // 0.5 for loads, and 0.33 where neighbouring words are wanted and one load brings four of them (docs/performance.md).
+// With AVX2, 4 bytes a lane and always loads: one brings two or four neighbouring words.
 #ifndef FORWARDER_LANES_COLUMNS_H
 #define FORWARDER_LANES_COLUMNS_H
 
@@ -11,6 +12,13 @@
 #include <stdbool.h>
 
 #define INLINE static inline __attribute__((always_inline))
+
+INLINE __m128i load_two(const char *a, const char *b)
+{
+    return _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64((const void *)a)), (const void *)b));
+}
+
+#ifdef __AVX512F__
 #define ALL(x) _mm512_set1_epi64((long long)(x))
 
 #ifdef LANES_LOADS
@@ -23,11 +31,6 @@ enum { LANES_BY_LOADS = false };
 INLINE __m512i gather(__mmask8 live, __m512i at, long offset)
 {
     return _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), live, at, (const void *)offset, 1);
-}
-
-INLINE __m128i load_two(const char *a, const char *b)
-{
-    return _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64((const void *)a)), (const void *)b));
 }
 
 INLINE __m512i join(__m256i a, __m256i b)
@@ -71,5 +74,50 @@ INLINE void columns(__mmask8 live, const void *at, long offset, __m512i c[4])
     c[2] = _mm512_permutex2var_epi64(even01, high, even23);
     c[3] = _mm512_permutex2var_epi64(odd01, high, odd23);
 }
+#else
+#define ALL(x) _mm256_set1_epi32((int)(x))
+
+// 8 bytes each at `offset` from p[0], p[1], p[4], p[5].
+INLINE __m256i load_four(const char *const *p, long offset)
+{
+    return _mm256_set_m128i(load_two(p[4] + offset, p[5] + offset), load_two(p[0] + offset, p[1] + offset));
+}
+
+// Of two neighbouring columns in rows, load_four(p) and load_four(p + 2): the first, the second.
+INLINE __m256i first_column(__m256i a, __m256i b)
+{
+    return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88));
+}
+
+INLINE __m256i second_column(__m256i a, __m256i b)
+{
+    return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd));
+}
+
+// Two columns that follow each other: word k of the 8 bytes at `offset` from the addresses at[0..8) is in c[k].
+INLINE void two_columns(const void *at, long offset, __m256i c[2])
+{
+    __m256i a = load_four(at, offset), b = load_four((const char *const *)at + 2, offset);
+
+    c[0] = first_column(a, b);
+    c[1] = second_column(a, b);
+}
+
+// Four of them, of 16 bytes.
+INLINE void four_columns(const void *at, long offset, __m256i c[4])
+{
+    const char *const *p = at;
+    __m256i r[4];
+
+    for (unsigned j = 0; j < 4; j++)
+        r[j] = _mm256_set_m128i(_mm_loadu_si128((const void *)(p[j + 4] + offset)), _mm_loadu_si128((const void *)(p[j] + offset)));
+    __m256i low01 = _mm256_unpacklo_epi32(r[0], r[1]), low23 = _mm256_unpacklo_epi32(r[2], r[3]);
+    __m256i high01 = _mm256_unpackhi_epi32(r[0], r[1]), high23 = _mm256_unpackhi_epi32(r[2], r[3]);
+    c[0] = _mm256_unpacklo_epi64(low01, low23);
+    c[1] = _mm256_unpackhi_epi64(low01, low23);
+    c[2] = _mm256_unpacklo_epi64(high01, high23);
+    c[3] = _mm256_unpackhi_epi64(high01, high23);
+}
+#endif
 
 #endif

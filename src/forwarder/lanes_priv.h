@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lanes_priv.h - what both sets of lanes mean by plain
+// lanes_priv.h - what all sets of lanes mean by plain
 #ifndef FORWARDER_LANES_PRIV_H
 #define FORWARDER_LANES_PRIV_H
 
@@ -43,6 +43,6 @@ static inline uint16_t lanes_pair(const struct port *port, enum tag tag, uint64_
     return right ? id : 0;
 }
 
-extern const struct lanes lanes_scalar, lanes_avx512, lanes_avx512_loads;
+extern const struct lanes lanes_scalar, lanes_avx2, lanes_avx512, lanes_avx512_loads;
 
 #endif

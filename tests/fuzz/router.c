@@ -87,7 +87,7 @@ void fuzz_send(const struct fuzz_arrival *a, const struct frame *f)
 // somebody watches; each set of lanes.
 void fuzz_switch(uint32_t state)
 {
-    const struct lanes *lanes = lanes_of(!(state & 1) ? "scalar" : state & 1 << 28 ? "avx512" : "avx512-loads");
+    const struct lanes *lanes = lanes_of(!(state & 1) ? "scalar" : state & 1 << 29 ? "avx2" : state & 1 << 28 ? "avx512" : "avx512-loads");
 
     rig_role(ROLE_RIB_MANAGER);
     nexthop_set_kind(member[0], state & 2 ? NEXTHOP_HOLD : NEXTHOP_FAILED);

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lanes_avx2.c - eight packets at a time, 32 bits of each in a register
+//
+// As lanes_avx512.c, but for what AVX2 has not: a lane has 4 bytes, so that eight packets still share an instruction; words come by
+// loads and shuffles alone (lanes_columns.h); a condition is a lane that is zero when it holds, and all conditions of a packet are
+// or'ed into one; and packets that are not plain are closed up with the help of a small table. Lanes
+// behind the last packet repeat the first one and are masked out of the result; what is stored for them means nothing (burst.h).
+// Compiled with its own flags; called after lanes_of() has asked the CPU.
+#include "forwarder/lanes_priv.h"
+
+#include "forwarder/lanes_columns.h"
+#include "forwarder/packet.h"
+#include "forwarder/forbidden.h"
+
+#define GREATER(a, b) _mm256_cmpgt_epi32(a, b) // signed
+
+// The low 16 bits of each lane, as pack leaves them: four of a, four of b, four of a, four of b.
+INLINE __m256i narrow(__m256i a, __m256i b)
+{
+    return _mm256_packus_epi32(_mm256_and_si256(a, ALL(0xffff)), _mm256_and_si256(b, ALL(0xffff)));
+}
+
+// What narrow() made: eight of a, eight of b.
+INLINE __m256i in_order(__m256i narrowed)
+{
+    return _mm256_permute4x64_epi64(narrowed, 0xd8);
+}
+
+INLINE void store_halves(uint16_t *a, uint16_t *b, __m256i ordered)
+{
+    _mm_storeu_si128((__m128i *)a, _mm256_castsi256_si128(ordered));
+    _mm_storeu_si128((__m128i *)b, _mm256_extracti128_si256(ordered, 1));
+}
+
+INLINE __m256i wide16(const uint16_t *p)
+{
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+}
+
+// Bytes k and k + 1 of each lane as a number in network order.
+INLINE __m256i number16(__m256i v, int k)
+{
+    const int one = (int)(0x80800000 | (unsigned)k << 8 | (unsigned)(k + 1));
+
+    return _mm256_shuffle_epi8(v, _mm256_setr_epi32(one, one + 0x0404, one + 0x0808, one + 0x0c0c, one, one + 0x0404, one + 0x0808, one + 0x0c0c));
+}
+
+// Not 0 where one of two addresses is none that is_unicast of lanes.c takes. Their first octets decide: both in one register, as 16-bit lanes.
+INLINE __m256i not_unicast(__m256i a, __m256i b)
+{
+    __m256i two = _mm256_blend_epi16(a, _mm256_slli_epi32(b, 16), 0xaa), octet = _mm256_and_si256(two, _mm256_set1_epi16(0xff));
+    __m256i low = _mm256_cmpeq_epi16(octet, _mm256_setzero_si256()), high = _mm256_cmpgt_epi16(octet, _mm256_set1_epi16(223));
+    __m256i loop = _mm256_cmpeq_epi16(octet, _mm256_set1_epi16(127)), link = _mm256_cmpeq_epi16(two, _mm256_set1_epi16((short)LANES_LINK_LOCAL4));
+
+    return _mm256_or_si256(_mm256_or_si256(low, high), _mm256_or_si256(loop, link));
+}
+
+// Sum of the two 16-bit words of each lane, added to `sum`.
+INLINE __m256i plus_halves(__m256i sum, __m256i v)
+{
+    return _mm256_add_epi32(sum, _mm256_add_epi32(_mm256_and_si256(v, ALL(0xffff)), _mm256_srli_epi32(v, 16)));
+}
+
+INLINE __m256i folded(__m256i sum)
+{
+    return plus_halves(_mm256_setzero_si256(), sum);
+}
+
+// The interface of each lane by its tags.
+INLINE void iface_ids(const struct port *port, enum tag tag, const uint8_t *const *frame, __m256i tci, uint32_t id[8])
+{
+    if (tag == DOUBLE || tag == DOUBLE_STRIPPED) {
+        _mm256_storeu_si256((__m256i *)id, tci);
+        for (unsigned j = 0; j < 8; j++) {
+            uint64_t word;
+            __builtin_memcpy(&word, frame[j] + 12, 8);
+            id[j] = lanes_pair(port, tag, word, (uint16_t)id[j]);
+        }
+        return;
+    }
+    _mm256_storeu_si256((__m256i *)id, _mm256_and_si256(tci, ALL(0xfff)));
+    for (unsigned j = 0; j < 8; j++)
+        id[j] = id[j] ? port->vlan_iface[id[j]] : port->untagged;
+}
+
+// The interface by tag; not 0 where the frame is not for it. `tci`: of the mbuf.
+INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *const *frame, __m256i tci, __m256i *iface)
+{
+    __m256i mac[2], own[2], bad = _mm256_setzero_si256();
+
+    two_columns(frame, 0, mac);
+    if (tag == UNTAGGED) {
+        uint32_t word[2];
+        __builtin_memcpy(word, iface_get(port->untagged), 8);
+        *iface = ALL(port->untagged);
+        own[0] = ALL(word[0]);
+        own[1] = ALL(word[1]);
+    } else {
+        const void *at[8];
+        uint32_t id[8];
+        if (tag == TAGGED) {
+            __m256i word[2];
+            two_columns(frame, 12, word);
+            bad = _mm256_xor_si256(_mm256_and_si256(word[0], ALL(0xffff)), ALL(LANES_TAG));
+            tci = number16(word[0], 2);
+        }
+        iface_ids(port, tag, frame, tci, id);
+        for (unsigned j = 0; j < 8; j++)
+            at[j] = iface_get((uint16_t)id[j]);
+        two_columns(at, 0, own);
+        *iface = _mm256_loadu_si256((const __m256i *)id);
+    }
+    // kind, up and the MAC's first two bytes are in the first word; the rest of the MAC in the second
+    __m256i first = _mm256_srli_epi32(_mm256_xor_si256(own[0], _mm256_slli_epi32(mac[0], 16)), 16);
+    __m256i rest = _mm256_xor_si256(own[1], _mm256_or_si256(_mm256_srli_epi32(mac[0], 16), _mm256_slli_epi32(mac[1], 16)));
+    __m256i none = _mm256_cmpeq_epi8(_mm256_or_si256(own[0], ALL(0xffff0000)), _mm256_setzero_si256());
+    return _mm256_or_si256(_mm256_or_si256(bad, none), _mm256_or_si256(first, rest));
+}
+
+struct packets { // what plain() appends of eight, beside where they are
+    __m256i iface, len, size, hop, dst;
+};
+
+// How the set ones of four lanes are moved together, by the mask of them: qwords of a register, dwords and words of half of one.
+struct closing {
+    uint32_t qword[8];
+    uint8_t dword[16], word[16];
+} __attribute__((aligned(64)));
+#define FIRST(m) ((m) & 1 ? 0 : (m) & 2 ? 1 : (m) & 4 ? 2 : 3)
+#define REST(m) ((m) & ((m) - 1))
+#define NTH(m, n) ((n) == 0 ? FIRST(m) : (n) == 1 ? FIRST(REST(m)) : (n) == 2 ? FIRST(REST(REST(m))) : 3)
+#define TWO(at) (at), (at) + 1
+#define TWOS(m, from) TWO(from + 2 * NTH(m, 0)), TWO(from + 2 * NTH(m, 1)), TWO(from + 2 * NTH(m, 2)), TWO(from + 2 * NTH(m, 3))
+#define FOUR(at) (at), (at) + 1, (at) + 2, (at) + 3
+#define CLOSING(m) {{TWOS(m, 0)}, {FOUR(4 * NTH(m, 0)), FOUR(4 * NTH(m, 1)), FOUR(4 * NTH(m, 2)), FOUR(4 * NTH(m, 3))}, {TWOS(m, 0), TWOS(m, 8)}}
+static const struct closing closing[16] = {CLOSING(0), CLOSING(1), CLOSING(2), CLOSING(3), CLOSING(4), CLOSING(5), CLOSING(6), CLOSING(7),
+                                           CLOSING(8), CLOSING(9), CLOSING(10), CLOSING(11), CLOSING(12), CLOSING(13), CLOSING(14), CLOSING(15)};
+
+INLINE void store_pointers(void *to, const void *from, __m256i closed, __m256i more)
+{
+    __m256i v = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(from), closed);
+
+    _mm256_storeu_si256(to, _mm256_add_epi64(v, more));
+}
+
+// The lanes of mask k out of four, `half` 0 or 1 of eight, to place `at` of b. mbuf and frame: where these four are.
+INLINE void append_some(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *const *mbuf, uint8_t *const *frame, __m256i l2,
+                        __m128i iface, __m128i len_size, __m128i hop, __m128i dst, uint8_t family)
+{
+    const struct closing *c = &closing[k];
+    __m256i qword = _mm256_load_si256((const __m256i *)c->qword);
+    __m128i dword = _mm_load_si128((const __m128i *)c->dword), word = _mm_load_si128((const __m128i *)c->word);
+
+    store_pointers(b->pkt + at, mbuf, qword, _mm256_setzero_si256());
+    store_pointers(b->ip + at, frame, qword, l2);
+    len_size = _mm_shuffle_epi8(len_size, word);
+    _mm_storel_epi64((__m128i *)(b->iface + at), _mm_shuffle_epi8(iface, word));
+    _mm_storel_epi64((__m128i *)(b->len + at), len_size);
+    _mm_storeh_pd((double *)(void *)(b->size + at), _mm_castsi128_pd(len_size));
+    _mm_storeu_si128((__m128i *)(b->hop + at), _mm_shuffle_epi8(hop, dword));
+    if (family == IP4)
+        _mm_storeu_si128((__m128i *)(b->dst4 + at), _mm_shuffle_epi8(dst, dword));
+}
+
+// The lanes of mask k, moved together, to place `at` of b.
+INLINE void append(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *const *mbuf, uint8_t *const *frame, unsigned l2,
+                   const struct packets *p, uint8_t family)
+{
+    __m256i len_size = narrow(p->len, p->size), iface = narrow(p->iface, p->iface), more = _mm256_set1_epi64x(l2);
+
+    if (k != 0xff) {
+        append_some(b, at, k & 15, mbuf, frame, more, _mm256_castsi256_si128(iface), _mm256_castsi256_si128(len_size),
+                    _mm256_castsi256_si128(p->hop), _mm256_castsi256_si128(p->dst), family);
+        at += (unsigned)__builtin_popcount(k & 15);
+        append_some(b, at, k >> 4, mbuf + 4, frame + 4, more, _mm256_extracti128_si256(iface, 1), _mm256_extracti128_si256(len_size, 1),
+                    _mm256_extracti128_si256(p->hop, 1), _mm256_extracti128_si256(p->dst, 1), family);
+        return;
+    }
+    for (unsigned j = 0; j < 8; j += 4) {
+        _mm256_storeu_si256((__m256i *)(b->pkt + at + j), _mm256_loadu_si256((const __m256i *)(mbuf + j)));
+        _mm256_storeu_si256((__m256i *)(b->ip + at + j), _mm256_add_epi64(_mm256_loadu_si256((const __m256i *)(frame + j)), more));
+    }
+    _mm_storeu_si128((__m128i *)(b->iface + at), _mm256_castsi256_si128(in_order(iface)));
+    store_halves(b->len + at, b->size + at, in_order(len_size));
+    _mm256_storeu_si256((__m256i *)(b->hop + at), p->hop);
+    if (family == IP4)
+        _mm256_storeu_si256((__m256i *)(b->dst4 + at), p->dst);
+}
+
+// What is wrong with the headers of eight packets, 0 = nothing. c: of the 16 bytes from two before the EtherType on; tail: of 8 later ones.
+INLINE __m256i not_plain4(struct packets *p, const __m256i c[4], const __m256i tail[2], __m256i flags)
+{
+    __m256i type = _mm256_blend_epi16(_mm256_srli_epi32(c[0], 16), _mm256_slli_epi32(c[1], 16), 0xaa);
+    __m256i summed = _mm256_cmpeq_epi32(_mm256_and_si256(flags, ALL(LANES_CKSUM)), ALL(RTE_MBUF_F_RX_IP_CKSUM_GOOD)), bad;
+
+    p->len = number16(c[1], 2);
+    p->hop = c[3];
+    p->dst = tail[1];
+    bad = _mm256_xor_si256(_mm256_and_si256(type, ALL(0xffffff)), ALL(LANES_IP4));
+    bad = _mm256_or_si256(bad, GREATER(ALL(IP4_HDR), p->len));
+    bad = _mm256_or_si256(bad, not_unicast(tail[0], tail[1]));
+    if (_mm256_movemask_epi8(summed) != -1) { // the port has not (RFC 1071)
+        __m256i sum = plus_halves(plus_halves(plus_halves(_mm256_setzero_si256(), c[1]), c[2]), c[3]);
+        sum = folded(folded(plus_halves(plus_halves(sum, tail[0]), tail[1])));
+        bad = _mm256_or_si256(bad, _mm256_andnot_si256(summed, _mm256_xor_si256(sum, ALL(0xffff))));
+    }
+    return bad;
+}
+
+INLINE __m256i not_plain6(struct packets *p, const __m256i c[4], const __m256i tail[2])
+{
+    __m256i type = _mm256_blend_epi16(_mm256_srli_epi32(c[0], 16), _mm256_slli_epi32(c[1], 16), 0xaa);
+    __m256i payload = number16(c[2], 0), bad;
+    // 1 to 0xfd: the first octet of source and destination
+    __m256i octets = _mm256_and_si256(_mm256_blend_epi16(c[3], _mm256_slli_epi32(tail[0], 16), 0xaa), ALL(0x00ff00ff));
+
+    p->len = _mm256_add_epi32(payload, ALL(IP6_HDR));
+    p->hop = c[2];
+    p->dst = tail[0]; // not stored: too wide
+    bad = _mm256_xor_si256(_mm256_and_si256(type, ALL(0xf0ffff)), ALL(LANES_IP6));
+    // 0: perhaps a jumbo payload; and the length has 16 bits
+    bad = _mm256_or_si256(bad, GREATER(_mm256_add_epi32(payload, ALL(-1)), ALL(UINT16_MAX - IP6_HDR - 1)));
+    bad = _mm256_or_si256(bad, _mm256_cmpeq_epi32(payload, _mm256_setzero_si256()));
+    bad = _mm256_or_si256(bad, _mm256_cmpeq_epi16(octets, _mm256_setzero_si256()));
+    return _mm256_or_si256(bad, _mm256_cmpgt_epi16(octets, _mm256_set1_epi16(0xfd)));
+}
+
+// The plain ones of eight frames, in p. What is not 0 in *chained: they have more than one segment.
+INLINE unsigned plain_eight(struct rte_mbuf *const *mbuf, uint8_t *const *frame, const struct port *port, enum tag tag, uint8_t family,
+                            struct packets *p, __m256i *chained)
+{
+    const unsigned l2 = lanes_l2(tag);
+    __m256i c[4], tail[2], flag[2], sizes[2], bad;
+
+    four_columns(frame, l2 - 4, c);
+    two_columns(frame, family == IP4 ? l2 + 12 : l2 + 24, tail);
+    two_columns(mbuf, offsetof(struct rte_mbuf, ol_flags), flag); // all that are asked for are in the first word
+    two_columns(mbuf, offsetof(struct rte_mbuf, pkt_len), sizes);
+    __m256i all = sizes[0], first = _mm256_and_si256(sizes[1], ALL(0xffff));
+    bad = not_for_us(port, tag, (const uint8_t *const *)frame, _mm256_srli_epi32(sizes[1], 16), &p->iface);
+    bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_and_si256(flag[0], ALL(LANES_STRIPPED)), ALL(lanes_stripped(tag))));
+    bad = _mm256_or_si256(bad, GREATER(_mm256_min_epu32(all, ALL(LANES_WHOLE)), first));
+    *chained = _mm256_or_si256(*chained, _mm256_xor_si256(first, all));
+    bad = _mm256_or_si256(bad, family == IP4 ? not_plain4(p, c, tail, flag[0]) : not_plain6(p, c, tail));
+    p->size = all;
+    __m256i needed = _mm256_add_epi32(p->len, ALL(l2));
+    bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_min_epu32(needed, all), needed));
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(bad, _mm256_setzero_si256())));
+}
+
+INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
+{
+    const unsigned n = a->n, whole = n & ~7u;
+    __m256i chained = _mm256_setzero_si256();
+    struct packets p;
+    unsigned at = b->n;
+    uint64_t odd = 0;
+
+    for (unsigned i = 0; i < whole; i += 8) {
+        unsigned k = plain_eight(a->pkt + i, a->frame + i, port, tag, family, &p, &chained);
+        append(b, at, k, a->pkt + i, a->frame + i, lanes_l2(tag), &p, family);
+        at += (unsigned)__builtin_popcount(k);
+        odd |= (uint64_t)(k ^ 0xff) << i;
+    }
+    if (n > whole) {
+        struct rte_mbuf *mbuf[8];
+        uint8_t *frame[8];
+        for (unsigned j = 0; j < 8; j++) {
+            mbuf[j] = a->pkt[whole + (j < n - whole ? j : 0)];
+            frame[j] = a->frame[whole + (j < n - whole ? j : 0)];
+        }
+        unsigned live = (1u << (n - whole)) - 1, k = live & plain_eight(mbuf, frame, port, tag, family, &p, &chained);
+        append(b, at, k, mbuf, frame, lanes_l2(tag), &p, family);
+        at += (unsigned)__builtin_popcount(k);
+        odd |= (uint64_t)(k ^ live) << whole;
+    }
+    for (unsigned j = b->n; family == IP6 && j < at; j++)
+        __builtin_memcpy(b->dst6[j], b->ip[j] + 24, 16);
+    b->chained |= !_mm256_testz_si256(chained, chained);
+    b->n = at;
+    return odd;
+}
+
+// As hop_lowered in lanes.c.
+INLINE __m256i hop_lowered(__m256i hop, uint8_t family)
+{
+    if (family == IP6)
+        return _mm256_sub_epi32(hop, ALL(1u << 24));
+    __m256i sum = _mm256_add_epi32(_mm256_srli_epi32(hop, 16), ALL(1));
+    sum = _mm256_sub_epi32(sum, _mm256_cmpgt_epi32(sum, ALL(0xfffe)));
+    return _mm256_or_si256(_mm256_sub_epi32(_mm256_and_si256(hop, ALL(0xffff)), ALL(1)), _mm256_slli_epi32(sum, 16));
+}
+
+// The decisions of the next hops named by eight ids, stored, and as two columns.
+INLINE void nexthop_words(const uint32_t *id, uint64_t *word, __m256i c[2])
+{
+    const char *at[8];
+
+    for (unsigned j = 0; j < 8; j++)
+        at[j] = (const char *)&nexthop_table[id[j]];
+    __m256i a = load_four(at, 0), b = load_four(at + 2, 0);
+    _mm256_storeu_si256((__m256i *)word, _mm256_permute2x128_si256(a, b, 0x20));
+    _mm256_storeu_si256((__m256i *)(word + 4), _mm256_permute2x128_si256(a, b, 0x31));
+    c[0] = first_column(a, b);
+    c[1] = second_column(a, b);
+}
+
+INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
+{
+    const unsigned n = b->n;
+    const __m256i place = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    __m256i moved = _mm256_setzero_si256(), resized = _mm256_setzero_si256();
+    uint64_t good = 0;
+
+    for (unsigned i = n; i % 8; i++) // lanes that are not used
+        b->nh[i] = 0;
+    // Loads are done in order here: each word is read whole, before what it names (N3).
+    for (unsigned i = 0; i < n; i += 8) {
+        __m256i live = _mm256_cmpgt_epi32(ALL(n - i), place), word[2];
+        nexthop_words(b->nh + i, b->word + i, word);
+        __m256i len = wide16(b->len + i), came = wide16(b->size + i), hop = _mm256_loadu_si256((const __m256i *)(b->hop + i));
+        __m256i head = _mm256_srli_epi32(word[1], 24), size = _mm256_and_si256(_mm256_add_epi32(len, head), ALL(0xffff));
+        __m256i bad = _mm256_xor_si256(_mm256_and_si256(word[0], ALL(0xff)), ALL(NEXTHOP_ADJACENCY));
+
+        // mtu 0 means none: both sides less one, so that 0 becomes the largest
+        bad = _mm256_or_si256(bad, GREATER(_mm256_and_si256(_mm256_add_epi32(len, ALL(-1)), ALL(0xffff)),
+                                       _mm256_and_si256(_mm256_add_epi32(word[1], ALL(-1)), ALL(0xffff))));
+        if (lower)
+            bad = _mm256_or_si256(bad, GREATER(ALL(2), family == IP4 ? _mm256_and_si256(hop, ALL(0xff)) : _mm256_srli_epi32(hop, 24)));
+        resized = _mm256_or_si256(resized, _mm256_and_si256(live, _mm256_xor_si256(size, came)));
+        moved = _mm256_or_si256(moved, _mm256_and_si256(live, _mm256_xor_si256(head, ALL(b->l2))));
+        _mm256_storeu_si256((__m256i *)(b->hop_out + i), lower ? hop_lowered(hop, family) : hop);
+        _mm_storeu_si128((__m128i *)(b->size + i), _mm256_castsi256_si128(in_order(narrow(size, size))));
+        __m256i fine = _mm256_and_si256(live, _mm256_cmpeq_epi32(bad, _mm256_setzero_si256()));
+        good |= (uint64_t)(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(fine)) << i;
+    }
+    b->in_place = _mm256_testz_si256(moved, moved);
+    b->same = b->in_place && _mm256_testz_si256(resized, resized);
+    return good ^ (n == 64 ? UINT64_MAX : (1ull << n) - 1);
+}
+
+#include "forwarder/lanes_set.h"
+
+const struct lanes lanes_avx2 = {.name = "avx2", .plain4 = plain4, .plain6 = plain6, .take = take};
