@@ -9,8 +9,9 @@
 // length. The port array's index is bumped without a branch: no grouping by port, no comparison
 // with the packet before.
 //
-// A core commits about one store a cycle, so stores are what counts here. When
-// all frames leave as long as they came, with as many tags as they came with (b->same), the mbufs are not written at
+// A core commits about one store a cycle, so stores are what counts here, and nothing is written in front of the frame: that would be
+// another cache line. When all frames leave with as many tags as they came with (b->in_place), their data stays where it is, and when they
+// leave as long as they came (b->same), without Ethernet padding to cut off, the mbufs are not written at
 // all; and untagged ones leave their interface's counters to the port's word until tx_flush.
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
@@ -29,18 +30,23 @@ static __rte_noinline void lengths_set_chain(struct rte_mbuf *m, const uint8_t *
     packet_trim(m, size);
 }
 
+INLINE void length_set(struct rte_mbuf *m, uint64_t size)
+{
+    store64(&m->pkt_len, size | size << 32); // pkt_len, data_len and vlan_tci
+}
+
 INLINE void lengths_set(struct rte_mbuf *m, const uint8_t *frame, uint64_t size)
 {
     if (likely(m->nb_segs == 1))
-        store64(&m->pkt_len, size | size << 32); // pkt_len, data_len and vlan_tci
+        length_set(m, size);
     else
         lengths_set_chain(m, frame, (uint32_t)size);
     m->data_off = (uint16_t)(frame - (uint8_t *)m->buf_addr);
 }
 
 // Pointers that do not change are held in locals: the compiler must assume that a store into a frame changes anything else.
-// `l2`: of all frames, mbufs stay as they are; 0 = any.
-INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2)
+// `l2`: of all frames, their data stays where it is; 0 = any. `resized`: of those, some leave with another length; none has several segments.
+INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2, bool resized)
 {
     const unsigned hop_at = family == IP4 ? 8 : 4;
     const uint64_t type_at_end = (uint64_t)(family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6) << 48;
@@ -62,14 +68,18 @@ INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsi
         uint8_t *ip = b->ip[i], *frame = ip - head;
 
         store64(frame, load64(end - head));
-        if (l2 != ETHER_HDR) // of an untagged frame that others may be among: two bytes of the headroom too
-            store64(ip - 16, load64(end - 16));
+        if (l2 != ETHER_HDR) { // of an untagged frame that others may be among: the first bytes once more
+            unsigned rest = RTE_MIN(head, 16u);
+            store64(ip - rest, load64(end - rest));
+        }
         store64(ip - 8, load64(end - 8) | type_at_end); // the adjacency has zeros there
         store32(ip + hop_at, b->hop_out[i]);
         uint64_t at = tx_word[port];
         tx_pkt[port][tx_word_n(at)] = m;
         if (!l2)
             lengths_set(m, frame, size);
+        else if (resized)
+            length_set(m, size);
         if (l2 == ETHER_HDR) {
             tx_word[port] = at + TX_WORD_COUNTED + (size << 32);
         } else {
@@ -85,16 +95,26 @@ INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsi
     f->tx_ports = ports;
 }
 
+INLINE void out_in_place(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2)
+{
+    if (b->same)
+        out(f, b, family, l2, false);
+    else
+        out(f, b, family, l2, true);
+}
+
 INLINE void out_family(struct forwarder *f, const struct burst *b, uint8_t family)
 {
-    if (likely(b->same && b->l2 == ETHER_HDR))
-        out(f, b, family, ETHER_HDR);
-    else if (b->same && b->l2 == ETHER_HDR + VLAN_HDR)
-        out(f, b, family, ETHER_HDR + VLAN_HDR);
-    else if (b->same && b->l2 == ETHER_HDR + 2 * VLAN_HDR)
-        out(f, b, family, ETHER_HDR + 2 * VLAN_HDR);
+    const bool in_place = b->same || (b->in_place && !b->chained);
+
+    if (likely(in_place && b->l2 == ETHER_HDR))
+        out_in_place(f, b, family, ETHER_HDR);
+    else if (in_place && b->l2 == ETHER_HDR + VLAN_HDR)
+        out_in_place(f, b, family, ETHER_HDR + VLAN_HDR);
+    else if (in_place && b->l2 == ETHER_HDR + 2 * VLAN_HDR)
+        out_in_place(f, b, family, ETHER_HDR + 2 * VLAN_HDR);
     else
-        out(f, b, family, 0);
+        out(f, b, family, 0, true);
 }
 
 void ether_out(struct forwarder *f, struct burst *b)
