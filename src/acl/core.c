@@ -442,13 +442,13 @@ static struct core *core_of_rest(const struct acl_config *cfg, struct core *d, c
     return c;
 }
 
-static void shelve(struct core *c, const struct acl_config *cfg, const struct core_rules *r, size_t max_bytes, uint64_t epoch, const uint8_t *tuple)
+static void shelve(struct core *c, const struct acl_config *cfg, const struct core_rules *r, size_t max_bytes, const uint8_t *tuple)
 {
     uint64_t taken = core_bytes(c) + core_writer_bytes(c);
 
     if (c->few_blocks || (max_bytes && taken >= max_bytes))
         return;
-    c->shelf = c->own_shelf = shelf_new(cfg, c, r, tuple, max_bytes ? (max_bytes - taken) / 2 : 0, epoch); // half: the list may grow
+    c->shelf = c->own_shelf = shelf_new(cfg, c, r, tuple, max_bytes ? (max_bytes - taken) / 2 : 0); // half: the list may grow
 }
 
 struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct core_rules *r, struct core_shape shape, size_t max_bytes,
@@ -476,7 +476,7 @@ struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct
         }
     }
     if (c)
-        shelve(c, cfg, &rest, max_bytes, epoch, tuple);
+        shelve(c, cfg, &rest, max_bytes, tuple);
     free(slot);
     errno = c ? errno : rc;
     return c;
@@ -627,8 +627,6 @@ void core_epoch(struct core *c)
 {
     for (unsigned i = 0; i < c->n_promoted; i++)
         promoted_epoch(c->promoted[i]);
-    if (c->own_shelf)
-        shelf_epoch(c->own_shelf);
 }
 
 void core_reclaim(struct core *c, uint64_t epoch)

@@ -2,13 +2,12 @@
 // shelf_find.h - a burst at its shelves: what the kernels share; they differ in how a block is compared
 //
 // All shelves are found first, then the packets' other fields are read, then blocks are compared while those of the packets behind come
-// into the cache. Where sets, promoted rules or gates have left few packets, these are packed together before Poptries are asked.
+// into the cache.
 #ifndef ACL_SHELF_FIND_H
 #define ACL_SHELF_FIND_H
 
 #include "acl/classify.h"
 #include "acl/shelf.h"
-#include "poptrie/poptrie.h"
 
 #define SHELF_AHEAD 4u
 #define SHELF_INLINE static inline __attribute__((always_inline))
@@ -18,66 +17,70 @@ struct shelf_asked { // of a side
     unsigned n;
 };
 
-// Those of the first n that have a place: [i] of index[i].
-typedef void shelf_places(const uint32_t *place, const uint32_t *index, unsigned n, struct shelf_asked *a);
+// Those of the first n that have a place: [i] of number[i].
+typedef void shelf_places(const uint32_t *place, const uint32_t *number, unsigned n, struct shelf_asked *a);
 // Bit = rule of the block that the packet matches; addr: the one that rows have.
-typedef unsigned shelf_match(const lane_row *row, const struct acl_key_l4 *l4, const uint8_t *addr);
+typedef unsigned shelf_match(const lane_row *row, const struct acl_key_l4 *l4, uint32_t addr);
 
-SHELF_INLINE void shelf_places_plain(const uint32_t *place, const uint32_t *index, unsigned n, struct shelf_asked *a)
+SHELF_INLINE void shelf_places_plain(const uint32_t *place, const uint32_t *number, unsigned n, struct shelf_asked *a)
 {
     a->n = 0;
     for (unsigned i = 0; i < n; i++) {
-        a->place[a->n] = __atomic_load_n(&place[index[i]], __ATOMIC_ACQUIRE); // partner: rule_into
+        a->place[a->n] = __atomic_load_n(&place[number[i]], __ATOMIC_ACQUIRE); // partner: rule_into
         a->packet[a->n] = i;
         a->n += a->place[a->n] != 0;
     }
 }
 
-struct shelf_left { // packets that are asked about: side by side
+struct shelf_left { // packets that are asked about
     unsigned n;
-    bool packed; // else they are the burst
     uint8_t at[BURST];
-    union {
-        uint32_t addr4[BURST];
-        uint8_t addr6[BURST][16];
-    };
 };
 
 SHELF_INLINE void left_of(struct shelf_left *l, const struct burst *b)
 {
-    l->n = b->n;
-    l->packed = (unsigned)__builtin_popcountll(b->left) < b->n - b->n / 4;
-    if (!l->packed)
-        return;
     l->n = 0;
-    for (uint64_t left = b->left; left; left &= left - 1)
-        l->at[l->n++] = (uint8_t)__builtin_ctzll(left);
+    for (unsigned i = 0; i < b->n; i++) {
+        l->at[l->n] = (uint8_t)i;
+        l->n += b->left >> i & 1;
+    }
 }
 
-SHELF_INLINE const void *left_addresses(struct shelf_left *l, const struct burst *b, unsigned side, uint8_t family)
+// The number of the longest prefix around each address (shelf_net.h): first all words by 16 bits, then those that go on.
+SHELF_INLINE void numbers_of(const struct nets *t, const uint32_t *addr_be, const struct shelf_left *l, uint32_t *number)
 {
-    if (!l->packed)
-        return family == ACL_IP4 ? (const void *)b->addr4[side] : b->addr6[side];
-    for (unsigned i = 0; i < l->n; i++)
-        if (family == ACL_IP4)
-            l->addr4[i] = b->addr4[side][l->at[i]];
-        else
-            memcpy(l->addr6[i], b->addr6[side][l->at[i]], sizeof l->addr6[i]);
-    return family == ACL_IP4 ? (const void *)l->addr4 : l->addr6;
+    uint32_t addr[BURST];
+    uint8_t deep[BURST];
+    unsigned n = 0;
+
+    for (unsigned k = 0; k < l->n; k++) {
+        addr[k] = __builtin_bswap32(addr_be[l->at[k]]);
+        number[k] = nets_word(&t->word[addr[k] >> 16]);
+        deep[n] = (uint8_t)k;
+        n += number[k] >= NET_DEEP;
+    }
+    for (int shift = 8; shift >= 0 && n; shift -= 8) {
+        unsigned deeper = 0;
+
+        for (unsigned j = 0; j < n; j++) {
+            unsigned k = deep[j];
+
+            number[k] = nets_word(&nets_chunk(t, number[k])[addr[k] >> shift & (NET_CHUNK - 1)]);
+            deep[deeper] = (uint8_t)k;
+            deeper += number[k] >= NET_DEEP;
+        }
+        n = deeper;
+    }
 }
 
-SHELF_INLINE void find(const struct burst *b, unsigned side, uint8_t family, struct shelf_left *l, struct shelf_asked *a, shelf_places *places)
+SHELF_INLINE void find(const struct burst *b, unsigned side, const struct shelf_left *l, struct shelf_asked *a, shelf_places *places)
 {
     const struct shelf *s = b->shelf;
-    const void *addr = left_addresses(l, b, side, family);
-    uint32_t index[BURST];
+    uint32_t number[BURST];
 
-    if (family == ACL_IP4)
-        poptrie_find4_bulk(s->table[side], addr, index, l->n);
-    else
-        poptrie_find6_bulk(s->table[side], addr, index, l->n);
-    places(s->place[side], index, l->n, a);
-    for (unsigned k = 0; k < a->n && l->packed; k++)
+    numbers_of(&s->nets[side], b->addr4[side], l, number);
+    places(s->place[side], number, l->n, a);
+    for (unsigned k = 0; k < a->n && l->n < b->n; k++)
         a->packet[k] = l->at[a->packet[k]];
     for (unsigned k = 0; k < SHELF_AHEAD; k++)
         a->place[a->n + k] = 0;
@@ -92,35 +95,31 @@ SHELF_INLINE uint64_t packets_of(const struct shelf_asked *a)
     return which;
 }
 
-SHELF_INLINE uint32_t address4(const uint8_t *addr)
+SHELF_INLINE const lane_row *block_of(const struct shelf *s, uint32_t place)
 {
-    uint32_t v;
-
-    memcpy(&v, addr, sizeof v);
-    return v;
+    return shelf_rows(s, place >> SHELF_BLOCKS_BITS);
 }
 
-SHELF_INLINE void prefetch(const uint8_t *block, uint8_t family)
+SHELF_INLINE void prefetch(const lane_row *row)
 {
-    for (unsigned r = 0; r <= LANE_ROWS(LANE_WORDS(family)); r++) // and the first of the names
-        __builtin_prefetch(block + r * sizeof(lane_row));
+    for (unsigned r = 0; r <= LANE_ROWS(SHELF_WORDS); r++) // and the first of the names
+        __builtin_prefetch(row + r);
 }
 
 // One block of each; those that go on are packed to the front. Without branches: whether a block has the rule is anybody's guess.
-SHELF_INLINE unsigned compare(const uint8_t *blocks, const struct acl_key_l4 *l4, const uint8_t *addr, uint64_t *first, uint8_t family,
-                              struct shelf_asked *a, shelf_match *match)
+SHELF_INLINE unsigned compare(const struct shelf *s, const struct acl_key_l4 *l4, const uint32_t *addr, uint64_t *first, struct shelf_asked *a,
+                              shelf_match *match)
 {
-    const size_t unit = SHELF_UNIT(family);
     unsigned left = 0;
 
     for (unsigned k = 0; k < a->n; k++) {
         uint32_t place = a->place[k], i = a->packet[k];
-        const lane_row *row = (const lane_row *)(blocks + (size_t)(place >> SHELF_BLOCKS_BITS) * unit);
+        const lane_row *row = block_of(s, place);
 
-        prefetch(blocks + (size_t)(a->place[k + SHELF_AHEAD] >> SHELF_BLOCKS_BITS) * unit, family);
-        unsigned hit = match(row, &l4[i], addr + i * sizeof(uint32_t) * LANE_WORDS(family));
+        prefetch(block_of(s, a->place[k + SHELF_AHEAD]));
+        unsigned hit = match(row, &l4[i], addr[i]);
         unsigned lane = (unsigned)__builtin_ctz(hit | 1u << LANE_COUNT) % LANE_COUNT;
-        uint64_t none = (uint64_t)(hit != 0) - 1, name = ((const uint64_t *)(row + LANE_ROWS(LANE_WORDS(family))))[lane] | none, have = first[i];
+        uint64_t none = (uint64_t)(hit != 0) - 1, name = ((const uint64_t *)(row + LANE_ROWS(SHELF_WORDS)))[lane] | none, have = first[i];
 
         first[i] = name < have ? name : have;
         a->place[left] = place + (1u << SHELF_BLOCKS_BITS) - 1;
@@ -130,7 +129,7 @@ SHELF_INLINE unsigned compare(const uint8_t *blocks, const struct acl_key_l4 *l4
     return left;
 }
 
-SHELF_INLINE void shelves_ask(struct burst *b, uint8_t family, shelf_places *places, shelf_match *match)
+SHELF_INLINE void shelves_ask(struct burst *b, shelf_places *places, shelf_match *match)
 {
     struct shelf_asked a[2];
     struct shelf_left l;
@@ -138,19 +137,16 @@ SHELF_INLINE void shelves_ask(struct burst *b, uint8_t family, shelf_places *pla
 
     left_of(&l, b);
     for (unsigned side = 0; side < 2; side++)
-        find(b, side, family, &l, &a[side], places);
+        find(b, side, &l, &a[side], places);
     if (!a[0].n && !a[1].n)
         return;
     if (b->late)
         l4_read(b, packets_of(&a[0]) | packets_of(&a[1]));
     for (unsigned i = 0; i < b->n; i++)
         first[i] = (uint64_t)b->best[i] << 32 | b->slot[i];
-    for (unsigned side = 0; side < 2; side++) {
-        const uint8_t *other = family == ACL_IP4 ? (const uint8_t *)b->addr4[!side] : (const uint8_t *)b->addr6[!side];
-
+    for (unsigned side = 0; side < 2; side++)
         while (a[side].n)
-            a[side].n = compare(b->shelf->block, b->l4, other, first, family, &a[side], match);
-    }
+            a[side].n = compare(b->shelf, b->l4, b->addr4[!side], first, &a[side], match);
     for (unsigned i = 0; i < b->n; i++) {
         b->best[i] = (uint32_t)(first[i] >> 32);
         b->slot[i] = (uint32_t)first[i];

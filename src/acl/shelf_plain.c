@@ -35,32 +35,16 @@ SHELF_INLINE unsigned same(const uint32_t *d)
     return bits;
 }
 
-SHELF_INLINE unsigned match4(const lane_row *row, const struct acl_key_l4 *k, const uint8_t *addr)
+SHELF_INLINE unsigned match(const lane_row *row, const struct acl_key_l4 *k, uint32_t addr)
 {
     uint32_t d[LANE_COUNT] = {0};
 
-    differ(d, address4(addr), row[LANE_ADDR], row[LANE_ADDR_MASK]);
-    l4(d, row, k);
-    return same(d);
-}
-
-SHELF_INLINE unsigned match6(const lane_row *row, const struct acl_key_l4 *k, const uint8_t *addr)
-{
-    uint32_t d[LANE_COUNT] = {0};
-
-    for (unsigned w = 0; w < LANE_WORDS(ACL_IP6); w++) {
-        uint32_t have;
-        memcpy(&have, addr + 4 * w, sizeof have);
-        differ(d, have, row[LANE_ADDR + 2 * w], row[LANE_ADDR_MASK + 2 * w]);
-    }
+    differ(d, addr, row[LANE_ADDR], row[LANE_ADDR_MASK]);
     l4(d, row, k);
     return same(d);
 }
 
 void shelf_plain(const struct core *c, struct burst *b)
 {
-    if (c->family == ACL_IP4)
-        shelves_ask(b, ACL_IP4, shelf_places_plain, match4);
-    else
-        shelves_ask(b, ACL_IP6, shelf_places_plain, match6);
+    shelves_ask(b, shelf_places_plain, match);
 }

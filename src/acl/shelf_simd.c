@@ -4,14 +4,14 @@
 #include "acl/shelf_find.h"
 
 #ifdef __AVX512F__
-SHELF_INLINE void places(const uint32_t *place, const uint32_t *index, unsigned n, struct shelf_asked *a)
+SHELF_INLINE void places(const uint32_t *place, const uint32_t *number, unsigned n, struct shelf_asked *a)
 {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 
     a->n = 0;
     for (unsigned i = 0; i < n; i += LANE_COUNT) {
         __mmask16 m = (__mmask16)(n - i < LANE_COUNT ? (1u << (n - i)) - 1 : 0xffff);
-        __m512i at = _mm512_maskz_loadu_epi32(m, index + i);
+        __m512i at = _mm512_maskz_loadu_epi32(m, number + i);
         __m512i p = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, at, place, sizeof *place); // partner: rule_into
 
         m = _mm512_mask_test_epi32_mask(m, p, p);
@@ -30,42 +30,24 @@ LANE_INLINE lane_vec row_of(const lane_row *row, unsigned r, unsigned from)
 }
 
 // Bit = rule of the block's, from this one on.
-LANE_INLINE unsigned step(const lane_row *row, const struct acl_key_l4 *k, const uint8_t *addr, unsigned words, unsigned from)
+LANE_INLINE unsigned step(const lane_row *row, const struct acl_key_l4 *k, uint32_t addr, unsigned from)
 {
     lane_vec d = lane_differ_l4(k, row_of(row, LANE_L4, from), row_of(row, LANE_L4_MASK, from), row_of(row, LANE_PORT, from),
                                 row_of(row, LANE_SPAN, from));
 
-    for (unsigned w = 0; w < words; w++) {
-        uint32_t have;
-        memcpy(&have, addr + 4 * w, sizeof have);
-        d = lane_or(d, lane_differ(have, row_of(row, LANE_ADDR + 2 * w, from), row_of(row, LANE_ADDR_MASK + 2 * w, from)));
-    }
-    return lane_same(d);
+    return lane_same(lane_or(d, lane_differ(addr, row_of(row, LANE_ADDR, from), row_of(row, LANE_ADDR_MASK, from))));
 }
 
-LANE_INLINE unsigned match(const lane_row *row, const struct acl_key_l4 *k, const uint8_t *addr, unsigned words)
+LANE_INLINE unsigned match(const lane_row *row, const struct acl_key_l4 *k, uint32_t addr)
 {
     unsigned hit = 0;
 
     for (unsigned from = 0; from < LANE_COUNT; from += LANE_STEP)
-        hit |= step(row, k, addr, words, from) << from;
+        hit |= step(row, k, addr, from) << from;
     return hit;
-}
-
-LANE_INLINE unsigned match4(const lane_row *row, const struct acl_key_l4 *k, const uint8_t *addr)
-{
-    return match(row, k, addr, LANE_WORDS(ACL_IP4));
-}
-
-LANE_INLINE unsigned match6(const lane_row *row, const struct acl_key_l4 *k, const uint8_t *addr)
-{
-    return match(row, k, addr, LANE_WORDS(ACL_IP6));
 }
 
 void LANE_KERNEL(shelf)(const struct core *c, struct burst *b)
 {
-    if (c->family == ACL_IP4)
-        shelves_ask(b, ACL_IP4, places, match4);
-    else
-        shelves_ask(b, ACL_IP6, places, match6);
+    shelves_ask(b, places, match);
 }
