@@ -49,25 +49,27 @@ SHELF_INLINE void left_of(struct shelf_left *l, const struct burst *b)
 // The number of the longest prefix around each address (shelf_net.h): first all words by 16 bits, then those that go on.
 SHELF_INLINE void numbers_of(const struct nets *t, const uint32_t *addr_be, const struct shelf_left *l, uint32_t *number)
 {
-    uint32_t addr[BURST];
-    uint8_t deep[BURST];
+    const uint16_t *word = t->word;
+    uint32_t addr[BURST], deep[BURST];
     unsigned n = 0;
 
     for (unsigned k = 0; k < l->n; k++) {
-        addr[k] = __builtin_bswap32(addr_be[l->at[k]]);
-        number[k] = nets_word(&t->word[addr[k] >> 16]);
-        deep[n] = (uint8_t)k;
-        n += number[k] >= NET_DEEP;
+        uint32_t a = __builtin_bswap32(addr_be[l->at[k]]), w = nets_word(&word[a >> 16]);
+
+        addr[k] = a;
+        number[k] = w;
+        deep[n] = k;
+        n += w >= NET_DEEP;
     }
     for (int shift = 8; shift >= 0 && n; shift -= 8) {
         unsigned deeper = 0;
 
         for (unsigned j = 0; j < n; j++) {
-            unsigned k = deep[j];
+            uint32_t k = deep[j], w = nets_word(&nets_chunk(word, number[k])[addr[k] >> shift & (NET_CHUNK - 1)]);
 
-            number[k] = nets_word(&nets_chunk(t, number[k])[addr[k] >> shift & (NET_CHUNK - 1)]);
-            deep[deeper] = (uint8_t)k;
-            deeper += number[k] >= NET_DEEP;
+            number[k] = w;
+            deep[deeper] = k;
+            deeper += w >= NET_DEEP;
         }
         n = deeper;
     }

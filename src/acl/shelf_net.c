@@ -85,7 +85,7 @@ static void word_set(uint16_t *word, uint32_t to)
 
 static uint16_t *chunk_of(const struct nets *t, uint32_t word)
 {
-    return (uint16_t *)(uintptr_t)nets_chunk(t, word);
+    return (uint16_t *)(uintptr_t)nets_chunk(t->word, word);
 }
 
 // Of these words, those that a shorter prefix has.
@@ -146,7 +146,7 @@ static bool word_is_right(struct sweep *s, const uint16_t *word, uint32_t addr, 
     if (*word & NET_DEEP) {
         bool right = bits < 32 && (*word & (NET_DEEP - 1)) < t->chunks;
         for (unsigned i = 0; i < NET_CHUNK && right; i++)
-            right = word_is_right(s, nets_chunk(t, *word) + i, addr | i << (24 - bits), bits + 8);
+            right = word_is_right(s, nets_chunk(t->word, *word) + i, addr | i << (24 - bits), bits + 8);
         return right;
     }
     for (; s->next < t->n && t->net[s->next].addr <= addr && t->net[s->next].len <= bits; s->next++) {

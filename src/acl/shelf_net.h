@@ -61,9 +61,9 @@ static inline uint32_t nets_word(const uint16_t *word)
     return __atomic_load_n(word, __ATOMIC_ACQUIRE); // partner: word_set
 }
 
-static inline const uint16_t *nets_chunk(const struct nets *t, uint32_t word) // NET_DEEP is set
+static inline const uint16_t *nets_chunk(const uint16_t *words, uint32_t word) // NET_DEEP is set
 {
-    return t->word + NET_FIRST + (word & (NET_DEEP - 1)) * NET_CHUNK;
+    return words + NET_FIRST + (word & (NET_DEEP - 1)) * NET_CHUNK;
 }
 
 #endif
