@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """trace: what is told of real packets is what the hosts see happen, and it ends by itself."""
 import json
+import socket
 import subprocess
 from pathlib import Path
 
@@ -133,6 +134,29 @@ def test_tracing_every_packet_of_a_stream_loses_none_and_keeps_their_order(lab, 
     assert len(found) == 1000
     numbers = [int.from_bytes(bytes.fromhex(passage["in"]["octets"])[42:50], "big") for passage in found]
     assert numbers == sorted(numbers)
+
+
+def post(lab, operation: str, given: dict) -> tuple[int, dict]:
+    """Status and body of an operation's answer, as they are on the wire."""
+    body = json.dumps({"kamuee:input": given})
+    with socket.socket(socket.AF_UNIX) as wire:
+        wire.connect(str(lab["r"].socket))
+        wire.sendall(f"POST /restconf/operations/kamuee:{operation} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                     f"Content-Type: application/yang-data+json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+        head, _, said = wire.makefile("rb").read().partition(b"\r\n\r\n")
+    return int(head.split()[1]), json.loads(said)
+
+
+def test_a_second_one_is_refused_while_the_first_goes_on(lab, trace):
+    process = trace(["in", "p0", "filter", "icmp and dst 10.2.0.2", "count", "3"])
+    for interface in ("p0", "p1"):
+        status, body = post(lab, "trace", {"interface": interface})
+        (error,) = body["ietf-restconf:errors"]["error"]
+        assert (status, error["error-tag"]) == (409, "in-use") and "a trace runs already" in error["error-message"]
+    assert_no_loss(lab["h1"], "10.2.0.2", 20)
+    assert len(result(process)) == 3
+    assert post(lab, "trace", {"interface": "none"})[0] == 404
+    assert result(trace(["in", "p0", "filter", "ether proto 0x9999", "seconds", "1"])) == []  # the way is free again
 
 
 def test_it_ends_when_its_time_is_over(lab, trace):
