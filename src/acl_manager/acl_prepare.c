@@ -13,8 +13,11 @@
 #include "acl_manager/acl_differ.h"
 #include "acl_manager/acl_held.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/work.h"
 
 #define MEMBERS_IN_PLACE 4096 // of a set, changed in one publication
+#define READ_BYTE_NS 60       // of a file, about: a million rules are 50 MB, a million members 17
 #define RULES_MEASURED 10000  // a shorter list says nothing about the time for a long one; rte_acl, which is slow, compiles none of these
 
 struct prepare {
@@ -144,10 +147,14 @@ static void prepare_set(struct prepare *p, const struct acl_wanted_set *s)
     const struct acl_held_set *held = acl_held_set_find(s->name);
     struct acl_set_change x = {.kind = held ? ACL_REPLACE : ACL_NEW};
     struct acl_members m = {0}, old = {0};
+    struct work work;
     bool same = held && was && !strcmp(text_str(&was->text), text_str(&s->text)) && !asked(p->again->set, s->name);
 
     memcpy(x.name, s->name, sizeof x.name);
-    if (same || !wanted_members(p, s, &m))
+    if (same)
+        return;
+    work_begin(&work, acl_file_sign(s->file).bytes * READ_BYTE_NS, "acl_manager: reading: address-set=%s file=%s", s->name, LOG_VALUE(s->file));
+    if (!wanted_members(p, s, &m))
         goto done;
     if (held) {
         members_of(held->set, &old);
@@ -163,6 +170,7 @@ static void prepare_set(struct prepare *p, const struct acl_wanted_set *s)
         memset(&x.del, 0, sizeof x.del);
     }
 done:
+    work_end(&work, "acl_manager: read: address-set=%s members=%zu", s->name, m.item.n);
     vec_free(&m.item);
     vec_free(&old.item);
     vec_free(&x.add.item);
@@ -268,16 +276,19 @@ static void in_place(struct acl_list_change *x, const struct acl_lines *l, const
 static bool build_list(struct prepare *p, const struct acl_wanted_list *w, const struct acl_lines *l, struct acl_set *const *set,
                        struct acl_list_change *x)
 {
-    uint64_t since = clock_now_ns();
+    size_t n = l->rule.n;
     char why[400] = "";
+    struct work work;
 
     if (!fits(p, "acl", w->name, acl_build_need(l->rule.item, l->rule.n)) || !fits_time(p, w->name, l->rule.n))
         return false;
+    work_begin(&work, n * acl_held.ns_per_rule, "acl_manager: building: acl=%s rules=%zu", w->name, n);
     x->fresh = acl_build_new(l, set, w->otherwise, p->w->memory_bytes, why, sizeof why);
+    work_end(&work, x->fresh ? "acl_manager: built: acl=%s rules=%zu" : "acl_manager: not built: acl=%s rules=%zu", w->name, n);
     if (!x->fresh)
         say(p, "acl %s: %s", w->name, why);
-    else if (l->rule.n >= RULES_MEASURED)
-        acl_held.ns_per_rule = (clock_now_ns() - since) / l->rule.n;
+    else if (n >= RULES_MEASURED)
+        acl_held.ns_per_rule = (clock_now_ns() - work.since_ns) / n;
     return x->fresh;
 }
 
@@ -378,7 +389,11 @@ static void prepare_list(struct prepare *p, const struct acl_wanted_list *w)
     const struct acl_wanted_list *file_of = file_is_as_read(p, w, was, held, &file) ? was : NULL;
     if (file_of && one_of_its_own(p, w, was, held))
         return;
-    if (wanted_rules(p, w, file_of, held, &l) && find_mirrors(p, w->name, l.more.item, l.more.n))
+    struct work work;
+    work_begin(&work, file_of ? 0 : file.bytes * READ_BYTE_NS, "acl_manager: reading: acl=%s file=%s", w->name, LOG_VALUE(w->file));
+    bool right = wanted_rules(p, w, file_of, held, &l);
+    work_end(&work, "acl_manager: read: acl=%s rules=%zu", w->name, l.rule.n);
+    if (right && find_mirrors(p, w->name, l.more.item, l.more.n))
         prepare_rules(p, w, held, &file, &l);
     acl_lines_free(&l);
 }

@@ -2,6 +2,7 @@
 // log_test.c - log lines in fields, message ids, and where lines go
 #include "base/log.h"
 #include "base/log_field.h"
+#include "base/work.h"
 
 #include <ctype.h>
 #include <setjmp.h>
@@ -165,6 +166,42 @@ static void lines_go_to_the_sink_or_where_they_went_before(void **state)
     unsetenv("JOURNAL_STREAM");
 }
 
+static char worked[4][600];
+static unsigned n_worked;
+
+static void hear(const char *text)
+{
+    snprintf(worked[n_worked++ % 4], sizeof worked[0], "%s", text);
+}
+
+static bool nowhere(enum log_level level, const char *text)
+{
+    return true;
+}
+
+static void work_is_told_when_it_looks_long_and_when_it_was(void **state)
+{
+    struct work w;
+
+    log_set_sink(nowhere);
+    work_set_status(hear);
+    work_begin(&w, WORK_LONG_NS - 1, "m: doing: n=%d", 1);
+    work_end(&w, "m: done: n=%d", 1);
+    assert_int_equal(n_worked, 0);
+    work_begin(&w, WORK_LONG_NS, "m: doing: n=%d", 2);
+    assert_string_equal(worked[0], "m: doing: n=2");
+    work_end(&w, "m: done: n=%d", 2);
+    assert_int_equal(n_worked, 2);
+    assert_int_equal(strncmp(worked[1], "m: done: n=2 ms=", 16), 0);
+    work_begin(&w, 0, "m: doing");
+    w.since_ns -= 2 * WORK_LONG_NS;
+    work_end(&w, "m: done: n=%d", 3);
+    assert_int_equal(n_worked, 3);
+    assert_int_equal(strncmp(worked[2], "m: done: n=3 ms=20", 18), 0);
+    work_set_status(NULL);
+    log_set_sink(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +211,7 @@ int main(void)
         cmocka_unit_test(there_are_so_many_pairs_and_no_more),
         cmocka_unit_test(message_ids_are_128_bits_and_each_is_one_line_s),
         cmocka_unit_test(lines_go_to_the_sink_or_where_they_went_before),
+        cmocka_unit_test(work_is_told_when_it_looks_long_and_when_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

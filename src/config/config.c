@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/work.h"
 #include "config/acl_gate.h"
 #include "config/config_confirm.h"
 #include "config/machine.h"
@@ -124,8 +125,11 @@ int config_start(struct lyd_node *candidate, struct model *m, struct errors *e)
     struct revision new = {.confirmed = true, .comment = "at the start", .file_digest = config_file_digest()};
     struct text t = {0};
     char err[600] = "";
-    int r = config_running_apply(s, e);
+    struct work w;
 
+    work_begin(&w, 0, "config: applying"); // whatever takes long in it says so itself
+    int r = config_running_apply(s, e);
+    work_end(&w, "config: applied: errors=%zu", (size_t)e->n);
     if (r) {
         snapshot_unref(s);
         return r;

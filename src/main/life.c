@@ -15,6 +15,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "base/log.h"
+#include "base/work.h"
 #include "core/mailbox.h"
 #include "mgmt/mgmt.h"
 #include "table/counter.h"
@@ -128,9 +129,20 @@ static void start_watchdog(void)
     sd_notify(0, "WATCHDOG=1");
 }
 
+// Of work that takes seconds, by whoever does it.
+static void tell_status(const char *text)
+{
+    sd_notifyf(0, "STATUS=%s", text);
+}
+
+void life_tells_work(void)
+{
+    work_set_status(tell_status);
+}
+
 void life_ready(void)
 {
-    sd_notify(0, "READY=1");
+    sd_notify(0, "READY=1\nSTATUS=ready");
     start_watchdog();
 }
 

@@ -94,6 +94,7 @@ int main(int argc, char **argv)
     if (o.memory_nodes)
         mem_nodes_set(o.memory_nodes);
     journal_start();
+    life_tells_work();
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     if (o.log_level >= 0)
         log_set_level((enum log_level)o.log_level);

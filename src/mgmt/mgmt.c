@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
+#include "base/work.h"
 #include "config/acl_gate.h"
 #include "config/candidate.h"
 #include "config/config.h"
@@ -34,6 +36,8 @@
 #include "rib/rib_manager.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
+
+#define READ_BYTE_NS 1000 // reading and checking a configuration of many rules, about
 
 static struct lyd_node *loaded; // between mgmt_load and mgmt_start
 static struct model *loaded_model;
@@ -84,12 +88,17 @@ int mgmt_load(const struct mgmt_files *files, struct mgmt_start *start, char *er
         return r;
     config_init(files->config, files->state_dir);
     text_clear(&source);
+    struct work w;
+    struct stat file = {0};
+    stat(config_file(), &file);
+    work_begin(&w, (uint64_t)file.st_size * READ_BYTE_NS, "config: reading: file=%s bytes=%lld", LOG_VALUE(config_file()), (long long)file.st_size);
     r = config_read_start(files->may_be_missing, files->file_only, &loaded, &e, &source);
     if (!r) {
         loaded_model = config_model_of(&loaded, &e);
         note_start(loaded_model, start);
         r = e.n ? -EINVAL : 0;
     }
+    work_end(&w, "config: read: file=%s", LOG_VALUE(text_str(&source)));
     if (r)
         tell_start(&e, err, err_size);
     return r;

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import socket
 import struct
 import subprocess
 import sys
@@ -142,6 +143,26 @@ def test_the_real_journal_finds_them_by_message_id_and_field(kamueed):
         assert daemon.log.read_text() == ""
     finally:
         daemon.end()
+
+
+def test_work_that_takes_long_is_told_to_the_log_and_to_systemd(kamueed, tmp_path, monkeypatch):
+    notify, rules = tmp_path / "notify", tmp_path / "rules"
+    rules.write_text("10 permit tcp\n" + "# the file says how long it is\n" * 1_000_000)
+    monkeypatch.setenv("NOTIFY_SOCKET", str(notify))
+    daemon = Daemon(kamueed, "lw-e2e")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(notify))
+        systemd.settimeout(30)
+        try:
+            daemon.start(f"set acl edge file {rules}\n")
+            said = []
+            while "READY=1\nSTATUS=ready" not in said:
+                said.append(systemd.recv(4096).decode())
+        finally:
+            daemon.end()
+    reading, read, *_ = said
+    assert reading == f"STATUS=acl_manager: reading: acl=edge file={rules}"
+    assert re.fullmatch(r"STATUS=acl_manager: read: acl=edge rules=1 ms=\d+", read)
 
 
 def test_the_groups_of_the_socket_are_made_where_they_are_missing(tmp_path):

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// work.c - work that may take seconds, told
+#include "base/work.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/log.h"
+
+#define LINE 512
+
+static void (*status)(const char *text);
+
+void work_set_status(void (*tell)(const char *text))
+{
+    status = tell;
+}
+
+static void say(const char *text)
+{
+    log_notice("%s", text);
+    if (status)
+        status(text);
+}
+
+void work_begin(struct work *w, uint64_t expected_ns, const char *fmt, ...)
+{
+    char text[LINE];
+    va_list ap;
+
+    *w = (struct work){.since_ns = clock_now_ns(), .told = expected_ns >= WORK_LONG_NS};
+    if (!w->told)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    say(text);
+}
+
+void work_end(struct work *w, const char *fmt, ...)
+{
+    uint64_t took = clock_now_ns() - w->since_ns;
+    char text[LINE];
+    va_list ap;
+
+    if (!w->told && took < WORK_LONG_NS)
+        return;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (n >= 0 && (size_t)n < sizeof text)
+        snprintf(text + n, sizeof text - (size_t)n, " ms=%u", (unsigned)(took / NS_PER_MS));
+    say(text);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// work.h - work that may take seconds, told: what is begun, when it looks long, and how long it took, when it was
+//
+//     work_begin(&w, n * ns_each, "acl_manager: building: acl=%s rules=%zu", name, n);
+//     …
+//     work_end(&w, "acl_manager: built: acl=%s rules=%zu", name, n);          "… ms=1600"
+//
+// Each is a line of the log (base/log.h), and the status that systemd shows. What takes less than WORK_LONG_NS nobody hears of.
+// Any thread; a struct work is its user's own.
+#ifndef BASE_WORK_H
+#define BASE_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+
+#define WORK_LONG_NS NS_PER_SECOND
+
+struct work {
+    uint64_t since_ns; // CLOCK_MONOTONIC
+    bool told;         // that it is begun
+};
+
+// expected_ns: what it takes, about; 0 = nobody knows.
+void work_begin(struct work *w, uint64_t expected_ns, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void work_end(struct work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// Who hears what is done now, besides the log; before other threads work. Called by whoever works.
+void work_set_status(void (*tell)(const char *text));
+
+#endif
