@@ -19,7 +19,7 @@
 #include "base/jwrite.h"
 #include "base/log.h"
 #include "core/thread.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "yang/yang.h"
 
 #define KEEPALIVE_S 15 // proxies and clients take a longer silence for death
@@ -204,11 +204,11 @@ static bool may_listen(struct http *h)
     const char *filter = http_query(h, "filter");
 
     if (http_query(h, "start-time") || http_query(h, "stop-time"))
-        restconf_error(h, 400, "invalid-value", "events are not replayed: no 'start-time', no 'stop-time'");
+        http_refuse(h, 400, "invalid-value", "events are not replayed: no 'start-time', no 'stop-time'");
     else if (filter && !is_xpath(filter))
-        restconf_error(h, 400, "invalid-value", "'filter' is '%s', expected XPath, such as /kamuee:link-change[port='p0']", filter);
+        http_refuse(h, 400, "invalid-value", "'filter' is '%s', expected XPath, such as /kamuee:link-change[port='p0']", filter);
     else if (n_listeners == EVENT_LISTENERS_MAX)
-        restconf_error(h, 409, "resource-denied", "%u clients listen to events already, which is the most there can be; try again later", n_listeners);
+        http_refuse(h, 409, "resource-denied", "%u clients listen to events already, which is the most there can be; try again later", n_listeners);
     else
         return true;
     return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restconf_body.c - JSON bodies of answers: a value, a list of errors (RFC 8040, 7.1)
+// error_body.c - JSON bodies of answers: a value, a list of errors (RFC 8040, 7.1)
 //
 // Text only: who sends it, and as what answer, is restconf_reply.c's, or
 // http_page.c's for the errors that evhttp makes itself.
@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 
-json_t *restconf_error_item(const char *tag, const char *message)
+json_t *error_item(const char *tag, const char *message)
 {
     bool protocol = !strcmp(tag, "malformed-message") || !strcmp(tag, "too-big") ||
                     !strcmp(tag, "operation-not-supported") || !strcmp(tag, "access-denied");
@@ -20,7 +20,7 @@ json_t *restconf_error_item(const char *tag, const char *message)
                      "error-tag", tag, "error-message", m ? m : json_string("not UTF-8"));
 }
 
-void restconf_dump(json_t *body, struct text *t)
+void error_body_line(json_t *body, struct text *t)
 {
     char *s = json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY);
 
@@ -29,15 +29,15 @@ void restconf_dump(json_t *body, struct text *t)
     free(s);
 }
 
-void restconf_error_body(json_t *items, struct text *t)
+void error_body(json_t *items, struct text *t)
 {
     json_t *body = json_pack("{s:{s:o}}", "ietf-restconf:errors", "error", items);
 
-    restconf_dump(body, t);
+    error_body_line(body, t);
     json_decref(body);
 }
 
-void restconf_http_error(int code, struct text *t)
+void error_body_http(int code, struct text *t)
 {
     static const struct {
         int code;
@@ -55,5 +55,5 @@ void restconf_http_error(int code, struct text *t)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].code == code)
             tag = known[i].tag, message = known[i].message;
-    restconf_error_body(json_pack("[o]", restconf_error_item(tag, message)), t);
+    error_body(json_pack("[o]", error_item(tag, message)), t);
 }

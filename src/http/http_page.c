@@ -55,7 +55,7 @@ static void replace(struct evbuffer *b, int status)
 {
     struct text body = {0};
 
-    restconf_http_error(status, &body);
+    error_body_http(status, &body);
     evbuffer_unfreeze(b, 1); // a bufferevent keeps the front of its output from everyone else
     evbuffer_drain(b, evbuffer_get_length(b));
     evbuffer_add_printf(b,

@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "core/thread.h"
-#include "http/answer.h"
 #include "http/http.h"
 #include "http/http_listen.h"
+#include "http/refuse.h"
 
 const char *const listen_name[LISTEN_N] = {[LISTEN_METRICS] = "metrics", [LISTEN_WEB] = "web"};
 
@@ -52,8 +52,8 @@ bool listen_refused(struct http *h)
 {
     if (listen_host_is_ours(http_header(h, "Host")))
         return false;
-    restconf_error(h, 421, "access-denied", "the host is '%s', expected localhost, 127.0.0.1 or [::1]",
-                   http_header(h, "Host") ? http_header(h, "Host") : "");
+    http_refuse(h, 421, "access-denied", "the host is '%s', expected localhost, 127.0.0.1 or [::1]",
+                http_header(h, "Host") ? http_header(h, "Host") : "");
     return true;
 }
 

@@ -18,9 +18,9 @@
 #include "acl_manager/acl_manager.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "http/answer.h"
 #include "http/http.h"
 #include "http/listen.h"
+#include "http/refuse.h"
 #include "metrics/metric.h"
 #include "table/limits.h"
 #include "table/nexthop_count.h"
@@ -125,7 +125,7 @@ static bool given_up(struct scrape *s)
 
 static void put_off(struct scrape *s, const char *manager, int error)
 {
-    restconf_no_time(s->http, manager, error);
+    http_refuse_busy(s->http, manager, error);
     scrape_free(s);
 }
 
@@ -223,9 +223,9 @@ void metrics_answer(struct http *h)
     if (listen_refused(h))
         return;
     if (strcmp(http_path(h), "/metrics"))
-        restconf_error(h, 404, "invalid-value", "there is no '%s'; here is /metrics", http_path(h));
+        http_refuse(h, 404, "invalid-value", "there is no '%s'; here is /metrics", http_path(h));
     else if (strcmp(http_method(h), "GET") && strcmp(http_method(h), "HEAD"))
-        restconf_not_allowed(h, "GET, HEAD");
+        http_refuse_method(h, "GET, HEAD");
     else
         metrics_get(h);
 }

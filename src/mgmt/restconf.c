@@ -21,8 +21,8 @@
 #include "config/config_running.h"
 #include "core/thread.h"
 #include "event/event.h"
-#include "http/answer.h"
 #include "http/http_listen.h"
+#include "http/refuse.h"
 #include "metrics/metrics.h"
 #include "mgmt/restconf_priv.h"
 #include "mgmt/standard.h"
@@ -75,11 +75,11 @@ static bool read_cut(struct http *h, const struct path *p)
     bool ok = false;
 
     if (fields && !f)
-        restconf_error(h, 400, "invalid-value", "%s; expected names such as name;statistics(rx-packets)", text_str(&why));
+        http_refuse(h, 400, "invalid-value", "%s; expected names such as name;statistics(rx-packets)", text_str(&why));
     else if (!page_parse(offset, limit, &page))
-        restconf_error(h, 400, "invalid-value", "'limit' is '%s' and 'offset' '%s', expected numbers", limit ? limit : "", offset ? offset : "");
+        http_refuse(h, 400, "invalid-value", "'limit' is '%s' and 'offset' '%s', expected numbers", limit ? limit : "", offset ? offset : "");
     else if ((limit || offset) && !has_rows(p))
-        restconf_error(h, 400, "invalid-value", "'limit' and 'offset' are for lists");
+        http_refuse(h, 400, "invalid-value", "'limit' and 'offset' are for lists");
     else
         ok = true;
     fields_free(f);
@@ -99,18 +99,18 @@ static bool read_content(struct http *h, struct content *c)
     c->depth = restconf_depth(h, &ok);
     http_each_query(h, known_parameter, &unknown);
     if (unknown)
-        restconf_error(h, 400, "invalid-value", "unknown query parameter '%s'", unknown);
+        http_refuse(h, 400, "invalid-value", "unknown query parameter '%s'", unknown);
     else if (!c->config && !c->state)
-        restconf_error(h, 400, "invalid-value",
-                       "'content' is '%s', expected config, nonconfig or all", v);
+        http_refuse(h, 400, "invalid-value",
+                    "'content' is '%s', expected config, nonconfig or all", v);
     else if (!ok)
-        restconf_error(h, 400, "invalid-value", "'depth' is '%s', expected 1..65535 or unbounded",
-                       http_query(h, "depth"));
+        http_refuse(h, 400, "invalid-value", "'depth' is '%s', expected 1..65535 or unbounded",
+                    http_query(h, "depth"));
     else if (c->defaults && strcmp(c->defaults, "report-all") && strcmp(c->defaults, "trim") &&
              strcmp(c->defaults, "explicit"))
-        restconf_error(h, 400, "invalid-value",
-                       "'with-defaults' is '%s', expected report-all, trim or explicit",
-                       c->defaults);
+        http_refuse(h, 400, "invalid-value",
+                    "'with-defaults' is '%s', expected report-all, trim or explicit",
+                    c->defaults);
     else
         return true;
     return false;
@@ -163,7 +163,7 @@ bool restconf_query_ok(struct http *h)
     struct field *f = fields ? fields_parse(fields, NULL, true, &why) : NULL;
     bool ok = (f || !fields) && page_parse(http_query(h, "offset"), http_query(h, "limit"), &page);
     if (!ok)
-        restconf_error(h, 400, "invalid-value", "%s", why.n ? why.s : "'limit' and 'offset' are to be numbers");
+        http_refuse(h, 400, "invalid-value", "%s", why.n ? why.s : "'limit' and 'offset' are to be numbers");
     fields_free(f);
     text_free(&why);
     return ok;
@@ -180,14 +180,14 @@ static void data_resource(struct http *h, const char *text)
         config ? "GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE" : "GET, HEAD, OPTIONS";
 
     if (r)
-        restconf_error(h, r == -ENOENT ? 404 : 400, "invalid-value", "%s", text_str(&why));
+        http_refuse(h, r == -ENOENT ? 404 : 400, "invalid-value", "%s", text_str(&why));
     else if (!strcmp(method, "OPTIONS"))
         options(h, allow);
     else if (is_read(method))
         get_data(h, &p);
     else if (!config || !is_edit(method))
-        restconf_not_allowed(h, allow);
-    else if (restconf_may(h, ACCESS_ADMIN) && condition_edit(h, exists(&p)))
+        http_refuse_method(h, allow);
+    else if (http_may(h, ACCESS_ADMIN) && condition_edit(h, exists(&p)))
         config_edit(h, &p, method);
     path_free(&p);
     text_free(&why);
@@ -204,7 +204,7 @@ static void operation_resource(struct http *h, const char *text)
     else if (*text && !strcmp(method, "POST"))
         operation_post(h, text);
     else
-        restconf_not_allowed(h, *text ? "OPTIONS, POST" : "GET, HEAD, OPTIONS");
+        http_refuse_method(h, *text ? "OPTIONS, POST" : "GET, HEAD, OPTIONS");
 }
 
 // What follows `root` in the path ("" when nothing does), or NULL when the path lies elsewhere.
@@ -239,7 +239,7 @@ static bool stream_resource(struct http *h, const char *path)
     if (strcmp(path, "/restconf/streams/events"))
         return false;
     if (strcmp(http_method(h), "GET"))
-        restconf_not_allowed(h, "GET");
+        http_refuse_method(h, "GET");
     else
         event_stream(h);
     return true;
@@ -250,7 +250,7 @@ static void metrics_resource(struct http *h)
     if (is_read(http_method(h)))
         metrics_get(h);
     else
-        restconf_not_allowed(h, "GET, HEAD");
+        http_refuse_method(h, "GET, HEAD");
 }
 
 // Whether the client may do anything at all; what exactly is asked where it is done. False: an answer has been given.
@@ -259,11 +259,11 @@ static bool may_enter(struct http *h)
     if (http_access(h) >= ACCESS_READ)
         return true;
     if (http_peer_known(h)) {
-        restconf_error(h, 403, "access-denied", "%s has no role here", http_peer(h));
+        http_refuse(h, 403, "access-denied", "%s has no role here", http_peer(h));
         return false;
     }
     http_set_header(h, "WWW-Authenticate", "Bearer realm=\"kamuee\"");
-    restconf_error(h, 401, "access-denied", "expected a token (Authorization: Bearer …) or a client certificate");
+    http_refuse(h, 401, "access-denied", "expected a token (Authorization: Bearer …) or a client certificate");
     return false;
 }
 
@@ -272,18 +272,18 @@ void restconf_answer(struct http *h)
     const char *path = http_path(h), *rest;
 
     if (strlen(path) > HTTP_PATH_MAX)
-        restconf_error(h, 414, "too-big", "the path is longer than %d bytes", HTTP_PATH_MAX);
+        http_refuse(h, 414, "too-big", "the path is longer than %d bytes", HTTP_PATH_MAX);
     else if (!may_enter(h) || meta_get(h, path) || stream_resource(h, path))
         return;
     else if (!strcmp(path, "/metrics"))
         metrics_resource(h);
     else if (!accepts_json(h))
-        restconf_error(h, 406, "invalid-value",
-                       "answers are " HTTP_JSON "; the request accepts only '%s'",
-                       http_header(h, "Accept"));
+        http_refuse(h, 406, "invalid-value",
+                    "answers are " HTTP_JSON "; the request accepts only '%s'",
+                    http_header(h, "Accept"));
     else if (!sends_json(h))
-        restconf_error(h, 415, "invalid-value", "the body is '%s', expected " HTTP_JSON,
-                       http_header(h, "Content-Type"));
+        http_refuse(h, 415, "invalid-value", "the body is '%s', expected " HTTP_JSON,
+                    http_header(h, "Content-Type"));
     else if ((rest = below(path, "/restconf/data")) && standard_get(h, rest))
         return;
     else if (rest)
@@ -291,9 +291,7 @@ void restconf_answer(struct http *h)
     else if ((rest = below(path, "/restconf/operations")))
         operation_resource(h, rest);
     else
-        restconf_error(
-            h, 404, "invalid-value",
-            "there is no '%s'; expected a path under /restconf/data or /restconf/operations", path);
+        http_refuse(h, 404, "invalid-value", "there is no '%s'; expected a path under /restconf/data or /restconf/operations", path);
 }
 
 int restconf_start(const char *socket_path, char *err, size_t err_size)

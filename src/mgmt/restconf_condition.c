@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "config/config_running.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "mgmt/restconf_priv.h"
 
 static const char *tag(char buf[48])
@@ -83,6 +83,6 @@ bool condition_edit(struct http *h, bool exists)
     if (!fails)
         return true;
     condition_tell(h);
-    restconf_error(h, 412, "operation-failed", "the configuration is not what the request expects; it has been changed since: read it again");
+    http_refuse(h, 412, "operation-failed", "the configuration is not what the request expects; it has been changed since: read it again");
     return false;
 }

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "config/config.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "mgmt/restconf_priv.h"
 #include "restconf/path.h"
 #include "restconf/reply.h"
@@ -41,9 +41,9 @@ void config_not_there(struct http *h, const struct path *p)
     const struct segment *g = path_last(p);
 
     if (g->n_keys)
-        restconf_error(h, 404, "invalid-value", "there is no %s '%s'", g->schema->name, g->key[0]);
+        http_refuse(h, 404, "invalid-value", "there is no %s '%s'", g->schema->name, g->key[0]);
     else
-        restconf_error(h, 404, "invalid-value", "'%s' is not configured", g->schema->name);
+        http_refuse(h, 404, "invalid-value", "'%s' is not configured", g->schema->name);
 }
 
 void config_get(struct http *h, const struct path *p, const struct content *c)

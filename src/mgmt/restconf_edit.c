@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "config/config.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "mgmt/restconf_priv.h"
 #include "operation/operation.h"
 #include "restconf/path.h"
@@ -181,7 +181,7 @@ static void finish(struct http *h, struct lyd_node *candidate, int code, const s
 
 static void refuse(struct http *h, struct errors *e)
 {
-    restconf_errors(h, 400, "invalid-value", e);
+    http_refuse_all(h, 400, "invalid-value", e);
     errors_free(e);
 }
 
@@ -217,8 +217,8 @@ static bool parent_missing(struct http *h, const struct path *p)
 {
     if (p->n < 2 || path_find(p, p->n - 1, config_running()))
         return false;
-    restconf_error(h, 409, "data-missing", "the parent of '%s' is not configured",
-                   path_last(p)->schema->name);
+    http_refuse(h, 409, "data-missing", "the parent of '%s' is not configured",
+                path_last(p)->schema->name);
     return true;
 }
 
@@ -327,8 +327,8 @@ static void post_child(struct http *h, const struct path *child)
     struct errors e = {0};
 
     if (old && config_is_explicit(old)) {
-        restconf_error(h, 409, "data-exists", "'%s' exists already; PUT or PATCH changes it",
-                       path_last(child)->schema->name);
+        http_refuse(h, 409, "data-exists", "'%s' exists already; PUT or PATCH changes it",
+                    path_last(child)->schema->name);
         return;
     }
     struct lyd_node *tree = body_tree(h, child, &e);
@@ -390,11 +390,11 @@ void config_edit(struct http *h, const struct path *p, const char *method)
     bool put = !strcmp(method, "PUT"), patch = !strcmp(method, "PATCH");
 
     if (is_whole_list(p))
-        restconf_error(h, 400, "invalid-value", "'%s' is a list: say which entry, as in %s=KEY",
-                       path_last(p)->schema->name, path_last(p)->schema->name);
+        http_refuse(h, 400, "invalid-value", "'%s' is a list: say which entry, as in %s=KEY",
+                    path_last(p)->schema->name, path_last(p)->schema->name);
     else if (is_key(p))
-        restconf_error(h, 400, "invalid-value", "'%s' is the key of its entry; delete the entry, and make another, instead",
-                       path_last(p)->schema->name);
+        http_refuse(h, 400, "invalid-value", "'%s' is the key of its entry; delete the entry, and make another, instead",
+                    path_last(p)->schema->name);
     else if ((put || patch) && !p->n)
         edit_datastore(h, put);
     else if (put || patch)
@@ -404,5 +404,5 @@ void config_edit(struct http *h, const struct path *p, const char *method)
     else if (p->n)
         delete_target(h, p);
     else
-        restconf_not_allowed(h, "GET, HEAD, OPTIONS, POST, PUT, PATCH");
+        http_refuse_method(h, "GET, HEAD, OPTIONS, POST, PUT, PATCH");
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "mgmt/restconf_priv.h"
 #include "mgmt/standard.h"
 #include "restconf/reply.h"
@@ -106,7 +106,7 @@ bool meta_get(struct http *h, const char *path)
         if (read)
             restconf_json(h, 200, resources[i].make());
         else
-            restconf_not_allowed(h, "GET, HEAD");
+            http_refuse_method(h, "GET, HEAD");
         return true;
     }
     return false;

@@ -17,7 +17,7 @@
 #include "base/vec.h"
 #include "config/complete.h"
 #include "config/config.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "mgmt/restconf_priv.h"
 #include "restconf/reply.h"
 #include "table/vr.h"
@@ -31,7 +31,7 @@ static void lookup(struct http *h, const struct lyd_node *op)
     VEC(const char *) a = {0};
 
     if (!v) {
-        restconf_error(h, 404, "invalid-value", "there is no vr '%s'", operation_input(op, "vr"));
+        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", operation_input(op, "vr"));
         return;
     }
     for (const struct lyd_node *n = lyd_child(op); n; n = n->next)
@@ -105,7 +105,7 @@ static struct lyd_node *parse_input(struct http *h, const char *name)
     struct text t = {0};
 
     if (!json_is_object(root) || (json_object_size(root) && !json_is_object(input))) {
-        restconf_error(h, 400, "malformed-message", "expected {\"kamuee:input\": {…}} in the body");
+        http_refuse(h, 400, "malformed-message", "expected {\"kamuee:input\": {…}} in the body");
         json_decref(root);
         return NULL;
     }
@@ -119,7 +119,7 @@ static struct lyd_node *parse_input(struct http *h, const char *name)
     if (lyd_parse_op(yang_ctx, NULL, in, LYD_JSON, LYD_TYPE_RPC_YANG, &tree, &op) ||
         lyd_validate_op(tree, NULL, LYD_TYPE_RPC_YANG, NULL)) {
         yang_say_error(&t);
-        restconf_error(h, 400, "invalid-value", "%s", text_str(&t));
+        http_refuse(h, 400, "invalid-value", "%s", text_str(&t));
         lyd_free_all(tree);
         tree = NULL;
     }
@@ -164,7 +164,7 @@ void operation_post(struct http *h, const char *path)
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         if (name == path || strcmp(name, operations[i].name))
             continue;
-        if (!restconf_may(h, access_of(name)))
+        if (!http_may(h, access_of(name)))
             return;
         struct lyd_node *op = parse_input(h, name);
         if (op)
@@ -173,8 +173,8 @@ void operation_post(struct http *h, const char *path)
         return;
     }
     near = nearest_operation(name);
-    restconf_error(h, 404, "invalid-value", "there is no operation '%s'%s%s%s", path,
-                   near ? ", did you mean 'kamuee:" : "", near ? near : "", near ? "'?" : "");
+    http_refuse(h, 404, "invalid-value", "there is no operation '%s'%s%s%s", path,
+                near ? ", did you mean 'kamuee:" : "", near ? near : "", near ? "'?" : "");
 }
 
 void operations_list(struct http *h)

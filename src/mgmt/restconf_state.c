@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "config/config.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "mgmt/restconf_priv.h"
 #include "operation/capture.h"
 #include "restconf/path.h"
@@ -144,10 +144,10 @@ static void not_there(struct http *h, const struct path *p)
         if (p->segment[i].n_keys)
             g = &p->segment[i];
     if (g->n_keys)
-        restconf_error(h, 404, "invalid-value", "there is no %s '%s'", g->schema->name,
-                       g->key[g->n_keys - 1]);
+        http_refuse(h, 404, "invalid-value", "there is no %s '%s'", g->schema->name,
+                    g->key[g->n_keys - 1]);
     else
-        restconf_error(h, 404, "invalid-value", "'%s' has no value now", g->schema->name);
+        http_refuse(h, 404, "invalid-value", "'%s' has no value now", g->schema->name);
 }
 
 static void send_part(struct answer *a)
@@ -170,7 +170,7 @@ static void send_answer(struct answer *a, int result)
     if (http_gone(a->http)) {
         http_reply(a->http, 200, NULL, NULL);
     } else if (result) {
-        restconf_no_time(a->http, "rib_manager", result);
+        http_refuse_busy(a->http, "rib_manager", result);
     } else if (part) {
         send_part(a);
     } else if (restconf_is_cut(a->http)) {
@@ -252,9 +252,9 @@ static void show_routes(struct http *h, const struct path *p)
     const struct segment *g = &p->segment[1];
 
     if (g->n_keys != 2 || p->n > 2)
-        restconf_error(h, 400, "invalid-value",
-                       "expected a virtual router and a family, and nothing behind them, as in "
-                       "routes=default,ipv4");
+        http_refuse(h, 400, "invalid-value",
+                    "expected a virtual router and a family, and nothing behind them, as in "
+                    "routes=default,ipv4");
     else
         route_stream(h, g->key[0], g->key[1]);
 }

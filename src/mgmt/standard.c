@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "mgmt/restconf_priv.h"
 #include "restconf/path.h"
 #include "restconf/reply.h"
@@ -91,7 +91,7 @@ static void answer(struct http *h, enum top top, const char *rest, json_t *made)
     if (at)
         restconf_json(h, 200, json_pack("{s:o}", name, at));
     else
-        restconf_error(h, 404, "invalid-value", "there is no '%s' in %s", rest, tops[top]);
+        http_refuse(h, 404, "invalid-value", "there is no '%s' in %s", rest, tops[top]);
     free(copy);
 }
 
@@ -108,7 +108,7 @@ static void question_end(struct question *q, int error)
     if (http_gone(q->http))
         http_reply(q->http, 200, NULL, NULL);
     else if (error)
-        restconf_no_time(q->http, "rib_manager", error);
+        http_refuse_busy(q->http, "rib_manager", error);
     else
         answer(q->http, INTERFACES, q->rest, standard_interfaces(&q->ip));
     vec_free(&q->ip.address);
@@ -162,7 +162,7 @@ static bool routes(struct http *h, const char *rest)
     if (dash)
         *dash = 0;
     if (strcmp(family, "ipv4") && strcmp(family, "ipv6"))
-        restconf_error(h, 404, "invalid-value", "there is no rib of that name, expected one such as default-ipv4");
+        http_refuse(h, 404, "invalid-value", "there is no rib of that name, expected one such as default-ipv4");
     else
         route_stream_as(h, name, family, &ietf);
     return true;
@@ -178,7 +178,7 @@ bool standard_get(struct http *h, const char *path)
             continue;
         rest += *rest == '/';
         if (strcmp(http_method(h), "GET") && strcmp(http_method(h), "HEAD"))
-            restconf_not_allowed(h, "GET, HEAD");
+            http_refuse_method(h, "GET, HEAD");
         else if (!restconf_query_ok(h))
             ; // answered
         else if (i == INTERFACES)

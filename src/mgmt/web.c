@@ -21,9 +21,9 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "core/thread.h"
-#include "http/answer.h"
 #include "http/http.h"
 #include "http/listen.h"
+#include "http/refuse.h"
 #include "mgmt/restconf_priv.h"
 #include "operation/operation.h"
 
@@ -144,7 +144,7 @@ static bool page_answer(struct http *h)
         if (strcmp(http_path(h), files[i].path))
             continue;
         if (!is_read(h)) {
-            restconf_not_allowed(h, "GET, HEAD");
+            http_refuse_method(h, "GET, HEAD");
             return true;
         }
         text_append(&copy, files[i].content.s, files[i].content.n);
@@ -173,9 +173,9 @@ void web_answer(struct http *h)
     if (page_answer(h))
         return;
     if (!may_be_asked(h)) {
-        restconf_error(h, 403, "access-denied", "the web page reads state, and asks for lookup and explain; nothing else is here");
+        http_refuse(h, 403, "access-denied", "the web page reads state, and asks for lookup and explain; nothing else is here");
     } else if (!has_key(h)) {
-        restconf_error(h, 401, "access-denied", "expected the key that `kamuee web` tells");
+        http_refuse(h, 401, "access-denied", "expected the key that `kamuee web` tells");
     } else {
         http_admit(h, ACCESS_OPERATE, "the web page");
         restconf_answer(h);

@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/thread.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "operation/pcapng.h"
 #include "table/counter.h"
 #include "table/port.h"
@@ -212,7 +212,7 @@ static void refuse(struct session *s, int r, const char *why)
 {
     bool absent = r == -ENOENT;
 
-    restconf_error(s->c.http, absent ? 404 : 409, absent ? "invalid-value" : "resource-denied", "%s", why);
+    http_refuse(s->c.http, absent ? 404 : 409, absent ? "invalid-value" : "resource-denied", "%s", why);
     session_free(s);
 }
 
@@ -245,7 +245,7 @@ static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
         return;
     }
     if (s->c.filter[0] && !f) {
-        restconf_error(s->c.http, 400, "invalid-value", "filter '%s': %s; expressions are those of pcap-filter(7)", s->c.filter, why);
+        http_refuse(s->c.http, 400, "invalid-value", "filter '%s': %s; expressions are those of pcap-filter(7)", s->c.filter, why);
         session_free(s);
         return;
     }
@@ -278,8 +278,8 @@ void capture_begin(struct http *h, const struct capture *wish)
     while (i < CAPTURE_MAX && session[i])
         i++;
     if (i == CAPTURE_MAX) {
-        restconf_error(h, 409, "resource-denied", "%d captures run already, which is the most there can be (show capture); end one",
-                       CAPTURE_MAX);
+        http_refuse(h, 409, "resource-denied", "%d captures run already, which is the most there can be (show capture); end one",
+                    CAPTURE_MAX);
         return;
     }
     struct session *s = calloc(1, sizeof *s);

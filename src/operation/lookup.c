@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "core/rcu.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "operation/operation.h"
 #include "rib/rib_manager.h"
 #include "table/nexthop.h"
@@ -103,9 +103,9 @@ static void on_done(void *ctx, int result)
 
     if (result && !http_gone(l->http)) {
         if (result == -ENOENT)
-            restconf_error(l->http, 404, "invalid-value", "the vr has been removed meanwhile");
+            http_refuse(l->http, 404, "invalid-value", "the vr has been removed meanwhile");
         else
-            restconf_no_time(l->http, "rib_manager", result);
+            http_refuse_busy(l->http, "rib_manager", result);
         lookup_free(l);
         return;
     }

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "config/acl_gate.h"
 #include "config/config.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "operation/operation.h"
 
 struct asked { // until the answer comes
@@ -48,7 +48,7 @@ static void asked(struct asked *q, int r)
 {
     if (!r)
         return;
-    restconf_no_time(q->http, "acl_manager", r);
+    http_refuse_busy(q->http, "acl_manager", r);
     asked_free(q);
 }
 
@@ -63,9 +63,9 @@ static void answer(struct asked *q, const struct acl_answer *a, write_output wri
     if (http_gone(q->http)) {
         http_reply(q->http, 200, NULL, NULL);
     } else if (a->result == -ENOENT) {
-        restconf_error(q->http, 404, "invalid-value", "there is no %s '%s'", q->what, q->name);
+        http_refuse(q->http, 404, "invalid-value", "there is no %s '%s'", q->what, q->name);
     } else if (a->result) {
-        restconf_error(q->http, 409, "resource-denied", "%s %s: %s", q->what, q->name, strerror(-a->result));
+        http_refuse(q->http, 409, "resource-denied", "%s %s: %s", q->what, q->name, strerror(-a->result));
     } else if (!write) {
         http_reply(q->http, 204, NULL, NULL);
     } else {
@@ -175,7 +175,7 @@ static void reloaded(void *ctx, int result, const char *why)
         http_reply(h, 200, NULL, NULL);
     } else if (result) {
         errors_add(&e, 0, "%s", why);
-        restconf_errors(h, result == -EINVAL ? 400 : 409, result == -EINVAL ? "invalid-value" : "resource-denied", &e);
+        http_refuse_all(h, result == -EINVAL ? 400 : 409, result == -EINVAL ? "invalid-value" : "resource-denied", &e);
     } else {
         http_reply(h, 204, NULL, NULL);
     }
@@ -189,15 +189,15 @@ void operation_reload(struct http *h, const struct lyd_node *op)
     struct acl_reload again = {.list = *acl || all ? acl : NULL, .set = *set || all ? set : NULL, .done = reloaded, .ctx = h};
 
     if (*acl && !acl_wanted_list_find(config_model()->acl, acl)) {
-        restconf_error(h, 404, "invalid-value", "there is no acl '%s'", acl);
+        http_refuse(h, 404, "invalid-value", "there is no acl '%s'", acl);
     } else if (*set && !acl_wanted_set_find(config_model()->acl, set)) {
-        restconf_error(h, 404, "invalid-value", "there is no address-set '%s'", set);
+        http_refuse(h, 404, "invalid-value", "there is no address-set '%s'", set);
     } else {
         int r = acl_reload(&again);
         if (r == -EINPROGRESS)
             operation_again(h);
         else if (r)
-            restconf_no_time(h, "acl_manager", r);
+            http_refuse_busy(h, "acl_manager", r);
     }
 }
 

@@ -2,7 +2,7 @@
 // operation_audit.c - the operation audit: the FIB against the kernel's routes, now
 #include <string.h>
 
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "operation/operation.h"
 #include "rib/rib_manager.h"
 #include "show/show.h"
@@ -17,8 +17,8 @@ static void audited(void *ctx, const struct rib_audit_report *r)
     if (http_gone(h)) {
         http_reply(h, 200, NULL, NULL);
     } else if (r->result) {
-        restconf_error(h, 409, "resource-denied", "the audit could not be finished: %s; try again",
-                       strerror(-r->result));
+        http_refuse(h, 409, "resource-denied", "the audit could not be finished: %s; try again",
+                    strerror(-r->result));
     } else {
         output_begin(&j, &t);
         audit_write(&j, r);
@@ -31,10 +31,10 @@ void operation_audit(struct http *h, const struct lyd_node *op)
     const struct vr *v = vr_find(operation_input(op, "vr"));
 
     if (!v) {
-        restconf_error(h, 404, "invalid-value", "there is no vr '%s'", operation_input(op, "vr"));
+        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", operation_input(op, "vr"));
         return;
     }
     int r = rib_manager_audit(v->id, audited, h);
     if (r)
-        restconf_no_time(h, "rib_manager", r);
+        http_refuse_busy(h, "rib_manager", r);
 }

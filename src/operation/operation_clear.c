@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "operation/operation.h"
 #include "port/port_manager.h"
 #include "table/counter.h"
@@ -46,7 +46,7 @@ void operation_clear_counters(struct http *h, const struct lyd_node *op)
     if (strcmp(of, "interface"))
         n += clear_ports(name);
     if (*name && !n) {
-        restconf_error(h, 404, "invalid-value", "there is no %s '%s'", *of ? of : "interface or port", name);
+        http_refuse(h, 404, "invalid-value", "there is no %s '%s'", *of ? of : "interface or port", name);
         return;
     }
     log_notice("operation: counters cleared: of=\"%s\" name=\"%s\" by=%s", *of ? of : "all", name, LOG_VALUE(http_peer(h)));

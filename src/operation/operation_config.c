@@ -13,7 +13,7 @@
 #include "config/candidate.h"
 #include "config/complete.h"
 #include "config/config_confirm.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "operation/operation.h"
 #include "yang/config_json.h"
 #include "yang/config_tree.h"
@@ -23,9 +23,9 @@ void operation_refuse(struct http *h, int r, struct errors *e)
     if (r == -EINPROGRESS)
         operation_again(h);
     else if (r == -EINVAL || r == -ENOENT)
-        restconf_errors(h, r == -EINVAL ? 400 : 404, "invalid-value", e);
+        http_refuse_all(h, r == -EINVAL ? 400 : 404, "invalid-value", e);
     else
-        restconf_errors(h, 409, r == -EBUSY || r == -EAGAIN ? "in-use" : "resource-denied", e);
+        http_refuse_all(h, 409, r == -EBUSY || r == -EAGAIN ? "in-use" : "resource-denied", e);
 }
 
 static void write_lines(struct jwrite *j, const char *key, const struct text *t)
@@ -91,7 +91,7 @@ static bool find_session(struct http *h, const struct lyd_node *op, struct candi
     *c = id ? candidate_find(strtoull(id, NULL, 10)) : NULL;
     if (*c || !id)
         return true;
-    restconf_error(h, 404, "invalid-value", "there is no session %s: it has ended, or kamueed was started again", id);
+    http_refuse(h, 404, "invalid-value", "there is no session %s: it has ended, or kamueed was started again", id);
     return false;
 }
 
@@ -193,9 +193,9 @@ void operation_confirm(struct http *h, const struct lyd_node *op)
     char err[600] = "";
 
     if (!confirm_waiting())
-        restconf_error(h, 409, "invalid-value", "no commit waits to be confirmed");
+        http_refuse(h, 409, "invalid-value", "no commit waits to be confirmed");
     else if (confirm_now(http_peer(h), err, sizeof err))
-        restconf_error(h, 409, "resource-denied", "%s", err);
+        http_refuse(h, 409, "resource-denied", "%s", err);
     else
         http_reply(h, 204, NULL, NULL);
 }
@@ -211,7 +211,7 @@ void operation_session_open(struct http *h, const struct lyd_node *op)
     struct jwrite j;
 
     if (!c) {
-        restconf_error(h, 409, "resource-denied", "%s", err);
+        http_refuse(h, 409, "resource-denied", "%s", err);
         return;
     }
     output_begin(&j, &t);
@@ -300,7 +300,7 @@ void operation_save_configuration(struct http *h, const struct lyd_node *op)
     char err[512] = "";
 
     if (config_save(config_running(), err, sizeof err)) {
-        restconf_error(h, 409, "resource-denied", "%s", err);
+        http_refuse(h, 409, "resource-denied", "%s", err);
         return;
     }
     log_notice("config: saved: by=%s file=%s", LOG_VALUE(http_peer(h)), LOG_VALUE(config_file()));

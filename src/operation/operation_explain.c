@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "core/rcu.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "operation/explain_frame.h"
 #include "operation/operation.h"
 #include "show/passage_tell.h"
@@ -68,12 +68,12 @@ static bool spec_of(struct http *h, const struct lyd_node *op, const struct ifac
     *s = (struct packet_spec){.src_mac = {2, 0, 0, 0, 0, 1}};
     if (ip_parse(operation_input(op, "source"), &s->src) || ip_parse(operation_input(op, "destination"), &s->dst) ||
         s->src.family != s->dst.family) {
-        restconf_error(h, 400, "invalid-value", "give a source and a destination address of one family, or a frame");
+        http_refuse(h, 400, "invalid-value", "give a source and a destination address of one family, or a frame");
         return false;
     }
     int number_of = explain_protocol(*protocol ? protocol : "udp", s->src.family);
     if (number_of < 0) {
-        restconf_error(h, 400, "invalid-value", "there is no protocol '%s': give tcp, udp, icmp … or a number to 255", protocol);
+        http_refuse(h, 400, "invalid-value", "there is no protocol '%s': give tcp, udp, icmp … or a number to 255", protocol);
         return false;
     }
     memcpy(s->dst_mac, iface->mac, 6);
@@ -135,7 +135,7 @@ static void ask(struct http *h, const struct iface *iface, const uint8_t *frame,
     bug_on(!q->p);
     int r = run(iface, frame, n, q->p);
     if (r) {
-        restconf_error(h, 409, "resource-denied", "the stages could not be run: %s; try again", strerror(-r));
+        http_refuse(h, 409, "resource-denied", "the stages could not be run: %s; try again", strerror(-r));
         question_free(q);
         return;
     }
@@ -150,7 +150,7 @@ void operation_explain(struct http *h, const struct lyd_node *op)
     struct packet_spec spec;
 
     if (!iface || !explain) {
-        restconf_error(h, 404, "invalid-value", "there is no interface '%s'; 'show interface' lists them", name);
+        http_refuse(h, 404, "invalid-value", "there is no interface '%s'; 'show interface' lists them", name);
         return;
     }
     uint8_t *frame = malloc(EXPLAIN_FRAME_ROOM);
@@ -159,7 +159,7 @@ void operation_explain(struct http *h, const struct lyd_node *op)
     if (*bytes) {
         n = frame_of_bytes(bytes, frame);
         if (!n)
-            restconf_error(h, 400, "invalid-value", "the frame is longer than %u bytes", EXPLAIN_FRAME_ROOM);
+            http_refuse(h, 400, "invalid-value", "the frame is longer than %u bytes", EXPLAIN_FRAME_ROOM);
     } else if (spec_of(h, op, iface, &spec)) {
         n = explain_frame(&spec, frame);
     }

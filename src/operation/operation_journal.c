@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "operation/operation.h"
 #include "rib/journal.h"
 #include "show/route_way.h"
@@ -31,10 +31,10 @@ static bool may_go_on(struct http *h, int result)
     if (http_gone(h))
         http_reply(h, 200, NULL, NULL);
     else if (result == -ENODATA)
-        restconf_error(h, 409, "operation-failed",
-                       "there is no journal of routes: it is off ('set journal size 64'), or the kernel's table has not been read yet");
+        http_refuse(h, 409, "operation-failed",
+                    "there is no journal of routes: it is off ('set journal size 64'), or the kernel's table has not been read yet");
     else if (result)
-        restconf_no_time(h, "rib_manager", result);
+        http_refuse_busy(h, "rib_manager", result);
     else
         return true;
     return false;
@@ -42,7 +42,7 @@ static bool may_go_on(struct http *h, int result)
 
 static void ask_failed(struct asked *q, int err)
 {
-    restconf_no_time(q->http, "rib_manager", err);
+    http_refuse_busy(q->http, "rib_manager", err);
     free(q);
 }
 
@@ -67,7 +67,7 @@ static bool read_vr(struct http *h, const struct lyd_node *op, struct journal_qu
     q->vr = v ? v->id : -1;
     if (!*name || v)
         return true;
-    restconf_error(h, 404, "invalid-value", "there is no vr '%s'", name);
+    http_refuse(h, 404, "invalid-value", "there is no vr '%s'", name);
     return false;
 }
 
@@ -141,11 +141,11 @@ void operation_route_at(struct http *h, const struct lyd_node *op)
     struct asked *a;
 
     if (!*address == !*prefix) {
-        restconf_error(h, 400, "invalid-value", "expected either 'address' or 'prefix'");
+        http_refuse(h, 400, "invalid-value", "expected either 'address' or 'prefix'");
         return;
     }
     if (prefix_parse(*prefix ? prefix : address, &q.prefix, true)) {
-        restconf_error(h, 400, "invalid-value", "'address' is '%s', expected one without a zone", address);
+        http_refuse(h, 400, "invalid-value", "'address' is '%s', expected one without a zone", address);
         return;
     }
     q.family = q.prefix.family;

@@ -6,7 +6,7 @@
 
 #include "config/config.h"
 #include "config/config_edit.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "operation/operation.h"
 #include "yang/config_tree.h"
 
@@ -37,7 +37,7 @@ static bool port_known(struct http *h, const char *name)
 {
     if (model_find_port(config_model(), name))
         return true;
-    restconf_error(h, 404, "invalid-value", "there is no port '%s'", name);
+    http_refuse(h, 404, "invalid-value", "there is no port '%s'", name);
     return false;
 }
 
@@ -47,9 +47,9 @@ void operation_port_attach(struct http *h, const struct lyd_node *op)
     struct text t = {0};
 
     if (model_find_port(config_model(), name)) {
-        restconf_error(h, 409, "data-exists",
-                       "port %s is attached already; detach it first, or choose another name",
-                       name);
+        http_refuse(h, 409, "data-exists",
+                    "port %s is attached already; detach it first, or choose another name",
+                    name);
         return;
     }
     text_printf(&t, "set port %s devargs ", name);

@@ -2,7 +2,7 @@
 // operation_tap.c - the operation test-tap
 #include <errno.h>
 
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "operation/operation.h"
 #include "port/tap_test.h"
 
@@ -50,9 +50,9 @@ void operation_test_tap(struct http *h, const struct lyd_node *op)
     int r = tap_test_begin(*name ? name : NULL);
 
     if (r == -ENOENT)
-        restconf_error(h, 404, "invalid-value", "there is no interface '%s'", name);
+        http_refuse(h, 404, "invalid-value", "there is no interface '%s'", name);
     else if (r)
-        restconf_error(h, 409, "in-use", "a test of TAPs is under way; try again in a few seconds");
+        http_refuse(h, 409, "in-use", "a test of TAPs is under way; try again in a few seconds");
     else {
         asker = h;
         step();

@@ -17,7 +17,7 @@
 #undef NS_PER_SECOND // DPDK's and base/clock.h's are the same number
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/answer.h"
+#include "http/refuse.h"
 #include "operation/operation.h"
 #include "port/watch_manager.h"
 #include "show/passage_tell.h"
@@ -157,7 +157,7 @@ static void on_gone(void *ctx)
 
 static void refuse(struct session *s, const char *why)
 {
-    restconf_error(s->http, 409, "resource-denied", "%s", why);
+    http_refuse(s->http, 409, "resource-denied", "%s", why);
     session_free(s);
 }
 
@@ -185,7 +185,7 @@ static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
         return;
     }
     if (s->filter[0] && !f) {
-        restconf_error(s->http, 400, "invalid-value", "filter '%s': %s; expressions are those of pcap-filter(7)", s->filter, why);
+        http_refuse(s->http, 400, "invalid-value", "filter '%s': %s; expressions are those of pcap-filter(7)", s->filter, why);
         session_free(s);
         return;
     }
@@ -219,11 +219,11 @@ void operation_trace(struct http *h, const struct lyd_node *op)
     const struct iface *i = iface_find_name(name);
 
     if (!i) {
-        restconf_error(h, 404, "invalid-value", "there is no interface '%s'; 'show interface' lists them", name);
+        http_refuse(h, 404, "invalid-value", "there is no interface '%s'; 'show interface' lists them", name);
         return;
     }
     if (session) {
-        restconf_error(h, 409, "in-use", "a trace runs already; wait for its end, or end it");
+        http_refuse(h, 409, "in-use", "a trace runs already; wait for its end, or end it");
         return;
     }
     struct session *s = session = calloc(1, sizeof *s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restconf_fields.c - ?fields=, ?limit= and ?offset=: which part of an answer a client wants
+// fields.c - ?fields=, ?limit= and ?offset=: which part of an answer a client wants
 //
 // The expression becomes a tree of names; a value is cut to it member by
 // member. What one name wants twice it wants together: "a/b;a/c" is "a(b;c)".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restconf_fields.h - ?fields=, ?depth=, ?limit= and ?offset=: which part of an answer a client wants
+// fields.h - ?fields=, ?depth=, ?limit= and ?offset=: which part of an answer a client wants
 //
 // "name;statistics(rx-packets;tx-packets)" (RFC 8040, 4.8.3). The keys of list entries come unasked, so that entries can be
 // told apart. limit and offset are those of draft-ietf-netconf-list-pagination. Control role.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restconf_path.c - "kamuee:port=p0/mtu" to schema nodes and keys (RFC 8040, 3.5.3)
+// path.c - "kamuee:port=p0/mtu" to schema nodes and keys (RFC 8040, 3.5.3)
 //
 // Names are separated by '/', the keys of a list entry stand behind '=' with
 // commas between them, all of it percent-encoded. A name that is not in the

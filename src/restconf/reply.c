@@ -71,7 +71,7 @@ void restconf_json(struct http *h, int code, json_t *body)
 
     if (code == 200 && restconf_is_cut(h))
         cut(h, body);
-    restconf_dump(body, &t);
+    error_body_line(body, &t);
     json_decref(body);
     http_reply(h, code, HTTP_JSON, &t);
 }

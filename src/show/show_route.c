@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "http/answer.h"
 #include "http/http.h"
+#include "http/refuse.h"
 #include "restconf/fields.h"
 #include "rib/rib_manager.h"
 #include "show/show.h"
@@ -216,28 +216,25 @@ static bool read_query(struct http *h, struct rib_query *q)
                : !strcmp(match, "longest")         ? RIB_LONGEST_MATCH
                                                    : RIB_LONGER;
     if (prefix && (prefix_parse(prefix, &q->prefix, false) || q->prefix.family != q->family))
-        restconf_error(
-            h, 400, "invalid-value",
-            "'prefix' is '%s', expected an %s prefix without bits behind its length, such as %s",
-            prefix, q->family == IP4 ? "IPv4" : "IPv6",
-            q->family == IP4 ? "192.0.2.0/24" : "2001:db8::/32");
+        http_refuse(h, 400, "invalid-value", "'prefix' is '%s', expected an %s prefix without bits behind its length, such as %s", prefix,
+                    q->family == IP4 ? "IPv4" : "IPv6", q->family == IP4 ? "192.0.2.0/24" : "2001:db8::/32");
     else if (match && (!prefix || (q->match == RIB_LONGER && strcmp(match, "longer"))))
-        restconf_error(h, 400, "invalid-value",
-                       "'match' is '%s', expected exact, longest or longer, together with 'prefix'",
-                       match);
+        http_refuse(h, 400, "invalid-value",
+                    "'match' is '%s', expected exact, longest or longer, together with 'prefix'",
+                    match);
     else if (q->match == RIB_LONGEST_MATCH && q->prefix.len != ip_bits(q->family))
-        restconf_error(h, 400, "invalid-value",
-                       "'prefix' is '%s', expected one address for match=longest", prefix);
+        http_refuse(h, 400, "invalid-value",
+                    "'prefix' is '%s', expected one address for match=longest", prefix);
     else if (protocol && q->protocol < 0)
-        restconf_error(h, 400, "invalid-value",
-                       "'protocol' is '%s', expected kernel, static, bgp, ospf, rip, isis, bird, "
-                       "ra, boot or a number 0..255",
-                       protocol);
+        http_refuse(h, 400, "invalid-value",
+                    "'protocol' is '%s', expected kernel, static, bgp, ospf, rip, isis, bird, "
+                    "ra, boot or a number 0..255",
+                    protocol);
     else if (type && q->type < 0)
-        restconf_error(h, 400, "invalid-value",
-                       "'type' is '%s', expected unicast, local, broadcast, connected, blackhole, "
-                       "unreachable, prohibit or multicast",
-                       type);
+        http_refuse(h, 400, "invalid-value",
+                    "'type' is '%s', expected unicast, local, broadcast, connected, blackhole, "
+                    "unreachable, prohibit or multicast",
+                    type);
     else
         return true;
     return false;
@@ -251,7 +248,7 @@ void route_stream_as(struct http *h, const char *vr, const char *family, const s
     struct text why = {0};
 
     if (!v) {
-        restconf_error(h, 404, "invalid-value", "there is no vr '%s'", vr);
+        http_refuse(h, 404, "invalid-value", "there is no vr '%s'", vr);
         return;
     }
     q.vr = v->id;
@@ -274,7 +271,7 @@ void route_stream_as(struct http *h, const char *vr, const char *family, const s
     if (!s->walk) {
         int error = -errno;
         stream_free(s);
-        restconf_no_time(h, "rib_manager", error);
+        http_refuse_busy(h, "rib_manager", error);
         return;
     }
     http_stream_begin(h, HTTP_JSON, on_room, on_gone, s);
