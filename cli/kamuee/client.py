@@ -69,6 +69,15 @@ class Client:
             return []
         return found if isinstance(found, list) else found.get(path.rpartition("/")[2], [])
 
+    def one_or_all(self, path: str, name: str | None, called: str) -> list[dict]:
+        """Every entry of a list of the state, or the one that is named, in a list."""
+        if name is None:
+            return self.entries(path)
+        try:
+            return self.state(f"{path}={key(name)}")
+        except NotFound:
+            raise DaemonError([f"there is no {called} {name}; 'show {path}' lists them"]) from None
+
     def rows(self, path: str, member: str, query: dict[str, str | None] | None = None,
              raw: bool = False) -> Iterator[Any]:
         """The rows of one long list of the state as they arrive; with `raw` as JSON text."""

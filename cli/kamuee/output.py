@@ -81,6 +81,19 @@ class Count:
         self._after.end()
 
 
+def piped(line: str) -> str:
+    """The line with blanks around the first '|' that is not quoted; further ones may belong to an expression."""
+    quote = ""
+    for n, letter in enumerate(line):
+        if letter == quote:
+            quote = ""
+        elif not quote and letter in "\"'":
+            quote = letter
+        elif not quote and letter == "|":
+            return f"{line[:n]} | {line[n + 1:]}"
+    return line
+
+
 def split_pipe(words: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """The command, and the stages behind each '|'."""
     parts: list[list[str]] = [[]]

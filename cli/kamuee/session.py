@@ -15,7 +15,7 @@ from kamuee import commands, configure, options
 from kamuee.context import Context, Options
 from kamuee.errors import EXIT_OK, KamueeError, Leave, UsageError
 from kamuee.grammar import Grammar, Match
-from kamuee.output import split_pipe, through
+from kamuee.output import piped, split_pipe, through
 
 CHANGES = ("set", "delete")
 
@@ -59,7 +59,7 @@ class Session:
     def run(self, words: Sequence[str]) -> int:
         """One line of words, which may hold options and filters. The exit code."""
         if words[-1:] == ["?"]:
-            from kamuee.suggest import explained, suggest  # which needs this module
+            from kamuee.suggest import explained, suggest  # few lines ask
             self.context.lines(explained(suggest(self, " ".join([*words[:-1], ""])), self.context.width))
             return EXIT_OK
         command, stages = split_pipe(words)
@@ -123,19 +123,6 @@ class Session:
             lines.append(configure.line(self.grammar.match(parsed.words)))
         configure.send(replace(self.context, options=wanted), lines)
         return EXIT_OK
-
-
-def piped(line: str) -> str:
-    """The line with blanks around the first '|' that is not quoted; further ones may belong to an expression."""
-    quote = ""
-    for n, letter in enumerate(line):
-        if letter == quote:
-            quote = ""
-        elif not quote and letter in "\"'":
-            quote = letter
-        elif not quote and letter == "|":
-            return f"{line[:n]} | {line[n + 1:]}"
-    return line
 
 
 def placed(error: KamueeError, name: str, numbers: Sequence[int]) -> KamueeError:

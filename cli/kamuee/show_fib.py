@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from kamuee import render
-from kamuee.client import key
 from kamuee.context import Context
-from kamuee.errors import NotFound
 from kamuee.grammar import Match
 from kamuee.render import Column, count, iec, right
 from kamuee.show_port import text
-from kamuee.show_route import no_vr
 
 FEW = 1000  # prefixes below which memory by prefix says nothing
 
@@ -22,17 +19,8 @@ VR = (Column("VR"), Column("Namespace"), right("Table"), Column("Synced"), right
       right("Diverged", wide=True), right("Rules ignored", wide=True))
 
 
-def fetch(context: Context, name: str | None) -> list[dict]:
-    if name is None:
-        return context.client.entries("vr")
-    try:
-        return context.client.state(f"vr={key(name)}")
-    except NotFound:
-        raise no_vr(name) from None
-
-
 def show(context: Context, match: Match) -> None:
-    fibs = [{"vr": vr["name"], **fib} for vr in fetch(context, match.args.get("VR")) for fib in vr.get("fib", [])]
+    fibs = [{"vr": vr["name"], **fib} for vr in context.client.one_or_all("vr", match.args.get("VR"), "virtual router") for fib in vr.get("fib", [])]
     if context.options.json:
         context.json(fibs)
     else:
@@ -54,7 +42,7 @@ def by_node(fib: dict) -> str | None:
 
 def vr(context: Context, match: Match) -> None:
     name = match.args.get("VR")
-    routers = fetch(context, name)
+    routers = context.client.one_or_all("vr", name, "virtual router")
     if context.options.json:
         context.json(routers)
     elif name:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kamuee import cleared, render
-from kamuee.client import key
 from kamuee.context import Context
-from kamuee.errors import DaemonError, NotFound
 from kamuee.grammar import Match
 from kamuee.render import Cell, Column, count, iec, right
 from kamuee.show_port import text
@@ -21,7 +19,7 @@ NONE = "no interface; a port is one: 'set port NAME devargs DEVICE' configures i
 
 def show(context: Context, match: Match) -> None:
     name = match.args.get("INTERFACE")
-    interfaces = fetch(context, name)
+    interfaces = context.client.one_or_all("interface", name, "interface")
     if context.options.json:
         context.json(interfaces)
     elif "statistics" in match.args:
@@ -32,15 +30,6 @@ def show(context: Context, match: Match) -> None:
         context.lines(render.fields(details(interfaces[0]), context.room))
     else:
         context.lines(render.table(STATE, map(state, interfaces), context.width, context.wide, NONE))
-
-
-def fetch(context: Context, name: str | None) -> list[dict]:
-    if name is None:
-        return context.client.entries("interface")
-    try:
-        return context.client.state(f"interface={key(name)}")
-    except NotFound:
-        raise DaemonError([f"there is no interface {name}; 'show interface' lists them"]) from None
 
 
 def state(interface: dict) -> list[str | None]:

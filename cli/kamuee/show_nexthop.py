@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kamuee import render
 from kamuee.context import Context
-from kamuee.errors import DaemonError, NotFound
+from kamuee.errors import DaemonError
 from kamuee.grammar import Match
 from kamuee.render import Column, count, percent, right, si
 from kamuee.show_port import text
@@ -19,7 +19,7 @@ MEMBERS = (right("ID"), Column("Gateway", spill=True), Column("Interface"), righ
 
 def show(context: Context, match: Match) -> None:
     wanted = match.args.get("ID")
-    found = fetch(context, wanted)
+    found = context.client.one_or_all("nexthop", wanted, "next hop")
     if context.options.json:
         context.json(found)
     elif wanted:
@@ -30,7 +30,7 @@ def show(context: Context, match: Match) -> None:
 
 def groups(context: Context, match: Match) -> None:
     wanted = match.args.get("ID")
-    found = [entry for entry in fetch(context, wanted) if entry["kind"] == "group"]
+    found = [entry for entry in context.client.one_or_all("nexthop", wanted, "next hop") if entry["kind"] == "group"]
     if wanted and not found:
         raise DaemonError([f"next hop {wanted} is no group; 'show nexthop-group' lists them"])
     if context.options.json:
@@ -41,15 +41,6 @@ def groups(context: Context, match: Match) -> None:
     packets = given(context) if found else {}
     for i, entry in enumerate(found):
         context.lines([""] * (i > 0) + list(group(context, entry, packets)))
-
-
-def fetch(context: Context, wanted: str | None) -> list[dict]:
-    if wanted is None:
-        return context.client.entries("nexthop")
-    try:
-        return context.client.state(f"nexthop={wanted}")
-    except NotFound:
-        raise DaemonError([f"there is no next hop {wanted}; 'show nexthop' lists them"]) from None
 
 
 def given(context: Context) -> dict[int, int]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kamuee import cleared, rates, render
-from kamuee.client import key
 from kamuee.context import Context
-from kamuee.errors import DaemonError, NotFound
 from kamuee.grammar import Match
 from kamuee.render import Column, count, iec, right, si, speed
 
@@ -27,7 +25,7 @@ NONE = "no port; 'set port NAME devargs DEVICE' configures one"
 
 def show(context: Context, match: Match) -> None:
     name = match.args.get("PORT")
-    ports = fetch(context, name)
+    ports = context.client.one_or_all("port", name, "port")
     if context.options.json:
         context.json(ports)
     elif "statistics" in match.args:
@@ -40,16 +38,6 @@ def show(context: Context, match: Match) -> None:
         context.lines(render.fields(details(ports[0]), context.room))
     else:
         context.lines(render.table(STATE, map(state, ports), context.width, context.wide, NONE))
-
-
-def fetch(context: Context, name: str | None) -> list[dict]:
-    """All ports, or a list of the one that is named."""
-    if name is None:
-        return context.client.entries("port")
-    try:
-        return context.client.state(f"port={key(name)}")
-    except NotFound:
-        raise DaemonError([f"there is no port {name}; 'show port' lists them"]) from None
 
 
 def state(port: dict) -> list[str | None]:
@@ -101,7 +89,7 @@ def inside(port: dict, width: int) -> Iterator[str]:
 def show_rates(context: Context, match: Match) -> None:
     """Two looks, a second apart."""
     name, kind = match.args.get("PORT"), "pps" if "pps" in match.args else "bps"
-    before, after, seconds = rates.two_looks(context, lambda: rates.named(fetch(context, name)))
+    before, after, seconds = rates.two_looks(context, lambda: rates.named(context.client.one_or_all("port", name, "port")))
     found = [measured(before.get(port, {}), now, seconds) for port, now in after.items()]
     if context.options.json:
         context.json(found)

@@ -7,16 +7,25 @@ the grammar, names from the daemon's state, the rest of 'set' and 'delete' from 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kamuee import configure, live, options, render
 from kamuee.arguments import ARGUMENTS
 from kamuee.client import Client
 from kamuee.commands import meaning
+from kamuee.context import Context
 from kamuee.errors import UsageError
-from kamuee.grammar import Place
-from kamuee.output import FILTERS
-from kamuee.session import Session, piped
+from kamuee.grammar import Grammar, Place
+from kamuee.output import FILTERS, piped
+
+
+class Typed(Protocol):
+    """What lines are typed to: a session."""
+
+    grammar: Grammar
+    context: Context
+
+    def is_change(self, words: Sequence[str]) -> bool: ...
 
 
 class Suggestion(NamedTuple):
@@ -26,7 +35,7 @@ class Suggestion(NamedTuple):
     enter: bool = False                 # the line is a command as it stands
 
 
-def suggest(session: Session, line: str, program: bool = False) -> Suggestion:
+def suggest(session: Typed, line: str, program: bool = False) -> Suggestion:
     """What may stand at the end of the line. With `program`, the program's own options may be in it."""
     before, begun = cut(line)
     if "|" in before:
@@ -68,7 +77,7 @@ def filters(behind: Sequence[str], begun: str) -> Suggestion:
     return Suggestion(begun, [], [("<expression>", "a regular expression")] if takes else [], not takes)
 
 
-def change(session: Session, words: Sequence[str], begun: str) -> Suggestion:
+def change(session: Typed, words: Sequence[str], begun: str) -> Suggestion:
     """The daemon knows what may follow in a set or delete line."""
     verb = session.grammar.step(session.grammar.start, words[0])[0].word
     found, expect = configure.candidates(session.context, " ".join([verb, *words[1:], begun]))
@@ -77,7 +86,7 @@ def change(session: Session, words: Sequence[str], begun: str) -> Suggestion:
                       [("<value>", expect)] if expect else [], complete)
 
 
-def command(session: Session, words: Sequence[str], begun: str) -> Suggestion:
+def command(session: Typed, words: Sequence[str], begun: str) -> Suggestion:
     places = session.grammar.walk(words)
     last = words[-1] if words else ""
     found = {edge.word: meaning(edge.word, last) for place in places for edge in place.edges
