@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // metrics_alarm.c - alarms that are raised, and how often they were
-#include "event/alarm.h"
+#include "alarm/alarm.h"
 #include "metrics/metric.h"
 #include "metrics/metrics.h"
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/protocol.h"
 #include "metrics/metric.h"
 #include "metrics/metrics.h"
 #include "show/show.h"
@@ -64,7 +65,7 @@ static void write_fields(struct metrics *m, const struct metrics_vr *vr, unsigne
 
 static void write_protocols(struct metrics *m, const char *vr, const char *family, const uint64_t routes[256])
 {
-    char buf[12];
+    char buf[PROTOCOL_NAME_SIZE];
 
     for (unsigned p = 0; p < 256; p++)
         if (routes[p])

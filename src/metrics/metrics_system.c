@@ -4,9 +4,9 @@
 #include <rte_version.h>
 
 #include "config/revision.h"
+#include "core/process.h"
 #include "metrics/metric.h"
 #include "metrics/metrics.h"
-#include "show/process.h"
 #include "table/exchange.h"
 #include "table/fib.h"
 

@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alarm/alarm.h"
+#include "alarm/alarm_watch.h"
+#include "alarm/alarm_window.h"
 #include "base/clock.h"
 #include "config/fake/fake_managers.h"
 #include "config/fake/fake_rib.h"
 #include "core/thread.h"
-#include "event/alarm.h"
-#include "mgmt/alarm_watch.h"
-#include "mgmt/alarm_window.h"
 #include "mgmt/test_server.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"

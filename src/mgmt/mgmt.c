@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "alarm/alarm.h"
+#include "alarm/alarm_watch.h"
 #include "base/log.h"
 #include "base/work.h"
 #include "config/acl_gate.h"
@@ -20,14 +22,12 @@
 #include "config/config.h"
 #include "config/config_confirm.h"
 #include "core/thread.h"
-#include "event/alarm.h"
 #include "event/event.h"
 #include "http/api.h"
 #include "http/http.h"
 #include "http/listen.h"
 #include "metrics/metrics.h"
 #include "mgmt/acl_tell.h"
-#include "mgmt/alarm_watch.h"
 #include "mgmt/event_source.h"
 #include "mgmt/restconf.h"
 #include "mgmt/web.h"

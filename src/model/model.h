@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 #include "acl_manager/acl_wanted.h"
+#include "alarm/alarm.h"
+#include "alarm/routing_daemon.h"
 #include "base/vec.h"
-#include "event/alarm.h"
-#include "event/routing_daemon.h"
 #include "export/export.h"
 #include "http/api.h"
 #include "http/listen.h"

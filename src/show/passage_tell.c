@@ -11,6 +11,7 @@
 
 #include "acl_manager/acl_line.h"
 #include "base/log.h"
+#include "base/protocol.h"
 #include "rib/rib_manager.h"
 #include "show/show.h"
 #include "table/acl.h"
@@ -75,7 +76,7 @@ static void write_frame(struct jwrite *j, const char *key, const struct passage 
 
 static void write_route(struct jwrite *j, const struct rib_row *row)
 {
-    char buf[12];
+    char buf[PROTOCOL_NAME_SIZE];
 
     jwrite_prefix(j, "prefix", &row->prefix);
     jwrite_string(j, "type", route_type_name(row->type));

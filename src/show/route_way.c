@@ -2,6 +2,7 @@
 // route_way.c - rows of the journal of routes as JSON: where a route led, what changed
 #include "show/route_way.h"
 
+#include "base/protocol.h"
 #include "show/show.h"
 #include "table/nexthop.h"
 #include "table/vr.h"
@@ -9,7 +10,7 @@
 void route_way_write(struct jwrite *j, const struct journal_answer *a, uint32_t way, uint8_t protocol)
 {
     const struct journal_way *w = &a->way.item[way - 1];
-    char buf[12];
+    char buf[PROTOCOL_NAME_SIZE];
 
     jwrite_string(j, "protocol", protocol_name(protocol, buf));
     jwrite_string(j, "kind", nexthop_kind_name(w->kind));

@@ -65,10 +65,6 @@ int show_ipfix(struct show *s);
 int show_each_vr(struct show *s, int (*ask)(struct show *s)); // SHOW_LATER
 void show_next_vr(struct show *s);
 
-// Numbers that rtnetlink gives its routing protocols: "bgp", …; a number as text for one without a
-// name (buf holds 12 bytes).
-const char *protocol_name(unsigned protocol, char *buf);
-int protocol_number(const char *name);      // 0..255, or -1
 const char *route_type_name(unsigned type); // enum rib_route_type
 int route_type_number(const char *name);    // or -1
 

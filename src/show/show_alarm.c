@@ -2,8 +2,8 @@
 // show_alarm.c - alarms that are raised, and those that were
 #include <string.h>
 
+#include "alarm/alarm.h"
 #include "base/text.h"
-#include "event/alarm.h"
 #include "show/show.h"
 
 static void write_alarm(void *ctx, const struct alarm *a)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/protocol.h"
 #include "http/http.h"
 #include "http/refuse.h"
 #include "restconf/fields.h"
@@ -24,36 +25,6 @@
 #define BLOCK_BYTES (48u << 10)
 
 // --- names --------------------------------------------------------------------------------------
-
-static const struct {
-    uint8_t number;
-    const char *name;
-} protocols[] = {
-    {0, "unspec"},      {1, "redirect"}, {2, "kernel"},       {3, "boot"},         {4, "static"},
-    {8, "gated"},       {9, "ra"},       {10, "mrt"},         {11, "zebra"},       {12, "bird"},
-    {13, "dnrouted"},   {14, "xorp"},    {15, "ntk"},         {16, "dhcp"},        {17, "mrouted"},
-    {18, "keepalived"}, {42, "babel"},   {186, "bgp"},        {187, "isis"},       {188, "ospf"},
-    {189, "rip"},       {190, "ripng"},  {191, "nhrp"},       {192, "eigrp"},      {193, "ldp"},
-    {194, "sharp"},     {195, "pbr"},    {196, "frr-static"}, {197, "openfabric"}, {198, "srte"}};
-
-const char *protocol_name(unsigned protocol, char *buf)
-{
-    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
-        if (protocols[i].number == protocol)
-            return protocols[i].name;
-    snprintf(buf, 12, "%u", protocol);
-    return buf;
-}
-
-int protocol_number(const char *name)
-{
-    uint64_t n;
-
-    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
-        if (!strcmp(protocols[i].name, name))
-            return protocols[i].number;
-    return text_parse_u64(name, 0, 255, &n) ? -1 : (int)n;
-}
 
 static const char *const route_types[] = {
     [RIB_UNICAST] = "unicast",     [RIB_LOCAL] = "local",         [RIB_BROADCAST] = "broadcast",
@@ -90,7 +61,7 @@ static void write_hop(struct jwrite *j, const struct rib_hop *h)
 
 static void write_row(struct jwrite *j, const struct rib_row *r)
 {
-    char buf[12];
+    char buf[PROTOCOL_NAME_SIZE];
 
     jwrite_begin(j, NULL, '{');
     jwrite_prefix(j, "prefix", &r->prefix);

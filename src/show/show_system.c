@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "core/eal.h"
+#include "core/process.h"
 #include "rib/rib_manager.h"
-#include "show/process.h"
 #include "show/show.h"
 #include "table/fib.h"
 

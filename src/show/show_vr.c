@@ -6,6 +6,7 @@
 // in rib_manager's mailbox.
 #include <string.h>
 
+#include "base/protocol.h"
 #include "rib/rib_manager.h"
 #include "show/show.h"
 #include "table/vr.h"

@@ -9,8 +9,8 @@
 //     alarm_round_end()                         what was not observed any more is over, too
 //
 // Raised and over, an alarm is logged, published as an event and kept in the history. Control role.
-#ifndef EVENT_ALARM_H
-#define EVENT_ALARM_H
+#ifndef ALARM_ALARM_H
+#define ALARM_ALARM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // process.c - this process's memory and age
-#include "show/process.h"
+#include "core/process.h"
 
 #include <stdio.h>
 #include <string.h>

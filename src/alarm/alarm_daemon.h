@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // alarm_daemon.h - looks whether routing daemons are silent; for alarm_watch.c
-#ifndef MGMT_ALARM_DAEMON_H
-#define MGMT_ALARM_DAEMON_H
+#ifndef ALARM_ALARM_DAEMON_H
+#define ALARM_ALARM_DAEMON_H
 
 #include <stdint.h>
 

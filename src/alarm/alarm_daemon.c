@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // alarm_daemon.c - looks whether routing daemons are silent
 //
-// What is expected is configured (event/routing_daemon.h); nothing is looked at otherwise. Two things tell:
+// What is expected is configured (alarm/routing_daemon.h); nothing is looked at otherwise. Two things tell:
 //
 //     "red bgp"      fewer routes of the protocol than expected: bgpd has ended, its sessions are down, or it was told so
 //     "red netlink"  nobody but us reads the kernel's announcements of routes in the namespace of the virtual router: zebra or BIRD
@@ -9,19 +9,19 @@
 //
 // The alarm's value is for how long it has been so, of the time it is expected. A reader hangs when something waits for it and no
 // less than at the look before. A second program that reads (`ip monitor`) hides that one of them has gone.
-#include "mgmt/alarm_daemon.h"
+#include "alarm/alarm_daemon.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarm/alarm.h"
+#include "alarm/routing_daemon.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "event/alarm.h"
-#include "event/routing_daemon.h"
+#include "base/protocol.h"
 #include "netlink/netlink_reader.h"
 #include "port/vr_manager.h"
-#include "show/show.h"
 #include "table/limits.h"
 #include "table/vr.h"
 

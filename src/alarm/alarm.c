@@ -3,7 +3,7 @@
 //
 // Few alarms are raised at a time, so they are a list. One that is over moves to the history, a ring; one that is raised
 // again within the history counts on.
-#include "event/alarm.h"
+#include "alarm/alarm.h"
 
 #include <inttypes.h>
 #include <jansson.h>

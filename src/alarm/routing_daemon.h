@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // routing_daemon.h - which routing daemons are expected, and with how many routes; control role
-#ifndef EVENT_ROUTING_DAEMON_H
-#define EVENT_ROUTING_DAEMON_H
+#ifndef ALARM_ROUTING_DAEMON_H
+#define ALARM_ROUTING_DAEMON_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // process.h - this process's memory and age; control role
-#ifndef SHOW_PROCESS_H
-#define SHOW_PROCESS_H
+#ifndef CORE_PROCESS_H
+#define CORE_PROCESS_H
 
 #include <stdint.h>
 

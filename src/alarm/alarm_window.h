@@ -5,8 +5,8 @@
 //     grown = window_grown(&w, counter, now_ns);    within the last minute, to a sixtieth of it
 //
 // The first look counts from there: what was before is not lately; unless `begun` says that the counter is known to begin with 0.
-#ifndef MGMT_ALARM_WINDOW_H
-#define MGMT_ALARM_WINDOW_H
+#ifndef ALARM_ALARM_WINDOW_H
+#define ALARM_ALARM_WINDOW_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,24 +3,24 @@
 //
 // Nothing here costs a forwarder anything: counters are read where they stand. rib_manager is asked for the numbers of one
 // virtual router at a time; how long it takes to answer tells whether it still comes round.
-#include "mgmt/alarm_watch.h"
+#include "alarm/alarm_watch.h"
 
 #include <event2/event.h>
 #include <rte_mempool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "alarm/alarm.h"
+#include "alarm/alarm_daemon.h"
+#include "alarm/alarm_window.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "core/process.h"
 #include "core/thread.h"
-#include "event/alarm.h"
-#include "mgmt/alarm_daemon.h"
-#include "mgmt/alarm_window.h"
 #include "port/port_manager.h"
 #include "port/thread_manager.h"
 #include "rib/rib_manager.h"
-#include "show/process.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
