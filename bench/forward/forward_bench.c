@@ -457,7 +457,7 @@ static void tests_choose(void)
         return;
     unsigned n = n_tests;
     for (int k = POPTRIE_KERNEL_SCALAR; k < POPTRIE_KERNELS; k++)
-        set_add(n, "avx512-loads", (enum poptrie_kernel)k);
+        set_add(n, lanes_of("avx512") ? "avx512-loads" : "avx2", (enum poptrie_kernel)k);
     set_add(n, "avx512", POPTRIE_KERNEL_AVX512_VPOPCNT);
     set_add(n, "scalar", POPTRIE_KERNEL_AUTO);
 }

@@ -4,6 +4,9 @@
 // The passes of kernel_avx512.c with 8 (IPv4) and 4 (IPv6) addresses a vector and no mask
 // registers: lanes that need nothing read the arena's first bytes, which are never used and zero.
 // IPv4 addresses that need more than one block are finished one by one.
+//
+// The lines of the directory are asked for before the first is read: a gather of many small steps (Zen 3) keeps the loads behind it out until the
+// slowest of its lanes has come. IPv4's words are read one by one, so that their blocks can be asked for as well.
 #include "poptrie/walk.h"
 
 #include <immintrin.h>
@@ -62,6 +65,17 @@ INLINE __m256i floor4(const struct poptrie *t, __m256i leaf, __m256i addr)
     return _mm256_or_si256(leaf, _mm256_and_si256(none, floor));
 }
 
+// The directory's words, one by one: each line is asked for before the first is read, and each word's block as soon as it is known.
+INLINE void words4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *word, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        __builtin_prefetch(&t->dir[__builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS)]);
+    for (unsigned i = 0; i < n; i++) {
+        word[i] = word_load(&t->dir[__builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS)]);
+        __builtin_prefetch(block_at(t->arena, word[i] & -(word[i] / WORD_REF)));
+    }
+}
+
 INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
                    unsigned groups)
 {
@@ -70,13 +84,14 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
     const __m256i zero = _mm256_setzero_si256(), one = _mm256_set1_epi32(1);
     __m256i addr[GROUPS4], word[GROUPS4], bit[GROUPS4], ref[GROUPS4], use[GROUPS4];
     const uint32_t mixed = WORD_REF | CODE_MIXED << WORD_CODE_SHIFT | WORD_OFFSET; // below them
+    uint32_t found[8 * GROUPS4];
     __m256i any = zero;
 
+    words4(t, dst_be, found, 8 * groups);
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
         addr[g] = _mm256_shuffle_epi8(_mm256_loadu_si256((const void *)(dst_be + 8 * g)), swap);
-        word[g] = _mm256_i32gather_epi32((const int *)t->dir,
-                                         _mm256_srli_epi32(addr[g], 32 - DIR4_BITS), 4);
+        word[g] = _mm256_loadu_si256((const void *)(found + 8 * g));
     }
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
@@ -270,6 +285,8 @@ static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *v
     uint8_t last[4][16] = {{0}};
     uint32_t got[4];
 
+    for (unsigned i = 0; i < n; i++)
+        __builtin_prefetch(&t->dir[load_be64(dst[i]) >> (64 - DIR6_BITS) & (DIR6_WORDS - 1)]);
     for (; n >= 32; n -= 32, dst += 32, value += 32)
         burst6(t, dst, value, 8);
     if (n >= 16) {
