@@ -23,7 +23,7 @@ struct kit_key { // a packet of either family
 };
 
 static uint64_t kit_seed = 0x9e3779b97f4a7c15u;
-static struct acl_config kit_config; // with its sets
+static struct acl_config kit_config = {.shelve_from = UINT32_MAX}; // with its sets; rules under tuples, if nothing else is asked for
 
 static inline uint32_t kit_random(uint32_t below)
 {

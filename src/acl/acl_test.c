@@ -320,7 +320,7 @@ static uint32_t on_shelves(const struct acl *a)
 
 static void shelves_are_asked(bool wanted)
 {
-    kit_config.shelve_from = wanted ? 1 : 0;
+    kit_config.shelve_from = wanted ? 1 : UINT32_MAX;
 }
 
 // As they are made, and after each change, made in place or anew.
@@ -619,7 +619,6 @@ static void promoted_rules_keep_to_the_budget(void **state)
 {
     struct acl_stats s;
 
-    kit_config.shelve_from = UINT32_MAX;
     struct acl_config cfg = kit_config;
     for (uint32_t i = 0; i < MOST; i++) {
         acl_rule_init(&rule[i], i, ACL_IP4);
@@ -640,7 +639,6 @@ static void promoted_rules_keep_to_the_budget(void **state)
     assert_int_equal(beside_tuples(a), 0);
     kernels_agree_with_the_oracle(a, MOST);
     acl_free(a);
-    kit_config.shelve_from = 0;
 }
 
 static int sets_new(void **state)

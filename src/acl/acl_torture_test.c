@@ -203,7 +203,7 @@ static void readers_of_shelves_never_see_a_wrong_rule(void **state)
     for (unsigned s = 0; s < ACL_SIMDS; s++)
         if (acl_use_simd(s))
             torture(RULES - 1, 200);
-    kit_config.shelve_from = 0;
+    kit_config.shelve_from = UINT32_MAX;
 }
 
 static void readers_of_promoted_rules_never_see_a_wrong_one(void **state)

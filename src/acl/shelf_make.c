@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RULES_LEAST 1025u // fewer are rte_acl's: it is faster, where it is wanted
-#define RULES_MOST 8192u  // more do not stay near the core: what few packets match costs twice as much as under tuples
+#define RULES_LEAST 65u   // fewer are compared one and all (few.h)
+#define RULES_MOST 16384u // more have not been measured
 #define BYTES_MAX ((size_t)32 << 20)
 #define GATES_FROM 2100u // rules: from here on tables do not stay near the core, and gates cost less than what they spare
 #define MEAN_BLOCKS 4u // on the shelves of rules, at most: more take longer than tuples
