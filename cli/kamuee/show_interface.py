@@ -35,7 +35,12 @@ def show(context: Context, match: Match) -> None:
 def state(interface: dict) -> list[str | None]:
     return [interface["name"], interface.get("status"), f"{interface.get('port')}.{tagged}" if (tagged := vlan(interface)) else None,
             interface.get("vr"), text(interface, "mtu"), interface.get("mac"), text(interface, "ifindex"),
-            " ".join(with_length(address) for address in interface.get("address", ())) or None]
+            " ".join(map(with_length, in_order(interface))) or None]
+
+
+def in_order(interface: dict) -> list[dict]:
+    """Its addresses: IPv4, IPv6, and link-local ones last."""
+    return sorted(interface.get("address", ()), key=lambda address: (":" in address["ip"], address["ip"].startswith("fe80:")))
 
 
 def with_length(address: dict) -> str:
@@ -46,7 +51,7 @@ def addresses(interface: dict, family: str) -> list[str]:
     """Each with its length and what is to be said of it, a line each."""
     mark = ":" if family == "ipv6" else "."
     return [with_length(address) + ", secondary" * address["secondary"] + ", tentative" * (address["status"] == "tentative")
-            for address in interface.get("address", ()) if mark in address["ip"]]
+            for address in in_order(interface) if mark in address["ip"]]
 
 
 def vlan(interface: dict) -> str | None:

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The demo with a small table: everything it claims is measured and true, and it leaves nothing behind."""
+import argparse
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+from rich.console import Console
+
 from kamuee.lab import measure
+from kamuee.lab.demo import print_next
 from kamuee.lab.lab import Lab
 
 from support import KEEP, eventually, ping
@@ -19,6 +25,16 @@ def demo(*argv: str) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-m", "kamuee", "demo", *argv, "--name", "e2edemo"], cwd=ROOT,
                           capture_output=True, text=True, timeout=600,
                           env={**os.environ, "PYTHONPATH": str(ROOT / "cli")})
+
+
+def suggested(target: str) -> list[str]:
+    """The commands that it prints in the end and that change nothing."""
+    said = io.StringIO()
+    print_next(Console(file=said), argparse.Namespace(name="e2edemo", router="kamuee"))
+    lines = [line.strip().replace("sudo ", "").replace("8.8.8.8", target) for line in said.getvalue().splitlines() if line.startswith("  sudo ")]
+    looks = [line.replace("-t 30", "-t 1") + " --once" * line.endswith(" monitor") for line in lines if not re.search(r"edge (down|up)$|kill|stop", line)]
+    assert len(looks) >= 6 and any("iperf3" in line for line in looks)
+    return looks
 
 
 def test_the_demo_carries_a_table_and_traffic_and_survives_the_loss_of_a_provider(kamueed):
@@ -35,6 +51,9 @@ def test_the_demo_carries_a_table_and_traffic_and_survives_the_loss_of_a_provide
         assert all(gbps > 0.05 for gbps in summary["iperf3_gbps"].values()), summary["iperf3_gbps"]
         lab = Lab.attach("e2edemo")
         target = summary["traceroute"]["IPv4"][-1]
+        for command in suggested(target):
+            done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         lab["isp1"].ip("link set dev edge down")
         eventually(lambda: ping(lab["customer"], target, 1).received == 1, 60, "traffic moves to the second provider")
         eventually(lambda: measure.fib_differences(lab["edge"]) == [], 20,

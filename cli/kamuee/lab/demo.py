@@ -166,7 +166,7 @@ def print_next(console, options: argparse.Namespace) -> None:
         ("the router's own view", f"{exec_} edge ./kamuee show ipv4 route summary"),
         ("a lookup", f"{exec_} edge ./kamuee show ipv4 route 8.8.8.8"),
         ("live screen; traffic in another window", f"{exec_} edge ./kamuee monitor"),
-        ("traffic", f"{exec_} customer iperf3 -c 8.8.8.8 -t 30"),
+        ("traffic", f"{exec_} internet iperf3 -s -1 -D && {exec_} customer iperf3 -c 8.8.8.8 -t 30"),
         ("where every drop went", f"{exec_} edge ./kamuee show drops"),
         ("FRR, unmodified", f"{exec_} edge vtysh -c 'show bgp summary'"),
         ("cut the first provider; traffic moves to the second (FRR needs half a minute for the full table)",
