@@ -24,7 +24,7 @@
 #define GROWTH 4.0 // of memory with twice the rules, before two trials have told it
 #define MARGIN 0.97
 #define SAMPLE 16384u // packets: so many that no branch predictor knows them by heart
-#define ROUNDS 5
+#define ROUNDS 9
 #define BURST 64u
 #define NEVER 1e9
 #define STRAYS_FEW 1u // of 16 packets: to each kind of traffic some of the other
