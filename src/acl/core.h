@@ -16,7 +16,7 @@
 //     block    all rules whose keys fall on one head, sorted by number, each complete in itself (32 bytes, IPv6 64): what
 //              is compared decides, hashes only find it. So collisions cost time and never an answer
 //
-// Up to 64 rules are also laid out to be compared one and all (few.h), and some thousands of IPv4 by their addresses (shelf.h), which is quicker than
+// Up to 64 rules are also laid out to be compared one and all (few.h), and up to some thousands of IPv4 by their addresses (shelf.h), which is quicker than
 // all this; the tuples of the same rules serve while these change or where they would take too much.
 //
 // Rules that ask for nothing but address sets ("deny from set bad", "permit any") stand apart, under no tuple: the sets' answers
