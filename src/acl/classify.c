@@ -120,7 +120,7 @@ void burst_walk(struct burst *b, const struct core *c)
     if (!b->walks || !b->walk.set)
         return;
     set4_walk_on(&b->walk);
-    if (b->walk.step == 1 && b->walk.n > b->n / 4)
+    if (b->walk.step == 1 && b->walk.n + (unsigned)__builtin_popcountll(b->walk.found) > b->n / 4)
         walk_end(b, c);
 }
 

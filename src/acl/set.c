@@ -7,7 +7,7 @@
 
 #define BYTES_EACH4 14u // of a member, about: 12 in a blocklist of a million, 20 of hosts at random
 #define BYTES_FIXED4 (600u << 10)
-#define BYTES_FILTER4 (2u << 20)
+#define BYTES_FILTER4 (512u << 10)
 
 // --- life ---
 

@@ -2,7 +2,7 @@
 // set.h - address sets: up to millions of IPv4 and IPv6 prefixes, asked "is this address in one of them?"
 //
 // One thread writes, any number read without waiting, as in acl.h and poptrie.h. A member is a prefix; prefixes may nest.
-// set4.h tells how IPv4 is laid out: a million hosts take about 12 MB, and an address that is in nobody's /24 one read. IPv6 is a Poptrie.
+// set4.h tells how IPv4 is laid out: a million hosts take about 11 MB, and most addresses that are in nobody's /24 one read. IPv6 is a Poptrie.
 // The memory of a load is asked for beside what is in force, which goes with the next acl_set_reclaim.
 #ifndef ACL_SET_H
 #define ACL_SET_H

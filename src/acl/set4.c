@@ -293,39 +293,58 @@ static bool top_covers(const struct set4 *s, unsigned slot)
     return false;
 }
 
-static void slot_store(struct set4 *s, unsigned slot, uint32_t word)
+// Without the filter. Whether it is another word.
+static bool slot_store(struct set4 *s, unsigned slot, uint32_t word)
 {
+    uint64_t used[2];
+
     if (word == s->dir[slot])
-        return;
+        return false;
+    s->used -= s->dir[slot] & SET4_ALL ? 0 : set4_used(s, slot, used);
     __atomic_store_n(&s->dir[slot], word, __ATOMIC_RELEASE); // partner: set4_word
-    set4_filter_store(s, slot);
+    s->used += word & SET4_ALL ? 0 : set4_used(s, slot, used);
+    return true;
 }
 
-// Members of 0..16 bits: first what there is, then what that covers, so that nobody sees a prefix gone that another one covers.
-static void apply_top(struct set4 *s, const struct set4_change *c, size_t n)
+// Members of 0..16 bits. Returns whether there is any change of such.
+static bool note_top(struct set4 *s, const struct set4_change *c, size_t n)
 {
+    bool any = false;
+
     for (size_t i = 0; i < n; i++) {
         if (c[i].len > 16)
             continue;
+        any = true;
         if (bit_change(s->top, (unsigned)((1ull << 32 | c[i].addr) >> (32 - c[i].len)), c[i].add))
             s->members += c[i].add ? 1 : -1ull;
         else
             s->skipped++;
     }
+    return any;
+}
+
+// What they cover now.
+static void apply_top(struct set4 *s, const struct set4_change *c, size_t n)
+{
     for (size_t i = 0; i < n; i++) {
         if (c[i].len > 16)
             continue;
         unsigned from = c[i].addr >> 15, to = from + (1u << (17 - c[i].len));
+        bool any = false;
         for (unsigned slot = from; slot < to; slot++)
-            slot_store(s, slot, (s->dir[slot] & ~SET4_ALL) | (top_covers(s, slot) ? SET4_ALL : 0));
+            any |= slot_store(s, slot, (s->dir[slot] & ~SET4_ALL) | (top_covers(s, slot) ? SET4_ALL : 0));
+        if (any)
+            set4_filter_store(s, from, to);
     }
 }
 
 // What is looked at a few changes later is on its way meanwhile: word, node, leaf.
 static void fetch_ahead(const struct set4 *s, const struct set4_change *c, size_t left)
 {
-    if (left > 12)
+    if (left > 12) {
         __builtin_prefetch(&s->dir[c[12].addr >> 15]);
+        __builtin_prefetch(&s->filter->word[c[12].addr >> s->filter->shift], 1);
+    }
     if (left > 8)
         __builtin_prefetch(set4_at(s, s->dir[c[8].addr >> 15]));
     if (left > 4)
@@ -358,11 +377,16 @@ void set4_abandon(struct set4 *s)
 
 void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t epoch, uint64_t *skipped)
 {
-    vec_foreach(&s->pending, p) {
-        slot_store(s, p->slot, p->word);
+    bool top = note_top(s, c, n);
+
+    vec_foreach(&s->pending, p) { // what covers a /17 changes with what is in it, so that nobody sees one without the other
+        bool all = top ? top_covers(s, p->slot) : p->word & SET4_ALL;
+        if (slot_store(s, p->slot, (p->word & ~SET4_ALL) | (all ? SET4_ALL : 0)))
+            set4_filter_store(s, p->slot, p->slot + 1);
         s->members += (uint64_t)p->more;
     }
-    apply_top(s, c, n);
+    if (top)
+        apply_top(s, c, n);
     vec_foreach(&s->dead, ref)
         *vec_push(&s->garbage) = (struct set4_garbage){epoch, *ref};
     set4_filter_fit(s, epoch);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // set4.h - the IPv4 half of an address set: a filter in front, then a trie of two levels
 //
-//     filter   one bit for each /24 (large sets), /20 or /17 (small ones): 0 = nobody in it is in the set. Most addresses
-//              that are not in the set end here, after one read of 2 MiB, 128 KiB or 16 KiB
+//     filter   one word for each /17 (512 KiB), of small sets for each /15 or /12, of very large ones for each /19: all of it is in
+//              the set; or three bits, by a hash, for each /24 (of small sets /22, /19) that anybody in the set is in. Most
+//              addresses end here, after one read: the smaller it is, the nearer to the core it stays (set4_filter.c)
 //     dir      one word for each /17: all of it is in the set; a node
 //     node     which of its 128 /24s have longer members; which are in the set whole; a word for each of the former
 //     leaf     the members of 25..32 bits in a /24: up to three in the word itself, 16 in a list, else a bit for each
@@ -11,8 +12,8 @@
 // look at holds every member exactly as it was given, so the writer keeps no copy, but for those of 0..16 bits (`top`).
 //
 // Nodes and leaves never change: a change makes new ones, and one store into the directory brings all of a /17 in force. What is
-// replaced is readable until set4_reclaim. A reader sees each address in its old or in its new state: the filter's bit is set
-// after, and cleared before, what it stands for.
+// replaced is readable until set4_reclaim. A reader sees each address in its old or in its new state: the filter's word is
+// stored after the directory's, and what it says by itself was or is so.
 #ifndef ACL_SET4_H
 #define ACL_SET4_H
 
@@ -34,9 +35,14 @@
 
 enum set4_kind { SET4_LIST8, SET4_LIST16, SET4_BITS };
 
+#define SET4_WHOLE 1u // of a filter's word: all of it is in the set. No hash gives a single bit
+#define SET4_ITEMS 128u
+#define SET4_HASH 0x9020fe79u // gives each item two or three bits, none the bits of another, each bit to 11 to 13 items
+
 struct set4_filter {
     uint32_t *word;
-    uint32_t shift; // an address's bit is its number >> shift
+    uint32_t shift;      // an address's word is its number >> shift
+    uint32_t item_shift; // what it has bits for: the 7 lowest bits of its number >> item_shift
 };
 
 struct set4_node { // and behind it a word for each bit of `longs`
@@ -66,7 +72,7 @@ struct set4 {
     // the writer's own
     struct pool pool;
     size_t mapped_bytes, max_bytes;
-    uint64_t members;
+    uint64_t members, used; // used: /24s that are not empty, without those that SET4_ALL covers
     uint64_t top[SET4_DIR / 64]; // bit c: the member of 0..16 bits of code c
     VEC(struct set4_garbage) garbage;
     VEC(uint32_t) fresh, dead; // of the change under way
@@ -108,7 +114,8 @@ void set4_leaf_retire(struct set4 *s, uint32_t word);
 
 // --- set4_filter.c ---
 bool set4_filter_fit(struct set4 *s, uint64_t epoch); // a finer one when there are many members
-void set4_filter_store(struct set4 *s, unsigned slot); // what the directory says of a /17
+void set4_filter_store(struct set4 *s, unsigned from, unsigned to); // what the directory says of the /17s [from, to)
+unsigned set4_used(const struct set4 *s, unsigned slot, uint64_t used[2]); // /24s of a /17 that are not empty: a bit for each; how many
 void set4_filter_free(struct set4_filter *f);
 size_t set4_filter_bytes(const struct set4_filter *f);
 
@@ -132,7 +139,21 @@ static inline bool set4_bit32(const uint32_t *bits, unsigned i)
     return bits[i / 32] >> (i % 32) & 1;
 }
 
-// --- reader: the steps behind the filter ---
+// --- reader: the filter ---
+
+extern const uint32_t set4_item[SET4_ITEMS]; // its bits
+
+static inline uint32_t set4_item_of(const struct set4_filter *f, uint32_t addr)
+{
+    return set4_item[addr >> f->item_shift & (SET4_ITEMS - 1)];
+}
+
+static inline uint32_t set4_filter_word(const struct set4_filter *f, uint32_t addr)
+{
+    return __atomic_load_n(&f->word[addr >> f->shift], __ATOMIC_ACQUIRE); // partner: word_store in set4_filter.c
+}
+
+// --- reader: the steps behind the filter. Without branches on what is found: they would be taken at random ---
 
 static inline uint32_t set4_word(const struct set4 *s, uint32_t addr)
 {
@@ -141,22 +162,28 @@ static inline uint32_t set4_word(const struct set4 *s, uint32_t addr)
 
 #define SET4_YES 0xffffffffu // a child's word is never this: its kind does not exist
 
-// What a directory word says of an address: 0 = not in the set, SET4_YES, or a leaf's word.
+// What a directory word says of an address: 0 = not in the set, SET4_YES, or a leaf's word. Without a node it leads to the pool's first
+// unit, which is nobody's and empty.
 static inline uint32_t set4_child(const struct set4 *s, uint32_t word, uint32_t addr)
 {
-    unsigned at = addr >> 8 & 127;
+    static const uint32_t nothing[1];
+    unsigned at = addr >> 8 & 127, quarter = at / 32;
     const struct set4_shorts *n = set4_at(s, word);
+    const uint32_t *all = word & SET4_SHORTS ? &n->all[quarter] : nothing;
+    uint32_t longs = n->longs[quarter], before = longs & ((1u << at % 32) - 1);
+    const uint32_t *child = set4_children(s, word) + n->below[quarter] + __builtin_popcount(before);
 
-    if (word & SET4_ALL)
-        return SET4_YES;
-    if (!(word & SET4_REF))
-        return 0;
-    if (word & SET4_SHORTS && set4_bit32(n->all, at))
-        return SET4_YES;
-    if (!set4_bit32(n->longs, at))
-        return 0;
-    unsigned below = n->below[at / 32] + (unsigned)__builtin_popcount(n->longs[at / 32] & ((1u << at % 32) - 1));
-    return set4_children(s, word)[below];
+    child = longs >> at % 32 & 1 ? child : nothing;
+    return *child | -(*all >> at % 32 & 1) | -(word >> 31); // SET4_ALL
+}
+
+// Its first and, where it goes on there, its second line.
+static inline void set4_node_fetch(const struct set4 *s, uint32_t word)
+{
+    const uint8_t *n = set4_at(s, word);
+
+    __builtin_prefetch(n);
+    __builtin_prefetch(n + 40);
 }
 
 typedef uint16_t set4_v8 __attribute__((vector_size(16), may_alias, aligned(8)));
@@ -186,14 +213,13 @@ static inline bool set4_leaf_has(const struct set4 *s, uint32_t word, uint32_t a
 {
     unsigned host = 256 | (addr & 255);
 
-    if (word == SET4_YES)
-        return true;
-    if (word & SET4_LIST) {
+    bool hit = word == SET4_YES;
+
+    if (word & SET4_LIST && !hit) {
         enum set4_kind kind = word >> SET4_KIND_SHIFT & SET4_KIND;
         return kind == SET4_BITS ? set4_bits_have(set4_at(s, word), host)
                                  : set4_list_has(set4_at(s, word), kind + 1, (uint8_t)addr);
     }
-    bool hit = false;
     for (unsigned i = 0; i < 3; i++, word >>= 9) { // no branch: a code of 0 is no prefix of anything
         unsigned code = word & 511;
         hit |= host >> (__builtin_clz(code | 1) - 23) == code;

@@ -3,6 +3,10 @@
 //
 // IPv4: the filter for all of them; then the few that it lets pass, step by step for all of them, so that their reads of memory overlap;
 // in vectors where the CPU has them (set_find_avx512.c). IPv6: Poptrie's bulk lookup.
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "acl/set_priv.h"
 
 uint64_t set4_find_few(const struct set4 *s, uint64_t pass, const uint32_t *addr_be)
@@ -15,15 +19,14 @@ uint64_t set4_find_few(const struct set4 *s, uint64_t pass, const uint32_t *addr
     for (; pass; pass &= pass - 1, n++) {
         at[n] = (uint8_t)__builtin_ctzll(pass);
         addr[n] = __builtin_bswap32(addr_be[at[n]]);
-        word[n] = set4_word(s, addr[n]);
-        __builtin_prefetch(set4_at(s, word[n]));
+        __builtin_prefetch(&s->dir[addr[n] >> 15]);
     }
     for (unsigned i = 0; i < n; i++) {
-        word[i] = set4_child(s, word[i], addr[i]);
-        __builtin_prefetch(set4_at(s, word[i]));
+        word[i] = set4_word(s, addr[i]);
+        set4_node_fetch(s, word[i]);
     }
     for (unsigned i = 0; i < n; i++)
-        found |= (uint64_t)set4_leaf_has(s, word[i], addr[i]) << at[i];
+        found |= (uint64_t)set4_leaf_has(s, set4_child(s, word[i], addr[i]), addr[i]) << at[i];
     return found;
 }
 
@@ -37,12 +40,10 @@ void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t 
     w->n = n;
     if (!w->set)
         return;
-    const struct set4_filter *f = __atomic_load_n(&w->set->filter, __ATOMIC_ACQUIRE); // partner: set4_filter_fit
-    w->filter = f->word;
-    w->shift = f->shift;
+    w->filter = __atomic_load_n(&w->set->filter, __ATOMIC_ACQUIRE); // partner: set4_filter_fit
     for (unsigned i = 0; i < n; i++) {
         w->addr[i] = __builtin_bswap32(addr_be[i]);
-        __builtin_prefetch(&w->filter[w->addr[i] >> w->shift >> 5]);
+        __builtin_prefetch(&w->filter->word[w->addr[i] >> w->filter->shift]);
     }
 }
 
@@ -52,9 +53,10 @@ static void walk_filter(struct set4_walk *w)
 
     w->pass = 0;
     for (unsigned i = 0; i < w->n; i++) { // without branches: who passes moves up
-        uint32_t addr = w->addr[i], bit = addr >> w->shift;
-        uint32_t passes = __atomic_load_n(&w->filter[bit / 32], __ATOMIC_ACQUIRE) >> bit % 32 & 1; // partner: set4_filter.c
+        uint32_t addr = w->addr[i], word = set4_filter_word(w->filter, addr), item = set4_item_of(w->filter, addr);
+        bool passes = (word & item) == item;
         w->addr[n] = addr;
+        w->found |= (uint64_t)(word == SET4_WHOLE) << i;
         w->pass |= (uint64_t)passes << i;
         n += passes;
     }
@@ -77,24 +79,76 @@ void set4_step_scalar(struct set4_walk *w)
 
     if (!w->step)
         walk_filter(w);
-    else if (w->step == 3)
-        walk_leaves(w);
-    else
+    else if (w->step == 1)
         for (unsigned i = 0; i < w->n; i++) {
-            w->word[i] = w->step == 1 ? set4_word(s, w->addr[i]) : set4_child(s, w->word[i], w->addr[i]);
-            __builtin_prefetch(set4_at(s, w->word[i]));
+            w->word[i] = set4_word(s, w->addr[i]);
+            set4_node_fetch(s, w->word[i]);
         }
+    else if (w->step == 2)
+        for (unsigned i = 0; i < w->n; i++) {
+            w->word[i] = set4_child(s, w->word[i], w->addr[i]);
+            if (w->word[i] & SET4_LIST && w->word[i] != SET4_YES)
+                __builtin_prefetch(set4_at(s, w->word[i]));
+        }
+    else
+        walk_leaves(w);
 }
 
-uint64_t set4_find_scalar(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
-{
-    uint64_t pass = 0;
+#ifdef __SSE2__
 
-    for (unsigned i = 0; i < n; i++) {
-        uint32_t bit = __builtin_bswap32(addr_be[i]) >> shift;
-        pass |= (uint64_t)(word[bit / 32] >> bit % 32 & 1) << i;
+static inline __m128i host_order(__m128i be)
+{
+    __m128i half = _mm_or_si128(_mm_slli_epi16(be, 8), _mm_srli_epi16(be, 8));
+
+    return _mm_shufflehi_epi16(_mm_shufflelo_epi16(half, 0xb1), 0xb1);
+}
+
+static inline __m128i four_words(const uint32_t *word, __m128i index)
+{
+    _Alignas(16) uint32_t i[4];
+
+    _mm_store_si128((__m128i *)i, index);
+    return _mm_setr_epi32((int)__atomic_load_n(&word[i[0]], __ATOMIC_ACQUIRE), (int)__atomic_load_n(&word[i[1]], __ATOMIC_ACQUIRE), // partner: word_store
+                          (int)__atomic_load_n(&word[i[2]], __ATOMIC_ACQUIRE), (int)__atomic_load_n(&word[i[3]], __ATOMIC_ACQUIRE));
+}
+
+static inline uint64_t equal(__m128i a, __m128i b)
+{
+    return (unsigned)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(a, b)));
+}
+
+#endif
+
+// Which addresses the filter leaves open; *found: which it says are in the set.
+static uint64_t filter(const struct set4_filter *f, const uint32_t *addr_be, unsigned n, uint64_t *found)
+{
+    uint64_t pass = 0, whole = 0;
+    unsigned i = 0;
+
+#ifdef __SSE2__
+    const __m128i shift = _mm_cvtsi32_si128((int)f->shift), item_shift = _mm_cvtsi32_si128((int)f->item_shift);
+    for (; i + 4 <= n; i += 4) {
+        __m128i addr = host_order(_mm_loadu_si128((const __m128i *)(addr_be + i)));
+        __m128i item = four_words(set4_item, _mm_and_si128(_mm_srl_epi32(addr, item_shift), _mm_set1_epi32(SET4_ITEMS - 1)));
+        __m128i word = four_words(f->word, _mm_srl_epi32(addr, shift));
+        whole |= equal(word, _mm_set1_epi32(SET4_WHOLE)) << i;
+        pass |= equal(_mm_and_si128(word, item), item) << i;
     }
-    return pass ? set4_find_few(s, pass, addr_be) : 0;
+#endif
+    for (; i < n; i++) {
+        uint32_t addr = __builtin_bswap32(addr_be[i]), word = set4_filter_word(f, addr), item = set4_item_of(f, addr);
+        whole |= (uint64_t)(word == SET4_WHOLE) << i;
+        pass |= (uint64_t)((word & item) == item) << i;
+    }
+    *found = whole;
+    return pass;
+}
+
+uint64_t set4_find_scalar(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
+{
+    uint64_t found, pass = filter(f, addr_be, n, &found);
+
+    return pass ? found | set4_find_few(s, pass, addr_be) : found;
 }
 
 // --- which kernel: the best one of this CPU ---
@@ -124,7 +178,7 @@ set4_step *set4_step_of(enum set4_kernel k)
     return set4_find_of(k) ? set4_step_scalar : NULL;
 }
 
-static uint64_t find_first(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n);
+static uint64_t find_first(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n);
 static void step_first(struct set4_walk *w);
 static set4_find *current = find_first;
 static set4_step *current_step = step_first;
@@ -138,12 +192,12 @@ static enum set4_kernel best(void)
     return k;
 }
 
-static uint64_t find_first(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
+static uint64_t find_first(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
 {
     set4_find *find = set4_find_of(best());
 
     __atomic_store_n(&current, find, __ATOMIC_RELAXED);
-    return find(s, word, shift, addr_be, n);
+    return find(s, f, addr_be, n);
 }
 
 static void step_first(struct set4_walk *w)
@@ -175,7 +229,7 @@ uint64_t acl_set_find4(const struct acl_set *s, const uint32_t *addr_be, unsigne
     if (!v4)
         return 0;
     const struct set4_filter *f = __atomic_load_n(&v4->filter, __ATOMIC_ACQUIRE); // partner: set4_filter_fit
-    return __atomic_load_n(&current, __ATOMIC_RELAXED)(v4, f->word, f->shift, addr_be, n);
+    return __atomic_load_n(&current, __ATOMIC_RELAXED)(v4, f, addr_be, n);
 }
 
 uint64_t acl_set_find6(const struct acl_set *s, const uint8_t (*addr)[16], unsigned n)

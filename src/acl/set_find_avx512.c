@@ -40,16 +40,37 @@ INLINE __m512i gather_word(__mmask16 m, __m512i index, const uint32_t *word)
     return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, index, word, 4);
 }
 
-// Bits of the addresses that the filter lets pass.
-INLINE uint64_t filter(const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
+INLINE __m512i bit_at(__m512i h, unsigned from) // of five bits of h
 {
-    const __m128i by = _mm_cvtsi32_si128((int)shift);
+    return _mm512_sllv_epi32(all(1), _mm512_and_si512(_mm512_srli_epi32(h, from), all(31)));
+}
+
+INLINE __m512i items(const struct set4_filter *f, __m512i addr) // set4_item_of
+{
+    __m512i i = _mm512_and_si512(_mm512_srl_epi32(addr, _mm_cvtsi32_si128((int)f->item_shift)), all(SET4_ITEMS - 1));
+    __m512i h = _mm512_mullo_epi32(_mm512_or_si512(i, all(SET4_ITEMS)), all(SET4_HASH));
+
+    return _mm512_or_si512(_mm512_or_si512(bit_at(h, 27), bit_at(h, 22)), bit_at(h, 17));
+}
+
+// Those of 16 addresses that the filter leaves open; *found: those that it says are in the set.
+INLINE __mmask16 filter16(const struct set4_filter *f, __m512i addr, __mmask16 m, __mmask16 *found)
+{
+    __m512i item = items(f, addr), word = gather_word(m, _mm512_srl_epi32(addr, _mm_cvtsi32_si128((int)f->shift)), f->word);
+
+    *found = _mm512_mask_cmpeq_epi32_mask(m, word, all(SET4_WHOLE));
+    return _mm512_mask_cmpeq_epi32_mask(m, _mm512_and_si512(word, item), item);
+}
+
+INLINE uint64_t filter(const struct set4_filter *f, const uint32_t *addr_be, unsigned n, uint64_t *found)
+{
     uint64_t pass = 0;
 
+    *found = 0;
     for (unsigned i = 0; i < n; i += LANES) {
-        __mmask16 m = lanes(n - i);
-        __m512i bit = _mm512_srl_epi32(load(addr_be + i, m), by);
-        pass |= (uint64_t)bit_test(m, gather_word(m, _mm512_srli_epi32(bit, 5), word), bit) << i;
+        __mmask16 m = lanes(n - i), known;
+        pass |= (uint64_t)filter16(f, load(addr_be + i, m), m, &known) << i;
+        *found |= (uint64_t)known << i;
     }
     return pass;
 }
@@ -143,17 +164,17 @@ INLINE void children_read(const struct set4 *s, const uint32_t *word, const uint
     }
 }
 
-uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
+uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
 {
-    uint64_t pass = filter(word, shift, addr_be, n);
+    uint64_t found, pass = filter(f, addr_be, n, &found);
     unsigned some = (unsigned)__builtin_popcountll(pass);
     uint32_t addr[64 + LANES], child[64];
 
     if (some <= FEW)
-        return set4_find_few(s, pass, addr_be);
+        return found | set4_find_few(s, pass, addr_be);
     pack(addr, addr_be, n, pass);
     children_read(s, NULL, addr, child, some);
-    return _pdep_u64(leaves_have(s, child, addr, some), pass);
+    return found | _pdep_u64(leaves_have(s, child, addr, some), pass);
 }
 
 // --- in steps ---
@@ -161,15 +182,15 @@ uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const uint32_t *word, un
 // Who passes moves up.
 INLINE void walk_filter(struct set4_walk *w)
 {
-    const __m128i by = _mm_cvtsi32_si128((int)w->shift);
     unsigned n = 0;
 
     w->pass = 0;
     for (unsigned i = 0; i < w->n; i += LANES) {
-        __mmask16 m = lanes(w->n - i);
-        __m512i addr = _mm512_maskz_loadu_epi32(m, w->addr + i), bit = _mm512_srl_epi32(addr, by);
-        m = bit_test(m, gather_word(m, _mm512_srli_epi32(bit, 5), w->filter), bit);
+        __mmask16 m = lanes(w->n - i), known;
+        __m512i addr = _mm512_maskz_loadu_epi32(m, w->addr + i);
+        m = filter16(w->filter, addr, m, &known);
         w->pass |= (uint64_t)m << i;
+        w->found |= (uint64_t)known << i;
         _mm512_storeu_si512(w->addr + n, _mm512_maskz_compress_epi32(m, addr)); // n <= i
         n += (unsigned)__builtin_popcount(m);
     }
@@ -185,7 +206,7 @@ INLINE void walk_words(struct set4_walk *w)
         _mm512_mask_storeu_epi32(w->word + i, m, words(w->set, _mm512_maskz_loadu_epi32(m, w->addr + i), m));
     }
     for (unsigned i = 0; i < w->n; i++)
-        __builtin_prefetch(set4_at(w->set, w->word[i]));
+        set4_node_fetch(w->set, w->word[i]);
 }
 
 void set4_step_avx512_vpopcnt(struct set4_walk *w)
@@ -197,16 +218,16 @@ void set4_step_avx512_vpopcnt(struct set4_walk *w)
     else if (w->step == 2)
         children_read(w->set, w->word, w->addr, w->word, w->n);
     else
-        w->found = _pdep_u64(leaves_have(w->set, w->word, w->addr, w->n), w->pass);
+        w->found |= _pdep_u64(leaves_have(w->set, w->word, w->addr, w->n), w->pass);
 }
 
 #else
 
-uint64_t set4_find_avx512(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n)
+uint64_t set4_find_avx512(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
 {
-    uint64_t pass = filter(word, shift, addr_be, n);
+    uint64_t found, pass = filter(f, addr_be, n, &found);
 
-    return pass ? set4_find_few(s, pass, addr_be) : 0;
+    return pass ? found | set4_find_few(s, pass, addr_be) : found;
 }
 
 #endif

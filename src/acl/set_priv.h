@@ -10,11 +10,10 @@
 // A search in steps, each of which asks memory for what the next one reads: who has other work to do in between does not wait for it.
 struct set4_walk {
     const struct set4 *set; // NULL: it is over
-    const uint32_t *filter;
-    unsigned shift;
-    unsigned step, n;  // addresses; from the second step on those that the filter lets pass, side by side
+    const struct set4_filter *filter;
+    unsigned step, n;  // addresses; from the second step on those that the filter leaves open, side by side
     uint64_t pass;     // which these are
-    uint64_t found;    // bit = address; complete when it is over
+    uint64_t found;    // bit = address; from the second step on those that the filter knows; complete when it is over
     uint32_t addr[64]; // host order
     uint32_t word[64];
 };
@@ -49,10 +48,10 @@ size_t acl_set_bytes(const struct acl_set *s); // of both, readers' and writer's
 
 // --- reader ---
 
-// Which of n addresses are in the set; word, shift: of its filter. Kernels for any CPU, AVX-512, AVX-512 with VPOPCNTDQ and CD.
-typedef uint64_t set4_find(const struct set4 *s, const uint32_t *word, unsigned shift, const uint32_t *addr_be, unsigned n);
+// Which of n addresses are in the set; f: its filter. Kernels for any CPU, AVX-512, AVX-512 with VPOPCNTDQ and CD.
+typedef uint64_t set4_find(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n);
 set4_find set4_find_scalar, set4_find_avx512, set4_find_avx512_vpopcnt;
-uint64_t set4_find_few(const struct set4 *s, uint64_t pass, const uint32_t *addr_be); // those that the filter lets pass, one by one
+uint64_t set4_find_few(const struct set4 *s, uint64_t pass, const uint32_t *addr_be); // of those that the filter leaves open, one by one
 set4_find *set4_find_of(enum set4_kernel k);                                          // NULL: not on this CPU
 // A step of a walk that is not over.
 typedef void set4_step(struct set4_walk *w);

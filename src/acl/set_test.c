@@ -144,7 +144,7 @@ static void must_agree(struct acl_set *s, const struct list *l)
     assert_int_equal(walk_find(s, addr4, n), want4);
     for (int k = SET4_SCALAR; s->v4 && k <= SET4_VPOPCNT; k++)
         if (set4_find_of((enum set4_kernel)k)) {
-            assert_int_equal(set4_find_of((enum set4_kernel)k)(s->v4, s->v4->filter->word, s->v4->filter->shift, addr4, n), want4);
+            assert_int_equal(set4_find_of((enum set4_kernel)k)(s->v4, s->v4->filter, addr4, n), want4);
             assert_int_equal(walk_by(s, addr4, n, set4_step_of((enum set4_kernel)k)), want4);
         }
     assert_int_equal(acl_set_find6(s, (const uint8_t(*)[16])addr6, n), want6);
@@ -296,7 +296,7 @@ static void many_hosts_are_found_through_every_filter(void **state)
     assert_int_equal(acl_set_change(s, NULL, 0, p + 3000, N - 3000, &skipped), 0);
     assert_int_equal(skipped, 0);
     flush(s);
-    assert_int_equal(s->v4->filter->shift, 8);
+    assert_int_equal(s->v4->filter->shift, 15);
     for (int pass = 0; pass < 2; pass++) {
         for (unsigned i = 0; i < N; i += 32) {
             uint32_t be[64];
@@ -313,6 +313,40 @@ static void many_hosts_are_found_through_every_filter(void **state)
     assert_int_equal(s->v4->members, N);
     acl_set_free(s);
     free(addr);
+    free(p);
+}
+
+// So many /24s that the filter's words are of /19s: every other /17.
+static void networks_in_every_other_17_are_found(void **state)
+{
+    enum { N = 4000 };
+    struct acl_prefix *p = malloc(N * sizeof *p), host;
+    struct acl_set *s = acl_set_new(0);
+    uint64_t skipped;
+
+    for (uint32_t i = 0; i < N; i++) {
+        p[i] = host4(i << 16 | 1u << 15);
+        p[i].len = 17;
+    }
+    assert_int_equal(acl_set_change(s, NULL, 0, p, N, &skipped), 0);
+    assert_int_equal(s->v4->filter->shift, 13);
+    assert_int_equal(s->v4->used, N * 128);
+    host = host4(0x00010003);
+    assert_int_equal(acl_set_add(s, &host), 0);
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t be[64];
+        for (uint32_t k = 0; k < 64; k++)
+            be[k] = __builtin_bswap32(i << 16 | k << 10 | 3);
+        uint64_t want = i == 1 ? 0xffffffff00000001u : 0xffffffff00000000u;
+        assert_int_equal(acl_set_find4(s, be, 64), want);
+        assert_int_equal(walk_find(s, be, 64), want);
+    }
+    host.len = 16;
+    assert_int_equal(acl_set_add(s, &host), 0);
+    assert_int_equal(s->v4->used, (N - 1) * 128);
+    assert_int_equal(acl_set_change(s, p, N, &host, 1, &skipped), 0);
+    assert_int_equal(s->v4->used, 0);
+    acl_set_free(s);
     free(p);
 }
 
@@ -381,6 +415,7 @@ static void everything_is_one_prefix(void **state)
 // --- readers beside the writer: stable members are always found, stable strangers never ---
 
 #define STABLE 256u
+#define COVERED 0x0b010203u // always in the set, as a host or by a network
 
 static struct acl_set *shared;
 static _Atomic bool stop;
@@ -400,6 +435,7 @@ static void *read_all(void *arg)
             six[i][5] = (uint8_t)k;
             six[i][15] = (uint8_t)(128 + i % 2);
         }
+        be[0] = __builtin_bswap32(COVERED);
         uint64_t four = acl_set_find4(shared, be, 64), sixes = acl_set_find6(shared, (const uint8_t(*)[16])six, 64);
         if (four != 0x5555555555555555u || sixes != 0x5555555555555555u)
             atomic_fetch_add(&wrong, 1);
@@ -430,16 +466,20 @@ static void wait_for_readers(void)
 
 static void readers_see_each_address_old_or_new(void **state)
 {
-    struct acl_prefix base[2 * STABLE], more[512];
+    struct acl_prefix base[2 * STABLE + 1], more[512];
     pthread_t reader;
     uint64_t skipped;
 
+    struct acl_prefix host = host4(COVERED), network = host;
+
+    network.len = 12;
+    base[2 * STABLE] = host;
     shared = acl_set_new(0);
     for (unsigned i = 0; i < STABLE; i++) {
         base[2 * i] = stable_prefix(i, 4, 128);
         base[2 * i + 1] = stable_prefix(i, 6, 128);
     }
-    assert_int_equal(acl_set_load(shared, base, 2 * STABLE), 0);
+    assert_int_equal(acl_set_load(shared, base, 2 * STABLE + 1), 0);
     assert_int_equal(pthread_create(&reader, NULL, read_all, NULL), 0);
     for (unsigned round = 0; round < 150; round++) {
         unsigned n = 1 + pick(512);
@@ -450,8 +490,10 @@ static void readers_see_each_address_old_or_new(void **state)
                 more[i].len = (uint8_t)(25 + pick(7)), more[i].addr[3] = 0;
         assert_int_equal(acl_set_change(shared, NULL, 0, more, n, &skipped), 0);
         assert_int_equal(acl_set_change(shared, more, n, NULL, 0, &skipped), 0);
+        assert_int_equal(acl_set_change(shared, &host, 1, &network, 1, &skipped), 0);
+        assert_int_equal(acl_set_change(shared, &network, 1, &host, 1, &skipped), 0);
         if (round % 50 == 49)
-            assert_int_equal(acl_set_load(shared, base, 2 * STABLE), 0);
+            assert_int_equal(acl_set_load(shared, base, 2 * STABLE + 1), 0);
         uint64_t epoch = acl_set_epoch(shared);
         wait_for_readers();
         acl_set_reclaim(shared, epoch);
@@ -469,6 +511,7 @@ int main(void)
         cmocka_unit_test(batches_are_all_deletions_then_all_additions),
         cmocka_unit_test(a_load_replaces_everything),
         cmocka_unit_test(many_hosts_are_found_through_every_filter),
+        cmocka_unit_test(networks_in_every_other_17_are_found),
         cmocka_unit_test(what_does_not_fit_changes_nothing),
         cmocka_unit_test(unsound_prefixes_are_refused),
         cmocka_unit_test(everything_is_one_prefix),
