@@ -46,7 +46,8 @@ SHELF_INLINE void left_of(struct shelf_left *l, const struct burst *b)
     }
 }
 
-// The number of the longest prefix around each address (shelf_net.h): first all words by 16 bits, then those that go on.
+// The number of the longest prefix around each address (shelf_net.h): first all words by 16 bits, then those that go on, whose next ones are on their way
+// by then (of the others the first chunk is: what is asked for again and again costs little).
 SHELF_INLINE void numbers_of(const struct nets *t, const uint32_t *addr_be, const struct shelf_left *l, uint32_t *number)
 {
     const uint16_t *word = t->word;
@@ -60,6 +61,7 @@ SHELF_INLINE void numbers_of(const struct nets *t, const uint32_t *addr_be, cons
         number[k] = w;
         deep[n] = k;
         n += w >= NET_DEEP;
+        __builtin_prefetch(&nets_chunk(word, w & -(w >> 15))[a >> 8 & (NET_CHUNK - 1)]);
     }
     for (int shift = 8; shift >= 0 && n; shift -= 8) {
         unsigned deeper = 0;
@@ -70,6 +72,7 @@ SHELF_INLINE void numbers_of(const struct nets *t, const uint32_t *addr_be, cons
             number[k] = w;
             deep[deeper] = k;
             deeper += w >= NET_DEEP;
+            __builtin_prefetch(&nets_chunk(word, w & -(w >> 15))[addr[k] & (NET_CHUNK - 1)]);
         }
         n = deeper;
     }
