@@ -167,8 +167,8 @@ static inline unsigned search6(struct burst *b, const struct core *c, unsigned n
     return left;
 }
 
-// Looks at the candidates found so far: all heads, then all blocks, so that no load waits for another packet's.
-static inline void candidates_search(struct burst *b, const struct core *c)
+// All heads of the candidates found so far, and their blocks into the cache: how many there are, in b->key what search4 and search6 want.
+static inline unsigned heads_read(struct burst *b, const struct core *c)
 {
     unsigned n = 0;
 
@@ -180,9 +180,17 @@ static inline void candidates_search(struct burst *b, const struct core *c)
         b->packet[n] = b->packet[i];
         n += ref != 0;
     }
+    b->n_found = 0;
+    return n;
+}
+
+// Looks at the candidates found so far: all heads, then all blocks, so that no load waits for another packet's.
+static inline void candidates_search(struct burst *b, const struct core *c)
+{
+    unsigned n = heads_read(b, c);
+
     while (n)
         n = c->family == ACL_IP4 ? search4(b, c, n) : search6(b, c, n);
-    b->n_found = 0;
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include "acl/classify.h"
 
 #include "acl/keys_simd.h"
+#include "acl/search_simd.h"
 
 #define LANES LANE_STEP
 #define INLINE LANE_INLINE
@@ -148,23 +149,37 @@ static void filter_ask(struct burst *b, const struct core *c)
     b->n_found = n;
 }
 
-// Tuples in the order of their first rules would end packets earlier; the filter leaves so few candidates that it does not pay.
-static void tuples_ask(struct burst *b, const struct core *c, const struct lanes *l, unsigned n_tuples)
+INLINE void blocks_search(struct burst *b, const struct core *c, const struct search_row *row, uint8_t family)
 {
+#ifndef __SANITIZE_THREAD__ // which takes a row for one word that nobody else may write
+    if (family == ACL_IP4) {
+        for (unsigned n = heads_read(b, c); n;)
+            n = search4_eights(b, row, c, n);
+        return;
+    }
+#endif
+    candidates_search(b, c);
+}
+
+// Tuples in the order of their first rules would end packets earlier; the filter leaves so few candidates that it does not pay.
+INLINE void tuples_ask(struct burst *b, const struct core *c, const struct lanes *l, unsigned n_tuples, uint64_t any, uint8_t family)
+{
+    struct search_row row[BURST];
     unsigned listed = 0;
+
+    if (family == ACL_IP4)
+        search_rows(b, any, row);
 
     for (unsigned t = 0; t < n_tuples; t++) {
         const struct tuple *p = &c->tuple[t];
         const uint32_t *src = l->digest[CORE_SRC][p->level[CORE_SRC]], *dst = l->digest[CORE_DST][p->level[CORE_DST]];
-        lane_vec salt = lane_all(p->salt), bit = lane_all(1u << t);
+        lane_vec salt = lane_all(p->salt), bit = lane_all(1u << t), port = lane_all(p->port ? UINT32_MAX : 0);
 
         for (unsigned i = 0; i < l->n; i += LANES) {
             lane_hits m = group_of(l->all, i) & lane_any(lane_load(l->open + i), bit);
-            lane_vec key = lane_xor(lane_xor(lane_load(src + i), lane_load(dst + i)), salt);
+            lane_vec key = lane_xor(lane_xor(lane_load(src + i), lane_load(dst + i)), lane_xor(salt, lane_and(port, lane_load(l->port + i))));
             lane_order o = lane_order_of(m);
 
-            if (p->port)
-                key = lane_xor(key, lane_load(l->port + i));
             lane_pack(b->key + listed, key, o);
             lane_pack(b->packet + listed, lane_load(l->packet + i), o);
             listed += (unsigned)__builtin_popcount(m);
@@ -173,7 +188,7 @@ static void tuples_ask(struct burst *b, const struct core *c, const struct lanes
             b->n_found = listed;
             filter_ask(b, c);
             burst_walk(b, c);
-            candidates_search(b, c);
+            blocks_search(b, c, row, family);
             listed = 0;
         }
     }
@@ -401,7 +416,7 @@ INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
     for (unsigned s = 0; s < 2; s++)
         for (unsigned level = 0; level < levels_of(c, s); level++)
             cut(c, &l, s, level, family);
-    tuples_ask(b, c, &l, n_tuples);
+    tuples_ask(b, c, &l, n_tuples, any, family);
 }
 
 static void rules4(const struct core *c, struct burst *b)
