@@ -23,6 +23,13 @@ static bool filter_has(const struct core *c, uint32_t key)
     return (*filter_word(c, key) & filter_bits(key)) == filter_bits(key);
 }
 
+static bool fence_lets_pass(const struct fence *f, unsigned tuple, const uint8_t *addr)
+{
+    unsigned i = (unsigned)addr[0] << 8 | addr[1];
+
+    return !f->bits || f->always >> tuple & 1 || f->bits[i / 32] >> i % 32 & 1;
+}
+
 // The rule's first address of a side, at least.
 static bool side_lets_pass(const struct core *c, enum core_side s, unsigned tuple, const struct acl_rule *r)
 {
@@ -33,6 +40,8 @@ static bool side_lets_pass(const struct core *c, enum core_side s, unsigned tupl
 
     for (unsigned bit = side->len; bit < 128; bit++)
         side->addr[bit / 8] &= (uint8_t)~(0x80 >> bit % 8);
+    if (!fence_lets_pass(&c->fence[s], tuple, side->addr))
+        return false;
     if (c->tuple[tuple].guard[s] != CORE_NONE && !filter_has(c, rule_digest(c, s, &first, c->len[s][guard->level]) ^ guard->salt))
         return false;
     return gate->level == CORE_NONE || ((*gate_word(gate, rule_digest(c, s, &first, c->len[s][gate->level])) | gate->always) >> tuple & 1);
@@ -50,7 +59,7 @@ static int rule_check(const struct core *c, const struct acl_rule *r, uint32_t s
         return wrong(why, n, "the filter lacks rule %u", r->number);
     for (unsigned s = 0; s < 2; s++)
         if (!side_lets_pass(c, s, tuple, r))
-            return wrong(why, n, "gate or guard of side %u lacks rule %u", s, r->number);
+            return wrong(why, n, "fence, gate or guard of side %u lacks rule %u", s, r->number);
     while (ref && (entry_l4_at(c, ref, i)->slot != slot || entry_l4_at(c, ref, i)->not_part == ENTRY_DEAD)) {
         if (entry_l4_at(c, ref, i)->is & ENTRY_LAST)
             ref = 0;

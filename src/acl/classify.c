@@ -209,11 +209,25 @@ static uint32_t digest_of(const struct core *c, const struct burst *b, unsigned 
     return digest6(c, side, a, len);
 }
 
+static uint64_t fence_plain(const uint32_t *bits, const uint32_t *addr_be, unsigned n)
+{
+    uint64_t in = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t net = __builtin_bswap32(addr_be[i]) >> FENCE_LEN;
+        in |= (uint64_t)(__atomic_load_n(&bits[net / 32], __ATOMIC_RELAXED) >> net % 32 & 1) << i;
+    }
+    return in;
+}
+
 static void scalar(const struct core *c, struct burst *b)
 {
     uint32_t digest[2][CORE_LEVELS];
 
     burst_walk(b, c);
+    b->left &= fence_ask(c, b, tuples_in_use(c, b->n_tuples), fence_plain);
+    if (!b->left)
+        return;
     if (b->shelf) {
         shelf_plain(c, b);
         return;

@@ -64,6 +64,34 @@ static inline void l4_read(struct burst *b, uint64_t which)
         b->late->read(b->late->ctx, which, b->l4);
 }
 
+static inline uint32_t tuples_in_use(const struct core *c, unsigned n_tuples)
+{
+    uint32_t used = 0;
+
+    for (unsigned t = 0; t < n_tuples; t++)
+        used |= (uint32_t)(__atomic_load_n(&c->tuple[t].rules, __ATOMIC_RELAXED) != 0) << t;
+    return used;
+}
+
+// Bit = address of a /16 where some rule's prefix is.
+typedef uint64_t fence_side(const uint32_t *bits, const uint32_t *addr_be, unsigned n);
+
+// Of the burst, those that rules under tuples may match as far as the fence says.
+static inline __attribute__((always_inline)) uint64_t fence_ask(const struct core *c, const struct burst *b, uint32_t used, fence_side *side)
+{
+    uint32_t any_src = used & __atomic_load_n(&c->fence[CORE_SRC].always, __ATOMIC_RELAXED);
+    uint32_t any_dst = used & __atomic_load_n(&c->fence[CORE_DST].always, __ATOMIC_RELAXED);
+    uint64_t in[2] = {0, 0};
+
+    if (!c->fence[0].bits || any_src & any_dst)
+        return UINT64_MAX;
+    if (any_dst || !any_src) // else destinations decide
+        in[CORE_SRC] = side(c->fence[CORE_SRC].bits, b->addr4[CORE_SRC], b->n);
+    if (any_src || !any_dst)
+        in[CORE_DST] = side(c->fence[CORE_DST].bits, b->addr4[CORE_DST], b->n);
+    return any_src || any_dst ? in[0] | in[1] : in[0] & in[1];
+}
+
 // --- one packet and one entry ---
 
 // As bits, not as conditions: nearly every branch here would be taken at random.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // classify_simd.c - bursts in vectors, of 16 packets with AVX-512, of 8 with AVX2; compiled for each (core.h says what is done)
 //
-// Gates and guards first, for all packets; those that some tuple is left for are packed together, and only they are cut to
-// all lengths. Then each tuple's packets are written into one list of the whole burst, so that the filter, heads and blocks
+// The fence first; whom it lets pass are packed together, for gates and guards. Those that some tuple is left for are packed once more, and only
+// they are cut to all lengths. Then each tuple's packets are written into one list of the whole burst, so that the filter, heads and blocks
 // are asked for a vector at a time, whatever packets they belong to, and no load waits for another one.
 #include "acl/classify.h"
 
@@ -25,7 +25,8 @@ struct lanes { // packets that are still looked at
     };
     uint32_t open[BURST + 16]; // tuples
     uint32_t port[BURST];
-    uint32_t packet[BURST];
+    uint32_t packet[BURST + 16];
+    uint64_t of;  // bit = packet: those that have a lane, in their order
     uint64_t all; // bit = lane
     unsigned n;
 };
@@ -33,6 +34,16 @@ struct lanes { // packets that are still looked at
 static uint64_t first(unsigned n)
 {
     return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+}
+
+static uint64_t lanes_of(const struct lanes *l, uint64_t packets)
+{
+    return _pext_u64(packets, l->of);
+}
+
+static uint64_t packets_of(const struct lanes *l, uint64_t lanes)
+{
+    return _pdep_u64(lanes, l->of);
 }
 
 INLINE lane_hits group_of(uint64_t lanes, unsigned at)
@@ -65,18 +76,9 @@ static void guards_ask(const struct core *c, const struct lanes *l, uint64_t *pa
     }
 }
 
-static uint32_t tuples_in_use(const struct core *c, unsigned n_tuples)
+static void gates_ask(const struct core *c, struct lanes *l, uint32_t in_use)
 {
-    uint32_t used = 0;
-
-    for (unsigned t = 0; t < n_tuples; t++)
-        used |= (uint32_t)(__atomic_load_n(&c->tuple[t].rules, __ATOMIC_RELAXED) != 0) << t;
-    return used;
-}
-
-static void gates_ask(const struct core *c, struct lanes *l, unsigned n_tuples)
-{
-    const lane_vec used = lane_all(tuples_in_use(c, n_tuples));
+    const lane_vec used = lane_all(in_use);
 
     for (unsigned i = 0; i < l->n; i += LANES) {
         lane_vec open = used;
@@ -110,7 +112,7 @@ static void sides_ask(const struct burst *b, const struct core *c, struct lanes 
             if (p->guard[s] != CORE_NONE)
                 m &= passed[p->guard[s]];
             if (p->set[s] != CORE_NONE)
-                m &= b->member[s][p->set[s]];
+                m &= lanes_of(l, b->member[s][p->set[s]]);
         }
         if (!(l->all & ~m))
             continue;
@@ -121,7 +123,7 @@ static void sides_ask(const struct burst *b, const struct core *c, struct lanes 
     }
 }
 
-static uint64_t packets_left(const struct lanes *l)
+static uint64_t lanes_left(const struct lanes *l)
 {
     uint64_t any = 0;
 
@@ -196,17 +198,23 @@ INLINE void tuples_ask(struct burst *b, const struct core *c, const struct lanes
 
 INLINE void lanes_begin(struct lanes *l, unsigned n, uint64_t left)
 {
-    l->n = n;
-    l->all = left;
-    for (unsigned i = 0; i < n; i += LANES)
-        lane_store(l->packet + i, lane_numbers(i));
+    unsigned at = 0;
+
+    for (unsigned i = 0; i < n; i += LANES) {
+        lane_hits m = group_of(left, i);
+
+        lane_pack(l->packet + at, lane_numbers(i), lane_order_of(m));
+        at += (unsigned)__builtin_popcount(m);
+    }
+    l->of = left;
+    l->n = at;
+    l->all = first(at);
 }
 
-// Packs packets together when that saves vectors.
+// Packs lanes together when that saves vectors.
 static bool lanes_pack(struct lanes *l, uint64_t any)
 {
     unsigned n = (unsigned)__builtin_popcountll(any), at = 0;
-    _Alignas(64) uint32_t packet[BURST + LANES], port[BURST + LANES];
 
     if ((n + LANES - 1) / LANES == (l->n + LANES - 1) / LANES)
         return false;
@@ -214,13 +222,11 @@ static bool lanes_pack(struct lanes *l, uint64_t any)
         lane_hits m = group_of(any, i);
         lane_order o = lane_order_of(m);
 
-        lane_pack(packet + at, lane_load(l->packet + i), o);
-        lane_pack(port + at, lane_load(l->port + i), o);
+        lane_pack(l->packet + at, lane_load(l->packet + i), o);
         lane_pack(l->open + at, lane_load(l->open + i), o);
         at += (unsigned)__builtin_popcount(m);
     }
-    memcpy(l->packet, packet, sizeof l->packet);
-    memcpy(l->port, port, sizeof l->port);
+    l->of = packets_of(l, any);
     l->n = n;
     l->all = first(n);
     return true;
@@ -231,17 +237,15 @@ INLINE unsigned levels_of(const struct core *c, unsigned side)
     return __atomic_load_n(&c->n_levels[side], __ATOMIC_ACQUIRE);
 }
 
-// digest_port of all packets; dport and proto lie side by side. Of those that are not left it means nothing.
+// digest_port of all lanes; dport and proto lie side by side. Of those that are not left it means nothing.
 INLINE void ports_load(const struct core *c, const struct burst *b, struct lanes *l)
 {
-    const lane_vec secret = lane_all((uint32_t)(c->secret[0][1] >> 32));
-    const lane_wide both = wide_all(0xffffff);
+    const lane_vec secret = lane_all((uint32_t)(c->secret[0][1] >> 32)), both = lane_all(0xffffff);
 
-    for (unsigned i = 0; i < l->n; i += LANES) {
-        lane_wide low = wide_load(b->l4 + i), high = wide_load(b->l4 + i + LANES / 2);
-        lane_vec x = lane_of_wide(wide_and(wide_shr(low, 16), both), wide_and(wide_shr(high, 16), both));
-        lane_store(l->port + i, lane_mul(lane_xor(x, secret), CORE_MIX1));
-    }
+    for (unsigned k = 0; k < l->n; k++)
+        memcpy(&l->port[k], &b->l4[l->packet[k]].dport, sizeof l->port[k]);
+    for (unsigned i = 0; i < l->n; i += LANES)
+        lane_store(l->port + i, lane_mul(lane_xor(lane_and(lane_load(l->port + i), both), secret), CORE_MIX1));
 }
 
 // --- IPv4 ---
@@ -296,11 +300,29 @@ static void part4(const struct acl_key4 *key, unsigned n, uint32_t src[BURST], u
 
 #endif
 
+static uint64_t fence4(const uint32_t *bits, const uint32_t *addr_be, unsigned n)
+{
+    uint64_t in = 0;
+
+    for (unsigned i = 0; i < n; i += LANES) {
+        lane_hits m = group_of(first(n), i);
+        lane_vec net = lane_shr(lane_swap(lane_load_some(addr_be + i, m)), FENCE_LEN);
+        lane_vec word = lane_gather(bits, lane_shr(net, 5), m);
+
+        in |= (uint64_t)(m & lane_any(word, lane_bit(lane_and(net, lane_all(31))))) << i;
+    }
+    return in;
+}
+
 INLINE void load4(const struct burst *b, struct lanes *l)
 {
     for (unsigned s = 0; s < 2; s++)
-        for (unsigned i = 0; i < l->n; i += LANES)
-            lane_store(l->addr4[s] + i, lane_swap(lane_load_some(b->addr4[s] + i, group_of(first(l->n), i))));
+        for (unsigned i = 0, at = 0; i < b->n; i += LANES) {
+            lane_hits m = group_of(l->of, i);
+
+            lane_pack(l->addr4[s] + at, lane_swap(lane_load_some(b->addr4[s] + i, group_of(first(b->n), i))), lane_order_of(m));
+            at += (unsigned)__builtin_popcount(m);
+        }
 }
 
 INLINE void cut4(const struct core *c, struct lanes *l, unsigned side, unsigned level)
@@ -333,7 +355,7 @@ INLINE void load6(const struct burst *b, struct lanes *l)
         for (unsigned i = 0; i < l->n; i++) {
             uint64_t w[2];
 
-            memcpy(w, b->addr6[s][i], sizeof w);
+            memcpy(w, b->addr6[s][l->packet[i]], sizeof w);
             l->addr6[s][0][i] = __builtin_bswap64(w[0]);
             l->addr6[s][1][i] = __builtin_bswap64(w[1]);
         }
@@ -381,10 +403,15 @@ INLINE void cut(const struct core *c, struct lanes *l, unsigned side, unsigned l
 INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
 {
     unsigned n_tuples = b->n_tuples;
+    uint32_t used = tuples_in_use(c, n_tuples);
     uint64_t passed[CORE_GUARDS], any;
     struct lanes l;
 
-    lanes_begin(&l, b->n, b->left);
+    any = family == ACL_IP4 ? b->left & fence_ask(c, b, used, fence4) : b->left;
+    burst_walk(b, c);
+    if (!any)
+        return;
+    lanes_begin(&l, b->n, any);
     family == ACL_IP4 ? load4(b, &l) : load6(b, &l);
     for (unsigned s = 0; s < 2; s++)
         if (c->gate[s].level != CORE_NONE)
@@ -392,31 +419,32 @@ INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
     for (unsigned g = 0; g < c->n_guards; g++)
         cut(c, &l, c->guard[g].side, c->guard[g].level, family);
     guards_ask(c, &l, passed);
-    gates_ask(c, &l, n_tuples);
+    gates_ask(c, &l, used);
     burst_walk(b, c);
-    l.all &= b->left;
+    l.all &= lanes_of(&l, b->left);
     if (has_sides(c))
         sides_ask(b, c, &l, n_tuples, passed);
-    any = packets_left(&l);
+    any = lanes_left(&l);
     if (!any)
         return;
     if (b->shelf) {
-        b->left = any;
+        b->left = packets_of(&l, any);
         LANE_KERNEL(shelf)(c, b);
         return;
     }
-    l4_read(b, any);
-    if (__atomic_load_n(&c->ports, __ATOMIC_RELAXED))
-        ports_load(c, b, &l);
+    l4_read(b, packets_of(&l, any));
     burst_walk(b, c);
+    unsigned n = l.n;
     if (lanes_pack(&l, any))
-        family == ACL_IP4 ? pack4(&l, b->n, any) : pack6(&l, b->n, any);
+        family == ACL_IP4 ? pack4(&l, n, any) : pack6(&l, n, any);
     else
         l.all = any;
+    if (__atomic_load_n(&c->ports, __ATOMIC_RELAXED))
+        ports_load(c, b, &l);
     for (unsigned s = 0; s < 2; s++)
         for (unsigned level = 0; level < levels_of(c, s); level++)
             cut(c, &l, s, level, family);
-    tuples_ask(b, c, &l, n_tuples, any, family);
+    tuples_ask(b, c, &l, n_tuples, packets_of(&l, l.all), family);
 }
 
 static void rules4(const struct core *c, struct burst *b)

@@ -23,7 +23,7 @@
 struct layout {
     unsigned filter_log, head_log; // of words
     uint32_t units;                // entries that the arena holds
-    size_t few, filter, head, gate[2], block, bytes; // few: 0 = none
+    size_t few, fence, filter, head, gate[2], block, bytes; // few, fence: 0 = none
 };
 
 static unsigned log2_up(uint64_t n)
@@ -49,7 +49,8 @@ static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys, co
     // The longest block is rewritten whole; an eighth and some is room for changes before what they leave comes back.
     l.units = rules + rules / 4 + 64;
     l.few = rules <= room_for(FEW_ENTRIES) ? line_up(sizeof(struct core)) : 0;
-    l.filter = l.few ? line_up(l.few + sizeof(struct few)) : line_up(sizeof(struct core));
+    l.fence = l.few || family != ACL_IP4 ? 0 : line_up(sizeof(struct core));
+    l.filter = l.few ? line_up(l.few + sizeof(struct few)) : l.fence ? l.fence + 2 * FENCE_WORDS * sizeof(uint32_t) : line_up(sizeof(struct core));
     l.head = l.filter + (sizeof(uint32_t) << l.filter_log);
     l.gate[0] = line_up(l.head + (sizeof(uint32_t) << l.head_log));
     l.gate[1] = line_up(l.gate[0] + (sizeof(uint32_t) << gate_log[0]));
@@ -315,8 +316,10 @@ static struct core *build(const struct acl_config *cfg, const struct core *d, st
     c->filter = (uint32_t *)((uint8_t *)c + l.filter);
     c->head = (uint32_t *)((uint8_t *)c + l.head);
     c->block = (uint8_t *)c + l.block;
-    for (unsigned g = 0; g < 2; g++)
-        c->gate[g].tuples = (uint32_t *)((uint8_t *)c + l.gate[g]);
+    for (unsigned s = 0; s < 2; s++) {
+        c->gate[s].tuples = (uint32_t *)((uint8_t *)c + l.gate[s]);
+        c->fence[s].bits = l.fence ? (uint32_t *)((uint8_t *)c + l.fence) + s * FENCE_WORDS : NULL;
+    }
     c->filter_shift = 32 - l.filter_log;
     memcpy(c->head, d->head, heads * sizeof *c->head);
     arena_init(&c->arena, c->block, (uint32_t)entry_bytes(c), l.units);
@@ -325,6 +328,7 @@ static struct core *build(const struct acl_config *cfg, const struct core *d, st
         return NULL;
     }
     blocks_fill(c, r, tuple);
+    fence_judge(c);
     core_few(c, r, tuple);
     return c;
 }

@@ -7,6 +7,7 @@
 //
 //     digest   each side cut to each length in use and mixed with a secret: 32 bits. A key is the XOR of two digests and
 //              its tuple's salt, so n lengths on each side make n * n keys for 2n digests
+//     fence    IPv4: for each side a bit for each /16, whether some rule's prefix is there. What is out of both ends with one or two reads of 8 KiB
 //     gate     for each side, by its first bits: the tuples that some rule with these bits is of. Source's AND destination's
 //              are what is left to ask; packets that no tuple is left for end here
 //     guard    the same with one bit in the filter for all tuples, where addresses are too many for a gate (blocklists)
@@ -90,6 +91,13 @@ struct gate {
 };
 #define GATE_SPREAD 8u // a prefix shorter by so many bits stands in all words that it covers
 
+struct fence {
+    uint32_t *bits;  // of each /16; NULL: IPv6, few rules, or it would let most packets pass
+    uint32_t always; // tuples of prefixes too short for it, or of sets
+};
+#define FENCE_LEN 16u
+#define FENCE_WORDS ((1u << FENCE_LEN) / 32)
+
 struct by_sets { // a rule that stands apart
     uint32_t number; // UINT32_MAX: deleted
     uint32_t slot;
@@ -112,6 +120,7 @@ struct core {
     struct tuple tuple[CORE_TUPLES];
     struct guard guard[CORE_GUARDS];
     struct gate gate[2];
+    struct fence fence[2];
     uint64_t sets[2]; // address sets that rules under tuples name
     uint32_t in_tuples; // rules
     uint32_t least;     // no rule under a tuple has a lower number
@@ -272,9 +281,11 @@ void tuples_plan(struct core *c, const struct core_rules *r, const uint8_t *tupl
 unsigned tuple_choose(struct core *c, const struct acl_rule *r, unsigned (*chain)(const struct core *c, uint32_t head));
 void guards_of_tuple(struct core *c, struct tuple *t);
 void filter_set(const struct core *c, uint32_t key); // core.c
-// gate.c: which gates and guards suit the rules; gate_log: log2 of the words of each gate
+// gate.c: fences, and which gates and guards suit the rules; gate_log: log2 of the words of each gate
 #define SKETCH_WORDS 16384u // of 64 bits: a million keys or two can be counted
 void gates_choose(struct core *c, const struct core_rules *r, uint64_t *sketch, uint8_t gate_log[2]); // sketch: scratch of SKETCH_WORDS
+void fence_of_tuple(struct core *c, unsigned tuple);
+void fence_judge(struct core *c); // when all rules are there
 void gates_add(struct core *c, unsigned tuple, const struct acl_rule *r);
 uint32_t rule_digest(const struct core *c, enum core_side s, const struct acl_rule *r, unsigned len);
 unsigned rule_len(const struct acl_rule *r, enum core_side s); // 0 for a set

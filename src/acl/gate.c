@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gate.c - gates and guards: what ends a packet before any tuple is asked
+// gate.c - fences, gates and guards: what ends a packet before any tuple is asked
 //
+// The fence is the same for all lists: one bit for each /16, whatever the tuple. Then gates or guards, by a length that suits the rules.
 // A length suits when few packets get past it: neither ones with random addresses, nor ones that match some rule, which
 // should find few other tuples open. The longer, the better, until the gate no longer stays near the core.
 #include <string.h>
@@ -13,6 +14,32 @@
 static unsigned tuple_len(const struct core *c, unsigned t, enum core_side s)
 {
     return c->len[s][c->tuple[t].level[s]];
+}
+
+void fence_of_tuple(struct core *c, unsigned tuple)
+{
+    for (unsigned s = 0; s < 2; s++)
+        if (c->tuple[tuple].set[s] != CORE_NONE || tuple_len(c, tuple, s) + GATE_SPREAD < FENCE_LEN)
+            __atomic_store_n(&c->fence[s].always, c->fence[s].always | 1u << tuple, __ATOMIC_RELAXED);
+}
+
+// Packets of random addresses that get past it: more than half are not worth the look.
+void fence_judge(struct core *c)
+{
+    double in[2] = {0, 0}, pass;
+    uint32_t used = 0;
+
+    if (!c->fence[0].bits)
+        return;
+    for (unsigned t = 0; t < c->n_tuples; t++)
+        used |= (uint32_t)(c->tuple[t].rules != 0) << t;
+    for (unsigned s = 0; s < 2; s++)
+        for (unsigned w = 0; w < FENCE_WORDS; w++)
+            in[s] += __builtin_popcount(c->fence[s].bits[w]) / (FENCE_WORDS * 32.0);
+    bool by_dst = used & c->fence[0].always, by_src = used & c->fence[1].always;
+    pass = used & c->fence[0].always & c->fence[1].always ? 1 : by_dst || by_src ? in[0] * by_src + in[1] * by_dst : in[0] * in[1];
+    if (pass > 0.5)
+        c->fence[0].bits = c->fence[1].bits = NULL;
 }
 
 void guards_of_tuple(struct core *c, struct tuple *t)
@@ -129,8 +156,10 @@ void gates_choose(struct core *c, const struct core_rules *r, uint64_t *sketch, 
             if (c->tuple[t].set[s] != CORE_NONE || gate.level == CORE_NONE || tuple_len(c, t, s) + GATE_SPREAD < c->len[s][gate.level])
                 c->gate[s].always |= 1u << t;
     }
-    for (unsigned t = 0; t < c->n_tuples; t++)
+    for (unsigned t = 0; t < c->n_tuples; t++) {
         guards_of_tuple(c, &c->tuple[t]);
+        fence_of_tuple(c, t);
+    }
 }
 
 // --- rules ---
@@ -166,9 +195,22 @@ static void gate_open(const struct gate *g, uint32_t digest, unsigned tuple)
     __atomic_store_n(word, *word | 1u << tuple, __ATOMIC_RELAXED);
 }
 
+static void fence_add(const struct fence *f, unsigned tuple, const uint8_t *addr, unsigned len)
+{
+    uint32_t a;
+
+    if (!f->bits || f->always >> tuple & 1)
+        return;
+    memcpy(&a, addr, sizeof a);
+    a = __builtin_bswap32(a) & mask4(len);
+    for (uint32_t i = a >> FENCE_LEN, n = len < FENCE_LEN ? 1u << (FENCE_LEN - len) : 1; n-- > 0; i++)
+        __atomic_store_n(&f->bits[i / 32], f->bits[i / 32] | 1u << i % 32, __ATOMIC_RELAXED);
+}
+
 void gates_add(struct core *c, unsigned tuple, const struct acl_rule *r)
 {
     for (unsigned s = 0; s < 2; s++) {
+        fence_add(&c->fence[s], tuple, s == CORE_SRC ? r->src.addr : r->dst.addr, rule_len(r, s));
         const struct gate *g = &c->gate[s];
         unsigned guard = c->tuple[tuple].guard[s];
 

@@ -92,12 +92,6 @@ LANE_INLINE void lane_pack(uint32_t *to, lane_vec v, lane_order o) // a whole ve
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(o, v));
 }
 
-// The low halves of LANE_STEP words of 64 bits.
-LANE_INLINE lane_vec lane_of_wide(lane_wide low, lane_wide high)
-{
-    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(low)), _mm512_cvtepi64_epi32(high), 1);
-}
-
 LANE_INLINE lane_wide wide_all(uint64_t v)
 {
     return _mm512_set1_epi64((long long)v);
@@ -240,13 +234,6 @@ LANE_INLINE void lane_pack(uint32_t *to, lane_vec v, lane_order o)
     _mm256_storeu_si256((__m256i *)to, _mm256_permutevar8x32_epi32(v, o));
 }
 
-LANE_INLINE lane_vec lane_of_wide(lane_wide low, lane_wide high)
-{
-    __m256i both = _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), 0x88));
-
-    return _mm256_permute4x64_epi64(both, 0xd8);
-}
-
 LANE_INLINE lane_wide wide_all(uint64_t v)
 {
     return _mm256_set1_epi64x((long long)v);
@@ -287,7 +274,7 @@ LANE_INLINE lane_wide wide_mul(lane_wide a, uint64_t by)
 
 LANE_INLINE void wide_store_high(uint32_t *to, lane_wide a)
 {
-    lane_vec high = lane_of_wide(wide_shr(a, 32), _mm256_setzero_si256());
+    __m256i high = _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(1, 3, 5, 7, 0, 0, 0, 0));
 
     _mm_storeu_si128((__m128i *)to, _mm256_castsi256_si128(high));
 }

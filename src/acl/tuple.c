@@ -118,6 +118,7 @@ static unsigned tuple_make(struct core *c, const struct acl_rule *r, const unsig
         if (c->gate[s].level != CORE_NONE && (t.set[s] != CORE_NONE || c->len[s][t.level[s]] + GATE_SPREAD < c->len[s][c->gate[s].level]))
             __atomic_store_n(&c->gate[s].always, c->gate[s].always | 1u << c->n_tuples, __ATOMIC_RELAXED);
     c->tuple[c->n_tuples] = t;
+    fence_of_tuple(c, c->n_tuples);
     __atomic_store_n(&c->n_tuples, c->n_tuples + 1, __ATOMIC_RELEASE); // partner: classify.h
     return c->n_tuples - 1;
 }
