@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_test.c - lists against the linear oracle, and changes in place against lists made anew
 #include "acl/acl_kit.h"
+#include "acl/list.h"
 
 #define KEYS 600u
 #define MOST 700u
@@ -356,6 +357,61 @@ static void shelved_rules_are_as_all_others(void **state)
     shelves_are_asked(false);
 }
 
+// --- fences ---
+
+// Bit 0 of `wide`: some rules say nothing of the source, or little; bit 1: of the destination; never of both.
+static struct acl_rule fenced_rule(uint32_t number, unsigned wide)
+{
+    unsigned open = wide ? 1 + kit_random(2) : 0; // side + 1
+    struct acl_rule r;
+
+    do
+        r = kit_rule_without_sets(number);
+    while (r.families != ACL_IP4);
+    for (unsigned s = 0; s < 2; s++) {
+        struct acl_side *side = s ? &r.dst : &r.src;
+        bool is_open = open == s + 1 && wide >> s & 1 && kit_random(2);
+        side->len = (uint8_t)(is_open ? kit_random(2) * kit_random(8) : side->len < 8 ? 8 + kit_random(25) : side->len);
+    }
+    return r;
+}
+
+static void fences_keep_out_only_what_no_rule_matches(void **state)
+{
+    const uint32_t n = 200;
+
+    kit_config.promote_from = UINT32_MAX;
+    for (unsigned i = 0; i < 16; i++) {
+        unsigned wide = i % 4;
+
+        kit_config.shelve_from = i & 4 ? 1 : UINT32_MAX;
+        for (uint32_t j = 0; j < n; j++)
+            rule[j] = fenced_rule(j * 7 % n * 10, wide);
+        make_keys(n);
+        struct acl *a = load(n);
+        assert_non_null(a->core[0]->fence[0].bits);
+        kit_must_be_sound(a);
+        kernels_agree_with_the_oracle(a, n);
+        for (uint32_t j = 0; j < n; j += 1 + kit_random(8)) {
+            assert_int_equal(acl_del(a, rule[j].number), 0);
+            rule[j].families = 0;
+            if (kit_random(2))
+                kernels_agree_with_the_oracle(a, n);
+            rule[j] = fenced_rule(n * 10 + j, kit_random(8) ? wide : 3); // kinds that were not there when it was made, too
+            assert_int_equal(acl_add(a, &rule[j]), 0);
+            kit_must_be_sound(a);
+            make_keys(n);
+            kernels_agree_with_the_oracle(a, n);
+        }
+        assert_int_equal(acl_del(a, rule[0].number), 0);
+        acl_rule_init(&rule[0], n * 20, ACL_IP4); // matches everything
+        assert_int_equal(acl_add(a, &rule[0]), 0);
+        kernels_agree_with_the_oracle(a, n);
+        acl_free(a);
+    }
+    kit_config.promote_from = kit_config.shelve_from = 0;
+}
+
 // Only those that have many rules, where no burst is full.
 static void shelves_stand_behind_gates_in_long_lists(void **state)
 {
@@ -667,6 +723,7 @@ int main(void)
         cmocka_unit_test(rules_that_are_not_few_or_name_sets_are_under_tuples),
         cmocka_unit_test(shelved_rules_are_as_all_others),
         cmocka_unit_test(shelves_stand_behind_gates_in_long_lists),
+        cmocka_unit_test(fences_keep_out_only_what_no_rule_matches),
         cmocka_unit_test(what_no_shelf_takes_is_under_tuples),
         cmocka_unit_test(numbers_lead_to_slots),
         cmocka_unit_test(a_slot_waits_for_its_grace_period),
