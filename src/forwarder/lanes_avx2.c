@@ -156,7 +156,7 @@ INLINE void append_some(struct burst *b, unsigned at, unsigned k, struct rte_mbu
     len_size = _mm_shuffle_epi8(len_size, word);
     _mm_storel_epi64((__m128i *)(b->iface + at), _mm_shuffle_epi8(iface, word));
     _mm_storel_epi64((__m128i *)(b->len + at), len_size);
-    _mm_storeh_pd((double *)(void *)(b->size + at), _mm_castsi128_pd(len_size));
+    _mm_storel_epi64((__m128i *)(b->size + at), _mm_unpackhi_epi64(len_size, len_size));
     _mm_storeu_si128((__m128i *)(b->hop + at), _mm_shuffle_epi8(hop, dword));
     if (family == IP4)
         _mm_storeu_si128((__m128i *)(b->dst4 + at), _mm_shuffle_epi8(dst, dword));
