@@ -8,13 +8,14 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct checker {
     const struct poptrie *t;
     char *why;
     size_t n;
     bool bad;
-    uint64_t nodes, blocks, routes, leaves;
+    uint64_t nodes, blocks, block_bytes, routes, leaves;
     uint64_t depth[32];
 };
 
@@ -41,8 +42,9 @@ static void block_reached(struct checker *k, uint32_t word)
     const uint8_t *block = block_at(k->t->arena, word);
 
     k->blocks++;
+    k->block_bytes += pool_block_bytes(&k->t->group->blocks, word_ref(word));
     for (unsigned c = 0; c < k->t->n_copies; c++)
-        if (memcmp(block_at(k->t->copy[c]->arena, word), block, pool_block_bytes(&k->t->blocks, word_ref(word))) != 0)
+        if (memcmp(block_at(k->t->copy[c]->arena, word), block, pool_block_bytes(&k->t->group->blocks, word_ref(word))) != 0)
             fail(k, "P7: copy %u has another block at %u", c + 1, word_ref(word));
 }
 
@@ -54,7 +56,7 @@ static void check_copies(struct checker *k)
         const struct poptrie *c = t->copy[i];
 
         if (memcmp(c->floor, t->floor, sizeof(t->floor)) != 0 || c->outside != t->outside ||
-            memcmp(c->dir, t->dir, t->dir_bytes) != 0)
+            memcmp(c->dir, t->dir, t->group->dir_bytes) != 0 || memcmp(c->page, t->page, sizeof(t->page)) != 0)
             fail(k, "P7: copy %u has another directory or floor", i + 1);
     }
 }
@@ -106,7 +108,7 @@ static void check_block(struct checker *k, uint32_t word, const uint32_t want[64
         return;
     }
     if (!word_is_ref(word) || word_code(word) != expected_code(k, want) ||
-        pool_block_bytes(&k->t->blocks, word_ref(word)) == 0) {
+        pool_block_bytes(&k->t->group->blocks, word_ref(word)) == 0) {
         fail(k, "P2: node at depth %u: word %08x, but the block's code must be %u", n->depth, word,
              expected_code(k, want));
         return;
@@ -168,7 +170,7 @@ static uint32_t check_skips(struct checker *k, uint32_t word, unsigned site, uns
                             const uint64_t key[2], uint16_t out)
 {
     for (unsigned half = site >> 6; half <= (bits - 1) >> 6; half++) {
-        const struct skip *s = pool_at(&k->t->blocks, word_ref(word));
+        const struct skip *s = pool_at(&k->t->group->blocks, word_ref(word));
         unsigned want = bits - 64 * half < 64 ? bits - 64 * half : 64;
 
         if (!word_is_ref(word) || word_code(word) != CODE_SKIP) {
@@ -219,7 +221,7 @@ static unsigned word_length(const struct checker *k, uint32_t w) // blocks in a 
     for (; word_is_ref(w); n++) {
         if (word_code(w) != CODE_SKIP)
             return n + 1;
-        w = ((const struct skip *)pool_at(&k->t->blocks, word_ref(w)))->in;
+        w = ((const struct skip *)pool_at(&k->t->group->blocks, word_ref(w)))->in;
     }
     return n;
 }
@@ -358,23 +360,123 @@ static void check_tree(struct checker *k)
     k->depth[0] += t->default_value != POPTRIE_NONE;
 }
 
+// --- P4, P8: the group ---
+
+// Marks the blocks of the tree behind w, of which none may be marked yet.
+static void reach(struct checker *k, uint64_t *seen, uint32_t w)
+{
+    const uint8_t *block = block_at(k->t->arena, w);
+
+    if (!word_is_ref(w) || k->bad)
+        return;
+    if ((seen[word_ref(w) / 64] >> word_ref(w) % 64 & 1) != 0)
+        fail(k, "P4: block %u is reachable twice", word_ref(w));
+    seen[word_ref(w) / 64] |= (uint64_t)1 << word_ref(w) % 64;
+    k->blocks++;
+    if (word_code(w) == CODE_SKIP) {
+        reach(k, seen, ((const struct skip *)block)->in);
+        return;
+    }
+    for (unsigned c = 0; c < 64 && word_code(w) > CODE_MIXED; c++) {
+        const uint32_t *slot = c == 0 || run_of(block, c) != run_of(block, c - 1) ? block_slot(k->t->arena, w, c) : NULL;
+
+        if (slot != NULL)
+            reach(k, seen, *slot);
+    }
+}
+
+static bool is_marked(const struct poptrie *t, uint32_t slot)
+{
+    return (t->maybe_shared[slot / 64] >> slot % 64 & 1) != 0;
+}
+
+// Does a table before `o` have its tree under this slot, and do both know it?
+static bool reached_before(struct checker *k, const struct poptrie *o, uint32_t slot)
+{
+    for (unsigned i = 0; i < o->place; i++) {
+        const struct poptrie *e = o->group->table[i];
+
+        if (e == NULL || e->dir[slot] != o->dir[slot])
+            continue;
+        if (!is_marked(e, slot) || !is_marked(o, slot))
+            fail(k, "P8: the tree under slot %u is shared, but tables %u and %u do not both know", slot, i, o->place);
+        return true;
+    }
+    return false;
+}
+
+static void check_group_blocks(struct checker *k)
+{
+    const struct table_group *g = k->t->group;
+    uint64_t *seen = calloc((size_t)g->blocks.top * POOL_CHUNK_UNITS / 64, sizeof(*seen));
+
+    if (seen == NULL)
+        return;
+    k->blocks = 0;
+    for (unsigned i = 0; i < g->places; i++) {
+        const struct poptrie *o = g->table[i];
+
+        for (uint32_t slot = 0; o != NULL && slot < dir_words(o); slot++)
+            if (word_is_ref(o->dir[slot]) && !(g->places > 1 && reached_before(k, o, slot)))
+                reach(k, seen, o->dir[slot]);
+        if (o != NULL)
+            reach(k, seen, o->outside);
+    }
+    free(seen);
+    if (k->blocks + g->garbage_n - g->garbage_pages != g->blocks.blocks)
+        fail(k, "P4: %llu blocks reachable and %zu garbage, but %llu allocated", (unsigned long long)k->blocks,
+             g->garbage_n - g->garbage_pages, (unsigned long long)g->blocks.blocks);
+}
+
+static void check_pages(struct checker *k)
+{
+    const struct poptrie *t = k->t;
+    const struct table_group *g = t->group;
+    size_t words = (size_t)1 << page_bits(t);
+    unsigned used = 0;
+
+    for (unsigned p = 0; p < PAGES; p++) {
+        if (t->page[p] != page_own(t, p) && (t->page[p] < g->places * PAGES || t->page[p] >= g->page_top))
+            fail(k, "P8: page %u is number %u", p, t->page[p]);
+        for (unsigned c = 0; c <= t->n_copies && !k->bad; c++)
+            if (memcmp((const uint32_t *)g->base[c] + t->page[p] * words, t->dir + p * words, words * sizeof(*t->dir)) != 0)
+                fail(k, "P8: page %u, number %u, of copy %u is not like the directory", p, t->page[p], c);
+        for (unsigned i = 0; i < g->places; i++) { // each number is counted where it is met first
+            bool first = g->table[i] != NULL && g->table[i]->page[p] >= g->places * PAGES;
+
+            for (unsigned e = 0; first && e < i; e++)
+                first &= g->table[e] == NULL || g->table[e]->page[p] != g->table[i]->page[p];
+            used += first;
+        }
+    }
+    if (used != g->pages_used || g->page_top - g->places * PAGES != used + g->garbage_pages + g->n_free_pages)
+        fail(k, "P8: %u shared pages are read, %u counted, %zu garbage, %u free, of %u", used, g->pages_used, g->garbage_pages,
+             g->n_free_pages, g->page_top - g->places * PAGES);
+}
+
 int poptrie_check(const struct poptrie *t, char *why, size_t n)
 {
     struct checker k = {.t = t, .why = why, .n = n};
 
     check_tree(&k);
-    if (k.blocks + t->garbage_n != t->blocks.blocks)
+    if (k.blocks != t->blocks || k.block_bytes != t->block_bytes)
+        fail(&k, "P4: %llu blocks of %llu bytes reachable, but %llu of %llu counted", (unsigned long long)k.blocks,
+             (unsigned long long)k.block_bytes, (unsigned long long)t->blocks, (unsigned long long)t->block_bytes);
+    if (t->group->tables > 1)
+        check_group_blocks(&k);
+    else if (k.blocks + t->group->garbage_n - t->group->garbage_pages != t->group->blocks.blocks)
         fail(&k, "P4: %llu blocks reachable and %zu garbage, but %llu allocated",
-             (unsigned long long)k.blocks, t->garbage_n, (unsigned long long)t->blocks.blocks);
+             (unsigned long long)k.blocks, t->group->garbage_n, (unsigned long long)t->group->blocks.blocks);
     if (k.nodes != t->nodes.blocks)
         fail(&k, "P5: %llu nodes reachable, but %llu allocated", (unsigned long long)k.nodes,
              (unsigned long long)t->nodes.blocks);
     if (k.routes != t->routes)
         fail(&k, "P5: %llu routes stored, but %llu counted", (unsigned long long)k.routes,
              (unsigned long long)t->routes);
-    if (!pool_is_sound(&t->blocks) || !pool_is_sound(&t->nodes))
+    if (!pool_is_sound(&t->group->blocks) || !pool_is_sound(&t->nodes))
         fail(&k, "P6: an allocator's lists disagree with its counts");
     check_copies(&k);
+    check_pages(&k);
     return k.bad ? -EINVAL : 0;
 }
 
@@ -382,12 +484,12 @@ void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s)
 {
     *s = (struct poptrie_stats){
         .routes = t->routes,
-        .nodes = t->blocks.blocks - t->garbage_n,
-        .bytes_used = t->dir_bytes + pool_bytes(&t->blocks),
-        .bytes_reserved = t->dir_bytes + t->arena_bytes + ARENA_TAIL_BYTES,
-        .garbage_bytes = t->garbage_bytes,
-        .writer_bytes = pool_bytes(&t->nodes) + t->garbage_cap * sizeof(*t->garbage) +
-                        (t->blocks.top + t->nodes.top) * sizeof(struct pool_chunk) + sizeof(*t),
+        .nodes = t->blocks,
+        .bytes_used = t->group->dir_bytes + (t->group->tables == 1 ? pool_bytes(&t->group->blocks) : t->block_bytes),
+        .bytes_reserved = t->group->dir_bytes + t->group->arena_bytes + ARENA_TAIL_BYTES,
+        .garbage_bytes = t->group->garbage_bytes,
+        .writer_bytes = pool_bytes(&t->nodes) + t->group->garbage_cap * sizeof(*t->group->garbage) +
+                        (t->group->blocks.top + t->nodes.top) * sizeof(struct pool_chunk) + sizeof(*t),
         .updates = t->updates,
         .rebuilt = t->rebuilt,
         .refused = t->refused,
@@ -401,5 +503,8 @@ void poptrie_stats(const struct poptrie *t, struct poptrie_stats *s)
     check_tree(&k);
     poptrie_usage(t, s);
     s->leaves = k.leaves;
+    for (uint32_t slot = 0; slot < dir_words(t) && t->maybe_shared != NULL; slot++)
+        if (group_shares(t, slot))
+            s->shared_bytes += group_tree_bytes(t, t->dir[slot]);
     memcpy(s->depth, k.depth, sizeof(s->depth));
 }

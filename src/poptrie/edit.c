@@ -75,7 +75,7 @@ static void follow_up(struct poptrie *t, const struct tree_change *c, const uint
         }
         if (word_is_ref(was) && word_is_ref(word)) {
             for (block = parent->word; word_code(block) == CODE_SKIP;)
-                block = ((const struct skip *)pool_at(&t->blocks, word_ref(block)))->in;
+                block = ((const struct skip *)pool_at(&t->group->blocks, word_ref(block)))->in;
             txn_stage(t, block_slot(t->arena, block, key_window(key, depth)), 1, word);
             return;
         }
@@ -246,6 +246,9 @@ void edit_retire_tree(struct poptrie *t, struct kid root)
 {
     const struct node *n = node_at(&t->nodes, root.node);
 
+    if (n->depth >= t->geo.dir_bits && key_has_slot(t, n->key) && word_is_ref(root.word) &&
+        t->dir[key_slot(t, n->key)] == root.word && group_shares(t, key_slot(t, n->key)))
+        return; // others go on with it
     txn_retire(t, root.word);
     for (unsigned i = 0; i < n->n_kids; i++)
         edit_retire_tree(t, node_kids(n)[i]);

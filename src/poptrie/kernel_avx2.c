@@ -7,12 +7,14 @@
 //
 // The lines of the directory are asked for before the first is read: a gather of many small steps (Zen 3) keeps the loads behind it out until the
 // slowest of its lanes has come. IPv4's words are read one by one, so that their blocks can be asked for as well.
+// A burst of several tables takes its directory words from their pages; from there on it is a burst of one table, as they have one arena.
 #include "poptrie/walk.h"
 
 #include <immintrin.h>
 
 #define INLINE static inline __attribute__((always_inline))
 #define GROUPS4 8u // of 8 addresses
+#define EACH4 64u
 #define GROUPS6 8u // of 4 addresses
 
 INLINE __m256i popcount64(__m256i v)
@@ -76,7 +78,19 @@ INLINE void words4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *wo
     }
 }
 
-INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
+// The same where each address has its own table.
+INLINE void floors4(const struct poptrie *const *each, __m256i leaf, const uint32_t *dst_be, uint32_t *value)
+{
+    __m256i none = _mm256_cmpeq_epi32(leaf, _mm256_setzero_si256());
+
+    for (unsigned m = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(none)); m; m &= m - 1) {
+        unsigned i = (unsigned)__builtin_ctz(m);
+        value[i] = leaf_answer(each[i], 0, __builtin_bswap32(dst_be[i]) >> (32 - FLOOR_BITS));
+    }
+}
+
+// `found` are the directory's words. Of the table t; or, if `each` is not NULL, of the addresses' tables, whose arena is t's.
+INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each, const uint32_t *found, const uint32_t *dst_be, uint32_t *value,
                    unsigned groups)
 {
     const __m256i swap = _mm256_broadcastsi128_si256(
@@ -84,10 +98,8 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
     const __m256i zero = _mm256_setzero_si256(), one = _mm256_set1_epi32(1);
     __m256i addr[GROUPS4], word[GROUPS4], bit[GROUPS4], ref[GROUPS4], use[GROUPS4];
     const uint32_t mixed = WORD_REF | CODE_MIXED << WORD_CODE_SHIFT | WORD_OFFSET; // below them
-    uint32_t found[8 * GROUPS4];
     __m256i any = zero;
 
-    words4(t, dst_be, found, 8 * groups);
 #pragma GCC unroll 8
     for (unsigned g = 0; g < groups; g++) {
         addr[g] = _mm256_shuffle_epi8(_mm256_loadu_si256((const void *)(dst_be + 8 * g)), swap);
@@ -124,13 +136,24 @@ INLINE void burst4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *va
         place = _mm256_and_si256(place, use[g]);
         any = _mm256_or_si256(any, place);
         leaf = _mm256_blendv_epi8(word[g], leaf, _mm256_andnot_si256(place, use[g]));
-        leaf = floor4(t, leaf, addr[g]);
+        if (!each)
+            leaf = floor4(t, leaf, addr[g]);
         _mm256_storeu_si256((void *)(value + 8 * g), leaf);
+        if (each)
+            floors4(each + 8 * g, leaf, dst_be + 8 * g, value + 8 * g);
     }
     if (__builtin_expect(!_mm256_testz_si256(any, any), 0))
         for (unsigned i = 0; i < 8 * groups; i++) // what is left over is still a word
             if (word_is_ref(value[i]))
-                value[i] = walk_answer4(t, value[i], __builtin_bswap32(dst_be[i]));
+                value[i] = walk_answer4(each ? each[i] : t, value[i], __builtin_bswap32(dst_be[i]));
+}
+
+INLINE void table4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned groups)
+{
+    uint32_t found[8 * GROUPS4];
+
+    words4(t, dst_be, found, 8 * groups);
+    burst4(t, NULL, found, dst_be, value, groups);
 }
 
 static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
@@ -138,17 +161,58 @@ static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *val
     uint32_t dst[8] = {0}, got[8];
 
     for (; n >= 64; n -= 64, dst_be += 64, value += 64)
-        burst4(t, dst_be, value, 8);
+        table4(t, dst_be, value, 8);
     if (n >= 32) {
-        burst4(t, dst_be, value, 4);
+        table4(t, dst_be, value, 4);
         n -= 32, dst_be += 32, value += 32;
     }
     for (; n >= 8; n -= 8, dst_be += 8, value += 8)
-        burst4(t, dst_be, value, 1);
+        table4(t, dst_be, value, 1);
     if (n > 0) {
         memcpy(dst, dst_be, n * sizeof(*dst));
-        burst4(t, dst, got, 1);
+        table4(t, dst, got, 1);
         memcpy(value, got, n * sizeof(*got));
+    }
+}
+
+// The directory's words of n of 1..64 addresses; false: the tables have several arenas.
+INLINE bool words4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *word, unsigned n)
+{
+    const uint32_t *at[EACH4];
+    const uint8_t *arena = each[0]->arena;
+    uintptr_t differ = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        at[i] = page_word(each[i], __builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS), PAGE4_BITS);
+        __builtin_prefetch(at[i]);
+        differ |= (uintptr_t)each[i]->arena ^ (uintptr_t)arena;
+    }
+    if (differ != 0)
+        return false;
+    for (unsigned i = 0; i < n; i++) {
+        word[i] = word_load(at[i]);
+        __builtin_prefetch(block_at(arena, word[i] & -(word[i] / WORD_REF)));
+    }
+    return true;
+}
+
+static void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
+{
+    uint32_t word[EACH4];
+
+    for (unsigned left; n > 0; n -= left, each += left, dst_be += left, value += left) {
+        left = n < EACH4 ? n : EACH4;
+        if (!words4_each(each, dst_be, word, left)) {
+            find4_each_scalar(each, dst_be, value, left);
+        } else if (left == EACH4) {
+            burst4(each[0], each, word, dst_be, value, 8);
+        } else {
+            for (unsigned i = 0; i + 8 <= left; i += 8)
+                burst4(each[0], each + i, word + i, dst_be + i, value + i, 1);
+            for (unsigned i = left & ~7u; i < left; i++)
+                value[i] = word_is_ref(word[i]) ? walk_answer4(each[i], word[i], __builtin_bswap32(dst_be[i]))
+                                                : leaf_answer(each[i], word[i], __builtin_bswap32(dst_be[i]) >> (32 - FLOOR_BITS));
+        }
     }
 }
 
@@ -302,4 +366,4 @@ static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *v
     }
 }
 
-const struct kernel kernel_avx2 = {"avx2", find4, find6, find4_each_scalar};
+const struct kernel kernel_avx2 = {"avx2", find4, find6, find4_each};

@@ -24,9 +24,13 @@ INLINE void start(struct group *g, const struct poptrie *const *each, const uint
     g->used = left >= 8 ? 0xff : left > 0 ? (__mmask8)((1u << left) - 1) : 0;
     g->table = _mm512_maskz_loadu_epi64(g->used, each);
     g->addr = _mm512_cvtepu32_epi64(_mm256_shuffle_epi8(_mm256_maskz_loadu_epi32(g->used, dst_be), swap));
-    __m512i dir = _mm512_mask_i64gather_epi64(zero, g->used, g->table, (void *)offsetof(struct poptrie, dir), 1);
-    __m512i slot = _mm512_slli_epi64(_mm512_srli_epi64(g->addr, 32 - DIR4_BITS), 2);
-    __m256i word = _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), g->used, _mm512_add_epi64(dir, slot), NULL, 1);
+    __m512i pages = _mm512_mask_i64gather_epi64(zero, g->used, g->table, (void *)offsetof(struct poptrie, pages), 1);
+    __m512i slot = _mm512_srli_epi64(g->addr, 32 - DIR4_BITS);
+    __m512i entry = _mm512_add_epi64(g->table, _mm512_slli_epi64(_mm512_srli_epi64(slot, PAGE4_BITS), 1));
+    __m256i number = _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), g->used, entry, (void *)offsetof(struct poptrie, page), 1);
+    __m512i page = _mm512_and_si512(_mm512_cvtepu32_epi64(number), _mm512_set1_epi64(0xffff)); // a number has 16 bits
+    __m512i at = _mm512_or_si512(_mm512_slli_epi64(page, PAGE4_BITS), _mm512_and_si512(slot, _mm512_set1_epi64((1 << PAGE4_BITS) - 1)));
+    __m256i word = _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), g->used, _mm512_add_epi64(pages, _mm512_slli_epi64(at, 2)), NULL, 1);
     g->word = _mm512_cvtepu32_epi64(word);
 }
 

@@ -15,7 +15,8 @@
 #define LANES 8u
 
 struct burst {
-    uint32_t word[BURST + LANES];        // of the directory
+    const uint32_t *at[BURST];           // in the directory, or in one of its pages
+    uint32_t word[BURST + LANES];        // there
     const uint8_t *block[BURST + LANES]; // the word's, or what is at the arena's beginning
     const uint8_t *leaf[BURST + LANES];  // 8 bytes before those with the leaf
     uint64_t shift[BURST + LANES];       // the leaf is so many bits up
@@ -109,11 +110,14 @@ INLINE void burst4(const struct poptrie *one, const struct poptrie *const *each,
     struct burst b;
     uint64_t deep = 0;
 
-    for (unsigned i = 0; i < n; i++)
-        __builtin_prefetch(&(one ? one : each[i])->dir[__builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS)]);
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t slot = __builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS);
+        b.at[i] = one ? &one->dir[slot] : page_word(each[i], slot, PAGE4_BITS);
+        __builtin_prefetch(b.at[i]);
+    }
     for (unsigned i = 0; i < n; i++) {
         const struct poptrie *t = one ? one : each[i];
-        uint32_t w = word_load(&t->dir[__builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS)]);
+        uint32_t w = word_load(b.at[i]);
         b.word[i] = w;
         b.block[i] = t->arena + (size_t)word_ref(w & -(w / WORD_REF)) * POOL_UNIT;
         __builtin_prefetch(b.block[i]);

@@ -43,7 +43,8 @@ static inline __attribute__((always_inline)) void burst4(const struct poptrie *o
 
     for (unsigned i = 0; i < n; i++) {
         const struct poptrie *t = one ? one : each[i];
-        word[i] = word_load(&t->dir[__builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS)]);
+        uint32_t slot = __builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS);
+        word[i] = word_load(one ? &t->dir[slot] : page_word(t, slot, PAGE4_BITS));
         if (!one)
             __builtin_prefetch(block_at(t->arena, word[i] & -(uint32_t)word_is_plain(word[i])));
     }
@@ -83,7 +84,7 @@ static inline __attribute__((always_inline)) void burst6(const struct poptrie *o
 
     for (unsigned i = 0; i < n; i++) {
         const struct poptrie *t = one ? one : each[i];
-        word[i] = start6(t, load_be64(dst[i]), &depth[i]);
+        word[i] = one ? start6(t, load_be64(dst[i]), &depth[i]) : start6_paged(t, load_be64(dst[i]), &depth[i]);
         __builtin_prefetch(t->arena + (size_t)word_ref(word[i]) * POOL_UNIT);
     }
     for (unsigned i = 0; i < n; i++) {

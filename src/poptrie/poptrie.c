@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // poptrie.c - the table behind poptrie.h: its life, its updates, its garbage
 //
-// Three layers.  The *tree* (tree.c) is the writer's copy of the routes.  *Words and blocks*
+// Three layers, and the group (group.c), which owns the memory.  The *tree* (tree.c) is the writer's copy of the routes.  *Words and blocks*
 // (poptrie_priv.h) are what readers walk: a directory word answers an address outright or leads
 // to a block of 64 children, which is usually one cache line and answers it.  An *edit* (edit.c,
 // block.c) turns a change of the tree into new blocks and a few 32-bit stores; a *transaction*
@@ -25,10 +25,13 @@
 //   P1  every directory slot and floor entry holds what the routes over it and the tree below say;
 //   P2  every block holds the words its node's routes and children make, in the smallest width;
 //   P3  a skip compares exactly the bits its node shares, and answers what its place inherits;
-//   P4  each block is reachable once or waits as garbage, and no other block is allocated;
+//   P4  each block is reachable once, from a table's own tree or one that tables share under the same slot, or waits as
+//       garbage, and no other block is allocated; what a table reaches is as much as it counts;
 //   P5  the tree has no node without purpose, no unbuilt entry, and as many routes as counted;
 //   P6  the allocators' lists agree with their counts;
-//   P7  every copy of what readers touch says the same as the first.
+//   P7  every copy of what readers touch says the same as the first;
+//   P8  each page that a table reads in place of its own is like it, shared pages are used by a table or wait as garbage or are
+//       free, and a tree that tables share is marked so by each of them.
 //
 // Cost: a lookup reads two cache lines for most of a full IPv4 table; an update descends the tree
 // (three to five nodes), makes one node and one block.
@@ -65,50 +68,14 @@ static void unmap_huge(void *ctx, void *p, size_t bytes)
     munmap(p, bytes);
 }
 
-static size_t reader_bytes(const struct poptrie *t)
+// What the writer remembers, and a place in a group for what readers read.
+static bool table_map(struct poptrie *t, const struct poptrie_config *cfg)
 {
-    return t->dir_bytes + t->arena_bytes + ARENA_TAIL_BYTES;
-}
-
-static size_t copy_bytes(const struct poptrie *t)
-{
-    return reader_bytes(t) + sizeof(struct poptrie);
-}
-
-// Another copy of what readers touch, all in its own memory.
-static bool copy_map(struct poptrie *t, unsigned copy)
-{
-    void *memory = t->cfg.map(t->cfg.ctx, "poptrie", copy_bytes(t), copy);
-    struct poptrie *c;
-
-    if (memory == NULL)
-        return false;
-    c = (void *)((char *)memory + reader_bytes(t)); // 64-byte aligned, as all of its parts are
-    c->dir = memory;
-    c->arena = (uint8_t *)memory + t->dir_bytes;
-    c->geo = t->geo;
-    memcpy((uint8_t *)memory + t->dir_bytes, t->arena, 8); // block 0
-    t->copy[t->n_copies++] = c;
-    return true;
-}
-
-// What readers read lies in one piece, so that an IPv4 directory of 1 MiB has its share of a huge page.
-static bool table_map(struct poptrie *t)
-{
-    uint8_t *arena;
     void *nodes;
 
-    t->dir = t->cfg.map(t->cfg.ctx, "poptrie", reader_bytes(t), 0);
-    if (t->dir == NULL)
+    if (!group_join(t, cfg))
         return false;
-    arena = (uint8_t *)t->dir + t->dir_bytes;
-    t->arena = arena;
-    memcpy(arena, &(uint64_t){1}, 8); // block 0, for who has nothing to read: one run of 0
-    if (pool_init(&t->blocks, arena, t->arena_bytes) != 0)
-        return false;
-    for (unsigned copy = 1; copy < t->cfg.copies; copy++)
-        if (!copy_map(t, copy))
-            return false;
+    errno = ENOMEM;
     nodes = map_huge(NULL, "poptrie tree", t->node_bytes, 0);
     return nodes != NULL && pool_init(&t->nodes, nodes, t->node_bytes) == 0 &&
            tree_init(&t->nodes, &t->root) == 0;
@@ -116,32 +83,33 @@ static bool table_map(struct poptrie *t)
 
 struct poptrie *poptrie_new(const struct poptrie_config *cfg)
 {
+    struct poptrie_config own = *cfg;
     size_t max = cfg->max_bytes == 0 ? DEFAULT_MAX_BYTES : cfg->max_bytes;
     struct poptrie *t;
 
     if ((cfg->key_bits != 32 && cfg->key_bits != 128) || max > ARENA_MAX_BYTES ||
-        cfg->copies > POPTRIE_COPIES_MAX || (cfg->map == NULL) != (cfg->unmap == NULL)) {
+        cfg->copies > POPTRIE_COPIES_MAX || cfg->places > POPTRIE_TABLES_MAX || (cfg->map == NULL) != (cfg->unmap == NULL) ||
+        (cfg->beside != NULL && cfg->beside->geo.key_bits != cfg->key_bits)) {
         errno = EINVAL;
         return NULL;
     }
     t = aligned_alloc(_Alignof(struct poptrie), sizeof(*t));
     if (t == NULL)
         return NULL;
-    *t = (struct poptrie){.cfg = *cfg, .epoch = 1};
+    *t = (struct poptrie){0};
+    own.max_bytes = max;
     if (cfg->map == NULL) {
-        t->cfg.map = map_huge;
-        t->cfg.unmap = unmap_huge;
+        own.map = map_huge;
+        own.unmap = unmap_huge;
     }
     t->geo.key_bits = cfg->key_bits;
     t->geo.dir_bits = cfg->key_bits == 32 ? DIR4_BITS : DIR6_BITS;
-    t->dir_bytes = dir_words(t) * sizeof(*t->dir);
-    t->arena_bytes = (max + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK;
-    if (t->arena_bytes > ARENA_MAX_BYTES)
-        t->arena_bytes = ARENA_MAX_BYTES;
-    t->node_bytes = t->arena_bytes * WRITER_SHARE + POOL_CHUNK;
-    if (!table_map(t)) {
+    t->node_bytes = (max + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK * WRITER_SHARE + POOL_CHUNK;
+    if (!table_map(t, &own)) {
+        int e = errno;
+
         poptrie_free(t);
-        errno = ENOMEM;
+        errno = e;
         return NULL;
     }
     return t;
@@ -151,13 +119,9 @@ void poptrie_free(struct poptrie *t)
 {
     if (t == NULL)
         return;
-    if (t->dir != NULL)
-        t->cfg.unmap(t->cfg.ctx, t->dir, reader_bytes(t));
-    for (unsigned k = 0; k < t->n_copies; k++)
-        t->cfg.unmap(t->cfg.ctx, t->copy[k]->dir, copy_bytes(t));
+    group_leave(t);
     if (t->nodes.base != NULL)
         unmap_huge(NULL, t->nodes.base, t->node_bytes);
-    pool_fini(&t->blocks);
     pool_fini(&t->nodes);
     txn_fini(t);
     free(t);
@@ -185,6 +149,14 @@ static void floor_refresh(struct poptrie *t, const uint64_t key[2], unsigned len
     }
 }
 
+// Slots that the words of a change under key/len may be in; 0: none.
+static uint32_t slots_under(const struct poptrie *t, const uint64_t key[2], unsigned len)
+{
+    if (len <= FLOOR_BITS || !key_has_slot(t, key))
+        return 0;
+    return len >= t->geo.dir_bits ? 1 : 1u << (t->geo.dir_bits - len);
+}
+
 static void set_default(struct poptrie *t, uint32_t value)
 {
     static const uint64_t everything[2];
@@ -202,6 +174,8 @@ static int change_done(struct poptrie *t, struct tree_change *c, const uint64_t 
         tree_settle(&t->nodes, c);
         if (len <= FLOOR_BITS)
             floor_refresh(t, key, len);
+        if (slots_under(t, key, len) > 0)
+            group_changed(t, key_slot(t, key), slots_under(t, key, len));
         t->updates++;
     } else {
         tree_undo(&t->nodes, c);
@@ -210,11 +184,10 @@ static int change_done(struct poptrie *t, struct tree_change *c, const uint64_t 
     return rc;
 }
 
-int poptrie_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value)
+static int add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value, uint16_t *was)
 {
     struct tree_change c;
     uint64_t k[2];
-    uint16_t was;
     int rc;
 
     if (len > t->geo.key_bits)
@@ -222,27 +195,29 @@ int poptrie_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t va
     if (value == POPTRIE_NONE || value > POPTRIE_VALUE_MAX)
         return -ERANGE;
     if (len == 0) {
+        *was = (uint16_t)t->default_value;
         set_default(t, value);
         return 0;
     }
     key_load(t, key, len, k);
-    rc = tree_set(&t->nodes, &t->root, t->geo, k, len, value, &c, &was);
+    rc = group_unshare(t, key_slot(t, k), slots_under(t, k, len));
+    if (rc == 0)
+        rc = tree_set(&t->nodes, &t->root, t->geo, k, len, value, &c, was);
     if (rc != 0) {
         t->refused++;
         return rc;
     }
     txn_begin(t, false);
-    edit_route(t, &c, k, len, was, value);
+    edit_route(t, &c, k, len, *was, value);
     rc = change_done(t, &c, k, len, txn_finish(t));
-    t->routes += rc == 0 && was == 0;
+    t->routes += rc == 0 && *was == 0;
     return rc;
 }
 
-int poptrie_del(struct poptrie *t, const uint8_t *key, unsigned len)
+static int del(struct poptrie *t, const uint8_t *key, unsigned len, uint16_t *was)
 {
     struct tree_change c;
     uint64_t k[2];
-    uint16_t was;
     int rc;
 
     if (len > t->geo.key_bits)
@@ -250,20 +225,47 @@ int poptrie_del(struct poptrie *t, const uint8_t *key, unsigned len)
     if (len == 0) {
         if (t->default_value == POPTRIE_NONE)
             return -ENOENT;
+        *was = (uint16_t)t->default_value;
         set_default(t, POPTRIE_NONE);
         return 0;
     }
     key_load(t, key, len, k);
-    rc = tree_del(&t->nodes, &t->root, t->geo, k, len, &c, &was);
+    rc = group_unshare(t, key_slot(t, k), slots_under(t, k, len));
+    if (rc == 0)
+        rc = tree_del(&t->nodes, &t->root, t->geo, k, len, &c, was);
     if (rc != 0) {
         t->refused += rc != -ENOENT;
         return rc;
     }
     txn_begin(t, false);
-    edit_route(t, &c, k, len, was, 0);
+    edit_route(t, &c, k, len, *was, 0);
     rc = change_done(t, &c, k, len, txn_finish(t));
     t->routes -= rc == 0;
     return rc;
+}
+
+int poptrie_swap(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value, uint32_t *was)
+{
+    uint16_t former = 0;
+    int rc = value == POPTRIE_NONE ? del(t, key, len, &former) : add(t, key, len, value, &former);
+
+    if (rc == 0)
+        *was = former;
+    return rc;
+}
+
+int poptrie_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value)
+{
+    uint16_t was;
+
+    return add(t, key, len, value, &was);
+}
+
+int poptrie_del(struct poptrie *t, const uint8_t *key, unsigned len)
+{
+    uint16_t was;
+
+    return del(t, key, len, &was);
 }
 
 // Grows *root by the routes; the default route comes back in *def.
@@ -320,9 +322,12 @@ int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n)
         t->refused++;
         return rc;
     }
+    if (t->maybe_shared != NULL)
+        memset(t->maybe_shared, 0, dir_words(t) / 8);
     t->default_value = def;
     floor_refresh(t, (const uint64_t[2]){0}, 0);
     t->routes = routes;
+    group_changed(t, 0, dir_words(t));
     tree_free(&t->nodes, old);
     return 0;
 }
@@ -411,25 +416,4 @@ int poptrie_walk_after(const struct poptrie *t, const uint8_t *key, unsigned len
 
     key_load(t, key, len, w.after);
     return walk_heap(&w, node_at(&t->nodes, t->root.node), 1);
-}
-
-// --- garbage ---
-
-uint64_t poptrie_epoch(struct poptrie *t)
-{
-    return t->epoch++;
-}
-
-void poptrie_reclaim(struct poptrie *t, uint64_t epoch)
-{
-    while (t->garbage_n > 0) {
-        const struct garbage *g = &t->garbage[t->garbage_head];
-
-        if ((int32_t)((uint32_t)epoch - g->epoch) < 0)
-            break;
-        t->garbage_bytes -= pool_block_bytes(&t->blocks, g->ref);
-        pool_free(&t->blocks, g->ref);
-        t->garbage_head = (t->garbage_head + 1) % t->garbage_cap;
-        t->garbage_n--;
-    }
 }

@@ -19,18 +19,25 @@
 #ifndef POPTRIE_POPTRIE_H
 #define POPTRIE_POPTRIE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define POPTRIE_NONE 0u // the answer "no route"; routes carry 1..POPTRIE_VALUE_MAX
 #define POPTRIE_VALUE_MAX 65535u
 #define POPTRIE_COPIES_MAX 8u
+#define POPTRIE_TABLES_MAX 64u
 
 struct poptrie;
 
 struct poptrie_config {
     unsigned key_bits; // 32 (IPv4) or 128 (IPv6)
     size_t max_bytes;  // address space reserved for nodes, at most 512 MiB; 0 = 256 MiB
+    // A group of tables in one arena, for who looks up in several at once: what is equal in them need not exist twice (poptrie_fold). The first
+    // table says how many places there are, 1 (= 0) to POPTRIE_TABLES_MAX, and all the rest here; another one says beside which it wants to be,
+    // and then nothing else of this but key_bits is looked at. One writer, and one count of epochs, for all tables of a group.
+    unsigned places;
+    struct poptrie *beside;
     // Copies of what readers dereference, 1 (= 0) to POPTRIE_COPIES_MAX: one for each of the machine's memory nodes.
     // Every change is stored in all of them; what only the writer needs exists once.
     unsigned copies;
@@ -51,9 +58,10 @@ struct poptrie_stats {
     uint64_t routes;         // prefixes stored, the default route included
     uint64_t nodes;          // nodes readers walk: leaf blocks, branch blocks, skips
     uint64_t leaves;         // leaves in them (runs of equal values)
-    uint64_t bytes_used;     // directory + nodes in use + garbage, what readers may touch (of one copy)
-    uint64_t bytes_reserved; // address space held for readers (of one copy)
-    uint64_t garbage_bytes;  // retired, waiting for poptrie_reclaim
+    uint64_t bytes_used;     // directory + nodes in use, alone in its arena + garbage too: what readers may touch (of one copy)
+    uint64_t shared_bytes;   // of them, nodes that other tables of the group have as well: each counts them
+    uint64_t bytes_reserved; // address space held for readers (of one copy), the group's arena counted whole
+    uint64_t garbage_bytes;  // retired, waiting for poptrie_reclaim, of the group
     uint64_t writer_bytes;   // the writer's own copy of the routes and its books
     uint64_t depth[32];      // stored prefixes by nodes read to reach them (0 = directory alone)
     uint64_t updates;        // successful add/del since the table was made
@@ -61,9 +69,10 @@ struct poptrie_stats {
     uint64_t refused;        // add/del/load that failed for want of memory
 };
 
-// NULL with errno: EINVAL (key_bits, max_bytes, copies), ENOMEM.
+// NULL with errno: EINVAL (key_bits, max_bytes, copies, places), ENOSPC (no place beside that one), ENOMEM.
 struct poptrie *poptrie_new(const struct poptrie_config *cfg);
-void poptrie_free(struct poptrie *t); // no reader may be left; NULL is fine
+// No reader of this table may be left; those of others of its group may. NULL is fine.
+void poptrie_free(struct poptrie *t);
 
 // --- writer: one thread at a time ---
 
@@ -73,9 +82,14 @@ void poptrie_free(struct poptrie *t); // no reader may be left; NULL is fine
 int poptrie_add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value);
 // 0, -EINVAL, -ENOENT; -ENOSPC, -ENOMEM: old table in force.
 int poptrie_del(struct poptrie *t, const uint8_t *key, unsigned len);
+// Either of them, as value says, which may be POPTRIE_NONE; *was: the former value.
+int poptrie_swap(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t value, uint32_t *was);
 // Replace the whole content by r[0..n), in any order; of equal prefixes the last one wins.
 // Meanwhile readers see each route old or new.  Errors as poptrie_add.
 int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n);
+// What was changed since the last fold and equals what another table of the group has in the same place becomes one with it. Readers notice
+// nothing. True if something did, so that there may be garbage. Want of memory is no error: less is shared.
+bool poptrie_fold(struct poptrie *t);
 // The value stored for exactly this prefix, or POPTRIE_NONE.
 uint32_t poptrie_get(const struct poptrie *t, const uint8_t *key, unsigned len);
 // Every stored prefix by address, shorter first; stops at, and returns, the first non-zero fn().
@@ -86,9 +100,9 @@ int poptrie_walk(const struct poptrie *t,
 int poptrie_walk_after(const struct poptrie *t, const uint8_t *key, unsigned len,
                        int (*fn)(void *ctx, const uint8_t *key, unsigned len, uint32_t value), void *ctx);
 
-// Closes the current garbage epoch and returns its number.
+// Closes the current garbage epoch, of the whole group, and returns its number.
 uint64_t poptrie_epoch(struct poptrie *t);
-// Every reader has passed a grace period since poptrie_epoch() returned `epoch`: memory retired
+// Every reader, of any table of the group, has passed a grace period since poptrie_epoch() returned `epoch`: memory retired
 // in it and before is used again.
 void poptrie_reclaim(struct poptrie *t, uint64_t epoch);
 
@@ -96,7 +110,7 @@ void poptrie_reclaim(struct poptrie *t, uint64_t epoch);
 int poptrie_check(const struct poptrie *t, char *why, size_t n);
 // Walks everything, milliseconds on a full table.
 void poptrie_stats(const struct poptrie *t, struct poptrie_stats *s);
-// The same without `leaves` and `depth` (left 0), at once.
+// The same without `leaves`, `depth` and `shared_bytes` (left 0), at once.
 void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s);
 
 // --- reader: any thread, wait-free, during any writer call ---

@@ -75,7 +75,7 @@ static void apply(struct poptrie *t, struct model *m, const uint8_t op[5])
     int rc;
 
     make_key(op, m->key_bits, key);
-    t->blocks.fail_after = (op[0] & 8) != 0 ? op[4] % 4 : UINT64_MAX;
+    t->group->blocks.fail_after = (op[0] & 8) != 0 ? op[4] % 4 : UINT64_MAX;
     t->nodes.fail_after = (op[0] & 16) != 0 ? op[4] % 4 : UINT64_MAX;
     switch (op[0] & 7) {
     case 0: // two of eight delete
@@ -100,7 +100,7 @@ static void apply(struct poptrie *t, struct model *m, const uint8_t op[5])
         if (rc == 0)
             model_set(m, key, len, value);
     }
-    t->blocks.fail_after = t->nodes.fail_after = UINT64_MAX;
+    t->group->blocks.fail_after = t->nodes.fail_after = UINT64_MAX;
     MUST(poptrie_get(t, key, len) ==
          (model_at(m, key, len) != NULL ? model_at(m, key, len)->value : POPTRIE_NONE));
     must_agree(t, m, key);

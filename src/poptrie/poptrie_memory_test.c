@@ -25,7 +25,7 @@ static void without_memory_the_old_table_stays_in_force(unsigned key_bits)
     for (unsigned i = 0; i < 400; i++)
         random_step(t, &m, 200, 100);
     for (unsigned i = 0; i < 300; i++) {
-        struct pool *scarce = i % 2 == 0 ? &t->blocks : &t->nodes;
+        struct pool *scarce = i % 2 == 0 ? &t->group->blocks : &t->nodes;
         uint8_t k[16];
         unsigned len = model_random_len(&seed, key_bits);
         bool del = m.n > 0 && i % 3 == 0;
@@ -159,14 +159,14 @@ static void garbage_is_reused_only_after_its_epoch_is_reclaimed(void **state)
     assert_int_equal(poptrie_add(t, key, 24, 3), 0);
     second = poptrie_epoch(t);
     assert_true(second > first);
-    assert_int_equal(t->garbage_n, 2);
-    assert_int_equal(t->blocks.blocks, 3);
+    assert_int_equal(t->group->garbage_n, 2);
+    assert_int_equal(t->group->blocks.blocks, 3);
     poptrie_reclaim(t, first);
-    assert_int_equal(t->garbage_n, 1);
-    assert_int_equal(t->blocks.blocks, 2);
+    assert_int_equal(t->group->garbage_n, 1);
+    assert_int_equal(t->group->blocks.blocks, 2);
     poptrie_reclaim(t, second);
-    assert_int_equal(t->garbage_n, 0);
-    assert_int_equal(t->garbage_bytes, 0);
+    assert_int_equal(t->group->garbage_n, 0);
+    assert_int_equal(t->group->garbage_bytes, 0);
     must_be_sound(t);
     poptrie_free(t);
 }

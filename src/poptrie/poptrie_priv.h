@@ -29,6 +29,11 @@
 // A skip leaps over bits that all routes below share: if the first `bits` bits of the current
 // 64-bit half of the address equal `key`'s, go on with `in` (at depth `bits`), else answer `out`.
 // The half is the first one up to depth 63 and the second one from depth 64 on.
+//
+// Tables that are made beside each other (poptrie_config.beside) are a group: one arena, so that a word means the same block in
+// each of them, and equal trees under equal directory slots are the same blocks. Each has its whole directory, flat, for bursts that ask
+// one table. Bursts that ask several read directories in pages, by a table of page numbers: what several tables have alike is one page
+// there. group.c has all of that.
 #ifndef POPTRIE_POPTRIE_PRIV_H
 #define POPTRIE_POPTRIE_PRIV_H
 
@@ -60,6 +65,11 @@
 #define DIR6_BITS 24u // ... bits 3..23 of addresses under 2000::/3
 #define DIR4_WORDS (1u << DIR4_BITS)
 #define DIR6_WORDS (1u << (DIR6_BITS - 3))
+#define PAGES 512u     // of a directory
+#define PAGE4_BITS 9u  // an IPv4 page has so many words
+#define PAGE6_BITS 12u // an IPv6 page
+
+#define GROUP_TABLES POPTRIE_TABLES_MAX
 
 struct skip {
     uint32_t in; // first, so that a vector gather of it needs no offset
@@ -68,6 +78,7 @@ struct skip {
     uint64_t key;  // host order, left-aligned
 };
 
+#define GARBAGE_PAGE 0x80000000u // in garbage.ref: a shared page's number
 struct garbage {
     uint32_t ref;
     uint32_t epoch; // low half
@@ -93,28 +104,52 @@ struct txn {
     int error;         // the first one
 };
 
+// Slots whose trees the writer has changed since the last fold.
+struct changed {
+    uint32_t from, n;
+};
+
+// What the tables of a group have in common. The writer's alone.
+struct table_group {
+    struct poptrie *table[GROUP_TABLES]; // by place; NULL: free
+    unsigned places, tables;             // of these, and how many there are
+    struct pool blocks;                  // what readers walk
+    struct poptrie_config cfg;
+    struct tree_geometry geo;
+    size_t dir_bytes, pages_bytes, arena_bytes; // of a copy: the directories, shared pages, the arena, its tail, the copy's tables
+    uint8_t *base[POPTRIE_COPIES_MAX];          // of each copy
+    uint16_t *free_page;                        // numbers of shared pages that are not used
+    unsigned n_free_pages, page_top, pages_used;
+    struct garbage *garbage; // ring
+    size_t garbage_cap, garbage_head, garbage_n, garbage_pages;
+    uint64_t garbage_bytes;
+    uint64_t epoch;
+};
+
 struct poptrie {
-    // --- what readers touch: three cache lines ---
+    // --- what readers touch: three cache lines, and of `page` a number for each address of a burst of several tables ---
     uint16_t floor[FLOOR_ENTRIES]; // by the first bits of the address: what a leaf of 0 means
     uint32_t *dir;
     const uint8_t *arena;
+    uint32_t *pages;  // number 0; the group's directories lie there in one piece, its shared pages behind them
     uint32_t outside; // the word of IPv6 addresses outside 2000::/3, from depth 0
+    uint16_t page[PAGES] __attribute__((aligned(64))); // where the directory's pages are: in `dir`, or one that several tables read
     // --- the writer's ---
     uint32_t default_value; // of 0.0.0.0/0 or ::/0, which has no place in the tree
     struct kid root;
     struct tree_geometry geo;
-    struct pool blocks; // what readers walk
-    struct pool nodes;  // what the writer remembers
-    struct poptrie_config cfg;
-    size_t dir_bytes, arena_bytes, node_bytes;
-    struct poptrie *copy[POPTRIE_COPIES_MAX - 1]; // what their readers touch, at the end of their own memory
+    struct table_group *group;
+    unsigned place;                               // in it
+    struct pool nodes;                            // what the writer remembers
+    size_t node_bytes;
+    struct poptrie *copy[POPTRIE_COPIES_MAX - 1]; // what their readers touch, at the end of that copy's memory
     unsigned n_copies;                            // of them
     uint64_t routes;
+    uint64_t blocks, block_bytes; // that its readers reach
     struct txn txn;
-    struct garbage *garbage; // ring
-    size_t garbage_cap, garbage_head, garbage_n;
-    uint64_t garbage_bytes;
-    uint64_t epoch;
+    uint64_t *maybe_shared; // a bit for each slot: another table may have the same tree; NULL in a group of one place
+    struct vec changed;     // struct changed, while there are other tables
+    bool all_changed;       // too many for that
     uint64_t updates, rebuilt, refused;
 } __attribute__((aligned(64)));
 
@@ -166,7 +201,7 @@ static inline void *copy_at(const struct poptrie *t, const struct poptrie *c, co
 {
     if (p == &t->outside)
         return (void *)(uintptr_t)&c->outside;
-    return (char *)c->dir + ((const char *)p - (const char *)t->dir);
+    return (char *)c->pages + ((const char *)p - (const char *)t->pages);
 }
 
 static inline uint64_t load_be64(const uint8_t *p)
@@ -221,6 +256,38 @@ static inline void prefetch_kids(const struct poptrie *t, const struct node *n)
         __builtin_prefetch(kid);
         __builtin_prefetch(kid + 64);
     }
+}
+
+// --- group.c: what tables share ---
+
+bool group_join(struct poptrie *t, const struct poptrie_config *cfg); // false with errno
+void group_leave(struct poptrie *t);
+bool group_garbage_reserve(struct table_group *g, size_t more);
+void group_retire(struct table_group *g, uint32_t ref); // room for it has been made
+// Does another table's tree under this slot consist of the same blocks?
+bool group_shares(const struct poptrie *t, uint32_t slot);
+uint64_t group_tree_bytes(const struct poptrie *t, uint32_t w); // of the blocks that the word leads to
+// A change of slots [from, from + n) is going to follow: their trees become the table's own. 0, or an error with nothing changed.
+int group_unshare(struct poptrie *t, uint32_t from, uint32_t n);
+void group_changed(struct poptrie *t, uint32_t from, uint32_t n); // it has followed
+void group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n); // these words of the directory have changed
+
+static inline unsigned page_bits(const struct poptrie *t)
+{
+    return t->geo.key_bits == 32 ? PAGE4_BITS : PAGE6_BITS;
+}
+
+static inline uint16_t page_own(const struct poptrie *t, unsigned p) // the number of a page of its flat directory
+{
+    return (uint16_t)(t->place * PAGES + p);
+}
+
+// The directory's word as readers of several tables find it. Partners: group.c, page_publish; word_publish.
+static inline const uint32_t *page_word(const struct poptrie *t, uint32_t slot, unsigned bits)
+{
+    uint32_t page = __atomic_load_n(&t->page[slot >> bits], __ATOMIC_ACQUIRE);
+
+    return &t->pages[page << bits | (slot & ((1u << bits) - 1))];
 }
 
 // --- txn.c: a change, all or nothing ---

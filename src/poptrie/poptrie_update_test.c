@@ -25,7 +25,7 @@ static void random_run(unsigned key_bits, unsigned steps, unsigned crowd, unsign
     }
     flush(t);
     must_be_sound(t);
-    assert_int_equal(t->blocks.blocks, 0);
+    assert_int_equal(t->group->blocks.blocks, 0);
     assert_int_equal(t->nodes.blocks, 1); // the root
     poptrie_free(t);
 }
@@ -74,7 +74,7 @@ static void load_in_any_order_equals_adding_one_by_one(unsigned key_bits)
     flush(t);
     assert_int_equal(poptrie_load(t, NULL, 0), 0);
     flush(t);
-    assert_int_equal(t->blocks.blocks, 0);
+    assert_int_equal(t->group->blocks.blocks, 0);
     poptrie_free(t);
 }
 
@@ -206,7 +206,7 @@ static void walk_visits_every_route_once_in_prefix_order(void **state)
         for (unsigned i = 0; i < 32; i++)
             by_depth += s.depth[i];
         assert_int_equal(by_depth, m.n);
-        assert_int_equal(s.nodes + t->garbage_n, t->blocks.blocks);
+        assert_int_equal(s.nodes + t->group->garbage_n, t->group->blocks.blocks);
         assert_true(s.leaves > s.nodes);
         poptrie_free(t);
     }

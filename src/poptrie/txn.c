@@ -73,7 +73,7 @@ void txn_stage(struct poptrie *t, uint32_t *loc, uint32_t n, uint32_t word)
 void txn_retire(struct poptrie *t, uint32_t w)
 {
     while (word_is_ref(w)) {
-        const struct skip *s = pool_at(&t->blocks, word_ref(w));
+        const struct skip *s = pool_at(&t->group->blocks, word_ref(w));
 
         VEC_PUSH(t, &t->txn.dead, uint32_t, {word_ref(w)});
         if (word_code(w) != CODE_SKIP)
@@ -85,7 +85,7 @@ void txn_retire(struct poptrie *t, uint32_t w)
 void *txn_block(struct poptrie *t, size_t bytes, uint32_t code, uint32_t *word)
 {
     size_t n = t->txn.fresh.n;
-    uint32_t ref = pool_alloc(&t->blocks, bytes);
+    uint32_t ref = pool_alloc(&t->group->blocks, bytes);
 
     *word = 0;
     if (ref == 0) {
@@ -94,12 +94,12 @@ void *txn_block(struct poptrie *t, size_t bytes, uint32_t code, uint32_t *word)
     }
     VEC_PUSH(t, &t->txn.fresh, uint32_t, {ref});
     if (t->txn.fresh.n == n) {
-        pool_free(&t->blocks, ref);
+        pool_free(&t->group->blocks, ref);
         return NULL;
     }
     *word = word_make(ref, code);
     t->rebuilt++;
-    return pool_at(&t->blocks, ref);
+    return pool_at(&t->group->blocks, ref);
 }
 
 void txn_begin(struct poptrie *t, bool whole_tree)
@@ -107,27 +107,6 @@ void txn_begin(struct poptrie *t, bool whole_tree)
     t->txn.undo.n = t->txn.fresh.n = t->txn.dead.n = t->txn.stores.n = 0;
     t->txn.whole_tree = whole_tree;
     t->txn.error = 0;
-}
-
-static bool garbage_reserve(struct poptrie *t, size_t more)
-{
-    size_t need = t->garbage_n + more, cap = t->garbage_cap == 0 ? 1024 : t->garbage_cap;
-    struct garbage *g;
-
-    if (need <= t->garbage_cap)
-        return true;
-    while (cap < need)
-        cap *= 2;
-    g = malloc(cap * sizeof(*g));
-    if (g == NULL)
-        return false;
-    for (size_t i = 0; i < t->garbage_n; i++)
-        g[i] = t->garbage[(t->garbage_head + i) % t->garbage_cap];
-    free(t->garbage);
-    t->garbage = g;
-    t->garbage_cap = cap;
-    t->garbage_head = 0;
-    return true;
 }
 
 static void undo_all(struct poptrie *t)
@@ -138,7 +117,7 @@ static void undo_all(struct poptrie *t)
     for (size_t i = t->txn.undo.n; i-- > 0;)
         *u[i].loc = u[i].old;
     for (size_t i = 0; i < t->txn.fresh.n; i++)
-        pool_free(&t->blocks, fresh[i]);
+        pool_free(&t->group->blocks, fresh[i]);
 }
 
 // A load leaves megabytes behind; routes need a few kilobytes.
@@ -150,11 +129,23 @@ static void vec_trim(struct vec *v)
     }
 }
 
-static void publish(const struct store *s, uint32_t *loc)
+static bool publish(const struct store *s, uint32_t *loc)
 {
+    bool any = false;
+
     for (uint32_t j = 0; j < s->n; j++)
-        if (loc[j] != s->word)
+        if (loc[j] != s->word) {
             word_publish(&loc[j], s->word);
+            any = true;
+        }
+    return any;
+}
+
+// Who reads directories in pages sees the stores when the table's own ones are read again.
+static void publish_pages(struct poptrie *t, const struct store *s)
+{
+    if (t->maybe_shared != NULL && s->loc >= t->dir && s->loc < t->dir + dir_words(t))
+        group_page_leave(t, s->loc, s->n);
 }
 
 static void publish_copy(const struct poptrie *t, const struct poptrie *c)
@@ -163,9 +154,9 @@ static void publish_copy(const struct poptrie *t, const struct poptrie *c)
     const struct store *s = t->txn.stores.v;
 
     for (size_t i = 0; i < t->txn.fresh.n; i++) {
-        const void *block = pool_at(&t->blocks, fresh[i]);
+        const void *block = pool_at(&t->group->blocks, fresh[i]);
 
-        memcpy(copy_at(t, c, block), block, pool_block_bytes(&t->blocks, fresh[i]));
+        memcpy(copy_at(t, c, block), block, pool_block_bytes(&t->group->blocks, fresh[i]));
     }
     for (size_t i = 0; i < t->txn.stores.n; i++)
         publish(&s[i], copy_at(t, c, s[i].loc));
@@ -174,24 +165,29 @@ static void publish_copy(const struct poptrie *t, const struct poptrie *c)
 int txn_finish(struct poptrie *t)
 {
     const struct store *s = t->txn.stores.v;
-    const uint32_t *dead = t->txn.dead.v;
+    const uint32_t *fresh = t->txn.fresh.v, *dead = t->txn.dead.v;
     int error = t->txn.error;
 
-    if (error == 0 && !garbage_reserve(t, t->txn.dead.n))
+    if (error == 0 && !group_garbage_reserve(t->group, t->txn.dead.n + PAGES))
         error = -ENOMEM;
     if (error != 0) {
         undo_all(t);
     } else {
+        if (t->txn.whole_tree)
+            t->blocks = t->block_bytes = 0;
+        for (size_t i = 0; i < t->txn.fresh.n; i++)
+            t->block_bytes += pool_block_bytes(&t->group->blocks, fresh[i]);
         for (unsigned k = 0; k < t->n_copies; k++)
             publish_copy(t, t->copy[k]);
         for (size_t i = 0; i < t->txn.stores.n; i++)
-            publish(&s[i], s[i].loc);
+            if (publish(&s[i], s[i].loc))
+                publish_pages(t, &s[i]);
         for (size_t i = 0; i < t->txn.dead.n; i++) {
-            size_t at = (t->garbage_head + t->garbage_n++) % t->garbage_cap;
-
-            t->garbage[at] = (struct garbage){dead[i], t->epoch};
-            t->garbage_bytes += pool_block_bytes(&t->blocks, dead[i]);
+            group_retire(t->group, dead[i]);
+            if (!t->txn.whole_tree)
+                t->block_bytes -= pool_block_bytes(&t->group->blocks, dead[i]);
         }
+        t->blocks += t->txn.fresh.n - (t->txn.whole_tree ? 0 : t->txn.dead.n);
     }
     vec_trim(&t->txn.undo);
     vec_trim(&t->txn.fresh);
@@ -206,5 +202,4 @@ void txn_fini(struct poptrie *t)
     free(t->txn.fresh.v);
     free(t->txn.dead.v);
     free(t->txn.stores.v);
-    free(t->garbage);
 }

@@ -135,4 +135,13 @@ static inline uint32_t start6(const struct poptrie *t, uint64_t hi, unsigned *de
     return word_load(slotted ? &t->dir[hi >> (64 - DIR6_BITS) & (DIR6_WORDS - 1)] : &t->outside);
 }
 
+// The same for a burst of several tables.
+static inline uint32_t start6_paged(const struct poptrie *t, uint64_t hi, unsigned *depth)
+{
+    bool slotted = hi >> 61 == 1;
+
+    *depth = slotted ? DIR6_BITS : 0;
+    return word_load(slotted ? page_word(t, hi >> (64 - DIR6_BITS) & (DIR6_WORDS - 1), PAGE6_BITS) : &t->outside);
+}
+
 #endif
