@@ -71,8 +71,26 @@ uint32_t fib_get(const struct fib *f, const struct prefix *p)
     return f->ops->get(f, p);
 }
 
+// What a value that the trie has given stands for. Partner: number_take (fib_poptrie.c).
+static inline const uint16_t *hops_of(const struct fib *f)
+{
+    return __atomic_load_n(&f->hops, __ATOMIC_ACQUIRE);
+}
+
+static inline uint32_t hop_at(const uint16_t *hops, uint32_t value)
+{
+    return __atomic_load_n(&hops[value], __ATOMIC_RELAXED); // stored before the value was to be found
+}
+
+static inline uint32_t hop_of(const struct fib *f, uint32_t value)
+{
+    const uint16_t *hops = hops_of(f);
+
+    return hops ? hop_at(hops, value) : value;
+}
+
 struct walk {
-    uint8_t family;
+    const struct fib *f;
     int (*fn)(void *ctx, const struct prefix *p, uint32_t nexthop);
     void *ctx;
 };
@@ -80,16 +98,16 @@ struct walk {
 static int visit(void *ctx, const uint8_t *key, unsigned len, uint32_t value)
 {
     const struct walk *w = ctx;
-    struct prefix p = {.family = w->family, .len = (uint8_t)len};
+    struct prefix p = {.family = w->f->family, .len = (uint8_t)len};
 
-    memcpy(p.b, key, ip_bits(w->family) / 8);
-    return w->fn(w->ctx, &p, value);
+    memcpy(p.b, key, ip_bits(p.family) / 8);
+    return w->fn(w->ctx, &p, hop_of(w->f, value));
 }
 
 int fib_walk(const struct fib *f, const struct prefix *after,
              int (*fn)(void *ctx, const struct prefix *p, uint32_t nexthop), void *ctx)
 {
-    struct walk w = {f->family, fn, ctx};
+    struct walk w = {f, fn, ctx};
     const struct poptrie *routes = f->ops->routes(f);
 
     thread_must_be(ROLE_RIB_MANAGER);
@@ -139,8 +157,10 @@ uint32_t fib_find(const struct fib *f, const struct ip_addr *dst)
 {
     uint32_t nexthop;
 
-    if (f->trie)
-        return f->family == IP4 ? poptrie_find4(f->trie, dst->ip4) : poptrie_find6(f->trie, dst->b);
+    if (f->trie) {
+        nexthop = f->family == IP4 ? poptrie_find4(f->trie, dst->ip4) : poptrie_find6(f->trie, dst->b);
+        return hop_of(f, nexthop);
+    }
     if (f->family == IP4)
         f->ops->find4_bulk(f, &dst->ip4, &nexthop, 1);
     else
@@ -161,20 +181,40 @@ unsigned fib_path(const struct fib *f, const struct ip_addr *dst, struct fib_nod
     return n;
 }
 
+// The values of a burst: next hops from here on.
+static inline void hops_bulk(const struct fib *f, uint32_t *nexthop, unsigned n)
+{
+    const uint16_t *hops = hops_of(f);
+
+    if (__builtin_expect(hops != NULL, false))
+        for (unsigned i = 0; i < n; i++)
+            nexthop[i] = hop_at(hops, nexthop[i]);
+}
+
+static inline void hops_each(const struct fib *const *fib, uint32_t *nexthop, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        nexthop[i] = hop_of(fib[i], nexthop[i]);
+}
+
 void fib_find4_bulk(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n)
 {
-    if (__builtin_expect(f->trie != NULL, true))
+    if (__builtin_expect(f->trie != NULL, true)) {
         poptrie_find4_bulk(f->trie, dst, nexthop, n);
-    else
+        hops_bulk(f, nexthop, n);
+    } else {
         f->ops->find4_bulk(f, dst, nexthop, n);
+    }
 }
 
 void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
 {
-    if (__builtin_expect(f->trie != NULL, true))
+    if (__builtin_expect(f->trie != NULL, true)) {
         poptrie_find6_bulk(f->trie, dst, nexthop, n);
-    else
+        hops_bulk(f, nexthop, n);
+    } else {
         f->ops->find6_bulk(f, dst, nexthop, n);
+    }
 }
 
 // The tries of n fibs; false when one has none.
@@ -193,8 +233,9 @@ void fib_find4_each(const struct fib *const *fib, const ip4_t *dst, uint32_t *ne
 {
     const struct poptrie *trie[FIB_EACH_MAX];
 
-    if (tries_of(fib, trie, n)) {
+    if (n && tries_of(fib, trie, n)) {
         poptrie_find4_each(trie, dst, nexthop, n);
+        hops_each(fib, nexthop, n);
         return;
     }
     for (unsigned i = 0; i < n; i++) {
@@ -208,8 +249,9 @@ void fib_find6_each(const struct fib *const *fib, const uint8_t (*dst)[16], uint
 {
     const struct poptrie *trie[FIB_EACH_MAX];
 
-    if (tries_of(fib, trie, n)) {
+    if (n && tries_of(fib, trie, n)) {
         poptrie_find6_each(trie, dst, nexthop, n);
+        hops_each(fib, nexthop, n);
         return;
     }
     for (unsigned i = 0; i < n; i++) {

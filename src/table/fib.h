@@ -12,7 +12,8 @@
 // Always true (fib_check; unit tests call it after every step):
 //   F1  a leaf holds the id of a live next hop, or 0;
 //   F2  an id is released only after no prefix names it and a grace period has passed;
-//   F3  memory unlinked by a change is reused only a grace period after fib_commit.
+//   F3  memory unlinked by a change is reused only a grace period after fib_commit;
+//   F4  what a leaf has for an id (fib_poptrie.c) means that one as long as a forwarder may have read it.
 #ifndef TABLE_FIB_H
 #define TABLE_FIB_H
 
@@ -29,6 +30,7 @@ struct fib_stats {
     enum fib_engine engine;
     uint64_t routes, nodes, leaves;
     uint64_t bytes_used, bytes_reserved, garbage_bytes; // of what forwarders read
+    uint64_t bytes_shared; // of bytes_used, what other FIBs have as well: each of them counts it
     unsigned copies;        // of bytes_used, one on each of so many memory nodes; 0: there is one, wherever it is
     uint64_t control_bytes;                             // of what only the writer reads
     uint64_t updates, commits;

@@ -7,9 +7,26 @@
 // are merged: the garbage of two commits waits for the later ticket. When node
 // space runs out in the middle of a batch, the writer waits one grace period
 // and tries again. Of what readers touch there is a copy on each memory node.
+//
+// FIBs of a family stand beside each other, up to POPTRIE_TABLES_MAX in an estate: in
+// one arena, so that virtual routers with equal routes have them once
+// (poptrie_fold, with each commit). Routes are equal only if their values are, and
+// each router has next hops of its own. So a value is a number that means something
+// in its FIB alone, and `hops` says what:
+//
+//   - a FIB's new next hop gets the number that another one of the estate has for the
+//     same prefix; else one that nobody has, its own id if possible. As long as all
+//     are their own ids, as with one virtual router, readers need not look (hops NULL);
+//   - a number means the same until no route has it and a grace period has passed.
+//     A next hop keeps it while nobody else wants it.
+//
+// rib_manager writes; control makes and frees FIBs meanwhile: one lock is for all of
+// what an estate has in common.
 #define ALLOW_EXPERIMENTAL_API // rte_vect_get_max_simd_bitwidth
 #include <errno.h>
+#include <pthread.h>
 #include <rte_vect.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,15 +38,33 @@
 #include "table/limits.h"
 
 #define PENDING 64
+#define ARENA_BYTES ((size_t)512 << 20) // what poptrie can have: 8 MiB for each of 64 FIBs, three times a full table
+
+struct estate {
+    struct estate *next; // of the family
+    uint8_t family;
+    struct fib_poptrie *fib[POPTRIE_TABLES_MAX]; // NULL: a free place
+    unsigned n;
+    uint64_t closed, over;       // epochs of its tries: the last closed one; the last one that every reader has left behind
+    uint16_t taken[NEXTHOP_MAX]; // by how many FIBs each number is
+};
 
 struct fib_poptrie {
     struct fib fib;
     struct fib copy[MEM_NODES_MAX - 1]; // for readers on nodes 1 ...
+    struct estate *estate;
+    uint16_t *hops[MEM_NODES_MAX]; // [NEXTHOP_MAX] what each number means, 0 = nothing yet; a copy on each node
+    uint16_t *number;              // [NEXTHOP_MAX] which number a next hop has
+    uint32_t *count;               // [NEXTHOP_MAX] how many routes have the number
+    uint64_t *left;                // [NEXTHOP_MAX] in which epoch the last one gave it up
     unsigned head, n; // of pending[], oldest first
     struct pending {
         uint64_t epoch, ticket;
     } pending[PENDING];
 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct estate *estates;
 
 _Static_assert(NEXTHOP_MAX - 1 <= POPTRIE_VALUE_MAX, "a leaf holds any next-hop id");
 
@@ -48,57 +83,166 @@ static void unmap(void *ctx, void *p, size_t bytes)
     mem_unmap(p, bytes);
 }
 
-static void free_fib(struct fib *f)
+// --- numbers ---
+
+static bool is_free(const struct fib_poptrie *f, uint32_t number)
 {
-    poptrie_free(f->trie);
-    free(f);
+    return !f->hops[0][number] || (!f->count[number] && f->left[number] <= f->estate->over);
 }
+
+// From here on the number means this next hop. Partner: hops_of (fib.c), which asks behind the value.
+static void number_take(struct fib_poptrie *f, uint32_t number, uint32_t nexthop)
+{
+    uint16_t was = f->hops[0][number];
+
+    if (was)
+        f->number[was] = 0;
+    else
+        f->estate->taken[number]++;
+    f->number[nexthop] = (uint16_t)number;
+    for (unsigned node = 0; node < mem_nodes(); node++)
+        __atomic_store_n(&f->hops[node][number], (uint16_t)nexthop, __ATOMIC_RELEASE);
+    for (unsigned node = 0; number != nexthop && node < mem_nodes(); node++)
+        __atomic_store_n(&f->fib.near[node]->hops, f->hops[node], __ATOMIC_RELEASE);
+}
+
+// What others call their next hop for this prefix. 0: nobody has it, or that number means something else here.
+static uint32_t number_beside(const struct fib_poptrie *f, const struct prefix *p)
+{
+    for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++) {
+        const struct fib_poptrie *o = f->estate->fib[k];
+        uint32_t number = o && o != f ? poptrie_get(o->fib.trie, p->b, p->len) : 0;
+
+        if (number && is_free(f, number))
+            return number;
+    }
+    return 0;
+}
+
+// The number of a next hop of 1 .. NEXTHOP_MAX - 1, for a route to p. 0: none is free before a grace period is over.
+static uint32_t number_of(struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
+{
+    uint32_t number = f->number[nexthop];
+
+    if (number)
+        return number;
+    number = number_beside(f, p);
+    if (!number && is_free(f, nexthop) && !f->estate->taken[nexthop])
+        number = nexthop;
+    for (uint32_t i = 1; !number && i < NEXTHOP_MAX; i++)
+        if (!f->estate->taken[i])
+            number = i;
+    for (uint32_t i = 1; !number && i < NEXTHOP_MAX; i++)
+        if (is_free(f, i))
+            number = i;
+    if (number)
+        number_take(f, number, nexthop);
+    return number;
+}
+
+static void number_leave(struct fib_poptrie *f, uint32_t number)
+{
+    if (!--f->count[number])
+        f->left[number] = f->estate->closed + 1;
+}
+
+static void numbers_free(struct fib_poptrie *f)
+{
+    for (unsigned node = 0; node < MEM_NODES_MAX; node++)
+        mem_unmap(f->hops[node], NEXTHOP_MAX * sizeof *f->hops[node]);
+    free(f->number);
+    free(f->count);
+    free(f->left);
+}
+
+static bool numbers_make(struct fib_poptrie *f)
+{
+    bool all = true;
+
+    for (unsigned node = 0; node < mem_nodes(); node++) {
+        f->hops[node] = mem_map_node("next hops of a FIB", NEXTHOP_MAX * sizeof *f->hops[node], node);
+        all &= f->hops[node] != NULL;
+    }
+    f->number = calloc(NEXTHOP_MAX, sizeof *f->number);
+    f->count = calloc(NEXTHOP_MAX, sizeof *f->count);
+    f->left = calloc(NEXTHOP_MAX, sizeof *f->left);
+    return all && f->number && f->count && f->left;
+}
+
+// --- garbage ---
 
 // Gives back the memory of all epochs whose grace period is over.
 static void reclaim(struct fib_poptrie *f)
 {
-    bool any = false;
     uint64_t epoch = 0;
 
     while (f->n && grace_over(f->pending[f->head].ticket)) {
         epoch = f->pending[f->head].epoch;
         f->head = (f->head + 1) % PENDING;
         f->n--;
-        any = true;
     }
-    if (any)
-        poptrie_reclaim(f->fib.trie, epoch);
+    if (epoch <= f->estate->over)
+        return;
+    f->estate->over = epoch;
+    poptrie_reclaim(f->fib.trie, epoch);
 }
 
-// True when waiting may have made room.
-static bool make_room(struct fib_poptrie *f, int r)
+// Closes the epoch. The caller has the lock, and lets go of it meanwhile: control may hold up grace periods while it waits for that.
+static void wait_for_room(struct fib_poptrie *f)
 {
-    if (r != -ENOSPC)
-        return false;
-    uint64_t epoch = poptrie_epoch(f->fib.trie);
+    uint64_t epoch = f->estate->closed = poptrie_epoch(f->fib.trie);
+
+    pthread_mutex_unlock(&lock);
     grace_wait();
+    pthread_mutex_lock(&lock);
     f->n = 0;
+    if (epoch > f->estate->over)
+        f->estate->over = epoch;
     poptrie_reclaim(f->fib.trie, epoch);
-    return true;
+}
+
+// --- the writer's ---
+
+static int swap(struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
+{
+    uint32_t was = 0, number = nexthop ? number_of(f, p, nexthop) : 0;
+    int r = nexthop && !number ? -ENOSPC : poptrie_swap(f->fib.trie, p->b, p->len, number, &was);
+
+    if (r)
+        return r;
+    f->count[number] += number != 0;
+    if (was)
+        number_leave(f, was);
+    return 0;
+}
+
+static int swap_with_room(struct fib *f, const struct prefix *p, uint32_t nexthop)
+{
+    pthread_mutex_lock(&lock);
+    int r = swap(of(f), p, nexthop);
+    if (r == -ENOSPC) { // waiting may make room
+        wait_for_room(of(f));
+        r = swap(of(f), p, nexthop);
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
 }
 
 static int set(struct fib *f, const struct prefix *p, uint32_t nexthop)
 {
-    int r = poptrie_add(f->trie, p->b, p->len, nexthop);
-
-    return make_room(of(f), r) ? poptrie_add(f->trie, p->b, p->len, nexthop) : r;
+    return !nexthop || nexthop >= NEXTHOP_MAX ? -ERANGE : swap_with_room(f, p, nexthop);
 }
 
 static int del(struct fib *f, const struct prefix *p)
 {
-    int r = poptrie_del(f->trie, p->b, p->len);
-
-    return make_room(of(f), r) ? poptrie_del(f->trie, p->b, p->len) : r;
+    return swap_with_room(f, p, 0);
 }
 
 static uint32_t get(const struct fib *f, const struct prefix *p)
 {
-    return poptrie_get(f->trie, p->b, p->len);
+    uint32_t number = poptrie_get(f->trie, p->b, p->len);
+
+    return f->hops ? f->hops[number] : number;
 }
 
 static const struct poptrie *routes(const struct fib *f)
@@ -118,13 +262,36 @@ struct poptrie_route *fib_poptrie_routes(const struct fib_route *r, size_t n)
     return route;
 }
 
+static int count_route(void *ctx, const uint8_t *key, unsigned len, uint32_t number)
+{
+    of(ctx)->count[number]++;
+    return 0;
+}
+
+static int load_numbered(struct fib *f, struct poptrie_route *route, const struct fib_route *r, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!r[i].nexthop || r[i].nexthop >= NEXTHOP_MAX)
+            return -ERANGE;
+        route[i].value = number_of(of(f), &r[i].prefix, r[i].nexthop);
+        if (!route[i].value)
+            return -ENOSPC;
+    }
+    int e = poptrie_load(f->trie, route, n);
+    if (!e)
+        poptrie_walk(f->trie, count_route, f); // of equal prefixes one counts
+    return e;
+}
+
 static int load(struct fib *f, const struct fib_route *r, size_t n)
 {
     struct poptrie_route *route = fib_poptrie_routes(r, n);
 
     if (!route)
         return -ENOMEM;
-    int e = poptrie_load(f->trie, route, n);
+    pthread_mutex_lock(&lock);
+    int e = load_numbered(f, route, r, n);
+    pthread_mutex_unlock(&lock);
     free(route);
     return e;
 }
@@ -133,25 +300,32 @@ static void commit(struct fib *f, bool changed)
 {
     struct fib_poptrie *p = of(f);
 
+    pthread_mutex_lock(&lock);
     reclaim(p);
-    if (!changed)
-        return;
-    struct pending now = {.epoch = poptrie_epoch(f->trie), .ticket = grace_ticket()};
-    if (p->n == PENDING)
-        p->n--; // the newest waiting one is merged into this one
-    p->pending[(p->head + p->n++) % PENDING] = now;
+    if (changed) {
+        poptrie_fold(f->trie);
+        p->estate->closed = poptrie_epoch(f->trie);
+        struct pending now = {.epoch = p->estate->closed, .ticket = grace_ticket()};
+        if (p->n == PENDING)
+            p->n--; // the newest waiting one is merged into this one
+        p->pending[(p->head + p->n++) % PENDING] = now;
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 static void stats(const struct fib *f, struct fib_stats *s)
 {
     struct poptrie_stats p;
 
+    pthread_mutex_lock(&lock);
     poptrie_stats(f->trie, &p);
+    pthread_mutex_unlock(&lock);
     *s = (struct fib_stats){
         .routes = p.routes,
         .nodes = p.nodes,
         .leaves = p.leaves,
         .bytes_used = p.bytes_used,
+        .bytes_shared = p.shared_bytes,
         .bytes_reserved = p.bytes_reserved,
         .garbage_bytes = p.garbage_bytes,
         .copies = mem_nodes() > 1 ? mem_nodes() : 0,
@@ -162,7 +336,56 @@ static void stats(const struct fib *f, struct fib_stats *s)
 
 static int check(const struct fib *f, char *why, size_t n)
 {
-    return poptrie_check(f->trie, why, n);
+    const struct fib_poptrie *p = (const struct fib_poptrie *)f;
+
+    pthread_mutex_lock(&lock);
+    int e = poptrie_check(f->trie, why, n);
+    pthread_mutex_unlock(&lock);
+    uint64_t counted = 0;
+    for (uint32_t i = 1; i < NEXTHOP_MAX; i++) {
+        counted += p->count[i];
+        if (p->hops[0][i] && p->number[p->hops[0][i]] != i && !e) {
+            snprintf(why, n, "F4: number %u means next hop %u, whose number is %u", i, p->hops[0][i], p->number[p->hops[0][i]]);
+            e = -EINVAL;
+        }
+    }
+    struct poptrie_stats s;
+    poptrie_usage(f->trie, &s);
+    if (!e && counted != s.routes) {
+        snprintf(why, n, "F4: %lu routes, but their numbers are counted as %lu", (unsigned long)s.routes, (unsigned long)counted);
+        e = -EINVAL;
+    }
+    return e;
+}
+
+// --- life ---
+
+// Leaves its estate, which ends with its last FIB.
+static void estate_leave(struct fib_poptrie *f)
+{
+    struct estate *e = f->estate, **link = &estates;
+
+    for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++)
+        if (e->fib[k] == f)
+            e->fib[k] = NULL;
+    for (uint32_t i = 1; i < NEXTHOP_MAX; i++)
+        e->taken[i] -= f->hops[0][i] != 0;
+    if (--e->n)
+        return;
+    while (*link != e)
+        link = &(*link)->next;
+    *link = e->next;
+    free(e);
+}
+
+static void free_fib(struct fib *f)
+{
+    pthread_mutex_lock(&lock);
+    estate_leave(of(f));
+    poptrie_free(f->trie);
+    pthread_mutex_unlock(&lock);
+    numbers_free(of(f));
+    free(f);
 }
 
 static const struct fib_ops ops = {
@@ -180,22 +403,62 @@ static void kernel_choose(void)
     chosen = true;
 }
 
+// A place in an estate of the family, the first that has one.
+static bool estate_join(struct fib_poptrie *f, uint8_t family)
+{
+    struct poptrie_config cfg = {.key_bits = ip_bits(family), .max_bytes = ARENA_BYTES, .places = POPTRIE_TABLES_MAX,
+                                 .map = map, .unmap = unmap, .copies = mem_nodes()};
+    struct estate *e = estates;
+    unsigned k = 0;
+
+    while (e && (e->family != family || e->n == POPTRIE_TABLES_MAX))
+        e = e->next;
+    if (e) {
+        for (unsigned any = 0; !cfg.beside; any++)
+            cfg.beside = e->fib[any] ? e->fib[any]->fib.trie : NULL;
+        cfg.max_bytes = 0;
+        while (e->fib[k])
+            k++;
+    }
+    f->fib.trie = poptrie_new(&cfg);
+    if (!f->fib.trie)
+        return false;
+    if (!e) {
+        e = calloc(1, sizeof *e);
+        if (!e) {
+            poptrie_free(f->fib.trie);
+            errno = ENOMEM;
+            return false;
+        }
+        e->family = family;
+        e->next = estates;
+        estates = e;
+    }
+    e->fib[k] = f;
+    e->n++;
+    f->estate = e;
+    return true;
+}
+
 struct fib *fib_poptrie_new(uint8_t family)
 {
-    struct poptrie_config cfg = {.key_bits = ip_bits(family), .map = map, .unmap = unmap, .copies = mem_nodes()};
     struct fib_poptrie *f = calloc(1, sizeof *f);
 
     if (!f)
         return NULL;
     kernel_choose();
-    f->fib.ops = &ops;
-    f->fib.trie = poptrie_new(&cfg);
-    if (!f->fib.trie) {
-        int e = errno;
+    pthread_mutex_lock(&lock);
+    bool joined = numbers_make(f) && estate_join(f, family);
+    int e = errno;
+    pthread_mutex_unlock(&lock);
+    if (!joined) {
+        numbers_free(f);
         free(f);
         errno = e;
         return NULL;
     }
+    f->fib.ops = &ops;
+    f->fib.near[0] = &f->fib;
     for (unsigned node = 1; node < mem_nodes(); node++) {
         struct fib *copy = &f->copy[node - 1];
         copy->ops = &ops;

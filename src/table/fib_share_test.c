@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fib_share_test.c - FIBs beside each other: routes over next hops of their own, equal parts once
+//
+// Next hop `way` of router k is the id IDS * (k + 1) + way: whatever a router finds is one of its own.
+#include "table/fib_kit.h"
+#include <stdatomic.h>
+
+#include "poptrie/poptrie.h"
+#include "table/fib_engine.h"
+
+#define ROUTERS 4
+#define IDS 1000u
+#define ROUTES 3000u
+#define WAYS 40u
+
+static struct fib *router[ROUTERS];
+static struct fib_route route[ROUTES]; // nexthop: the way
+static uint32_t now[ROUTERS][ROUTES];  // the id that the router has for it, 0 = none
+
+static uint32_t id_of(unsigned k, uint32_t way)
+{
+    return IDS * (k + 1) + way;
+}
+
+static int open_routers(void **state)
+{
+    uint8_t family = *(uint8_t *)*state;
+
+    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
+    srandom(7);
+    for (unsigned i = 0; i < ROUTES; i++) { // no two alike, and many beside each other
+        struct prefix *p = &route[i].prefix;
+        *p = (struct prefix){.family = family, .len = family == IP4 ? 24 : 48};
+        p->b[0] = family == IP4 ? 10 : 0x20;
+        p->b[1] = (uint8_t)(i >> 8);
+        p->b[2] = (uint8_t)i;
+        p->len = (uint8_t)(p->len + (i % 7 == 0 ? 2 : 0));
+        route[i].nexthop = 1 + (uint32_t)random() % WAYS;
+    }
+    for (unsigned k = 0; k < ROUTERS; k++) {
+        router[k] = fib_new(family, FIB_POPTRIE);
+        if (!router[k])
+            return 1;
+    }
+    memset(now, 0, sizeof now);
+    return 0;
+}
+
+static int close_routers(void **state)
+{
+    rcu_barrier();
+    for (unsigned k = 0; k < ROUTERS; k++)
+        fib_free(router[k]);
+    return 0;
+}
+
+static void put(unsigned k, unsigned i, uint32_t way)
+{
+    if (way)
+        assert_int_equal(fib_set(router[k], &route[i].prefix, id_of(k, way)), 0);
+    else
+        assert_int_equal(fib_del(router[k], &route[i].prefix), now[k][i] ? 0 : -ENOENT);
+    now[k][i] = way ? id_of(k, way) : 0;
+}
+
+static struct ip_addr address_in(unsigned i)
+{
+    struct ip_addr a = {.family = route[i].prefix.family};
+
+    memcpy(a.b, route[i].prefix.b, 16);
+    a.b[a.family == IP4 ? 3 : 15] |= 1;
+    return a;
+}
+
+static void check_routers(void)
+{
+    const struct fib *of[FIB_EACH_MAX];
+    uint32_t want[FIB_EACH_MAX], got[FIB_EACH_MAX];
+    ip4_t dst4[FIB_EACH_MAX];
+    uint8_t dst6[FIB_EACH_MAX][16];
+    struct prefix all = {.family = route[0].prefix.family};
+
+    for (unsigned round = 0; round < 100; round++) {
+        for (unsigned n = 0; n < FIB_EACH_MAX; n++) {
+            unsigned k = (unsigned)random() % ROUTERS, i = (unsigned)random() % ROUTES;
+            struct ip_addr a = address_in(i);
+            of[n] = fib_near(router[k], n % mem_nodes());
+            dst4[n] = a.ip4;
+            memcpy(dst6[n], a.b, 16);
+            want[n] = now[k][i] ? now[k][i] : fib_get(router[k], &all);
+            assert_int_equal(fib_find(of[n], &a), want[n]);
+            assert_int_equal(fib_get(router[k], &route[i].prefix), now[k][i]);
+        }
+        if (route[0].prefix.family == IP4)
+            fib_find4_each(of, dst4, got, FIB_EACH_MAX);
+        else
+            fib_find6_each(of, (const uint8_t(*)[16])dst6, got, FIB_EACH_MAX);
+        assert_memory_equal(got, want, sizeof got);
+    }
+    for (unsigned k = 0; k < ROUTERS; k++) {
+        char why[160] = "";
+        if (fib_check(router[k], why, sizeof why))
+            fail_msg("%s", why);
+    }
+}
+
+static uint64_t shared(unsigned k)
+{
+    struct fib_stats s;
+
+    fib_stats(router[k], &s);
+    return s.bytes_shared;
+}
+
+static void one_router_has_ids_for_values(void **state)
+{
+    for (unsigned i = 0; i < ROUTES; i++)
+        put(0, i, route[i].nexthop);
+    fib_commit(router[0]);
+    assert_null(router[0]->hops);
+    check_routers();
+    assert_int_equal(shared(0), 0);
+}
+
+static void routers_with_equal_routes_share_them_whatever_their_next_hops(void **state)
+{
+    uint64_t all;
+
+    for (unsigned k = 0; k < ROUTERS; k++) {
+        for (unsigned i = 0; i < ROUTES; i++) { // each in another order
+            unsigned at = (i * (2 * k + 1) * 7 + k * 991) % ROUTES;
+            put(k, at, route[at].nexthop);
+        }
+        for (unsigned at = 0; at < ROUTES; at++)
+            if (!now[k][at])
+                put(k, at, route[at].nexthop);
+        fib_commit(router[k]);
+    }
+    check_routers();
+    all = shared(0);
+    assert_true(all > 0);
+    for (unsigned k = 1; k < ROUTERS; k++)
+        assert_int_equal(shared(k), all);
+    for (unsigned i = 0; i < ROUTES; i += 5) // one goes its own way, and comes back
+        put(2, i, WAYS + 1 + i % 3);
+    fib_commit(router[2]);
+    check_routers();
+    assert_true(shared(2) < all);
+    for (unsigned i = 0; i < ROUTES; i += 5)
+        put(2, i, route[i].nexthop);
+    fib_commit(router[2]);
+    check_routers();
+    assert_int_equal(shared(2), all);
+}
+
+static void loads_share_as_changes_do(void **state)
+{
+    static struct fib_route r[ROUTES];
+
+    for (unsigned k = 0; k < ROUTERS; k++) {
+        for (unsigned i = 0; i < ROUTES; i++) {
+            r[i] = (struct fib_route){route[i].prefix, id_of(k, route[i].nexthop)};
+            now[k][i] = r[i].nexthop;
+        }
+        assert_int_equal(fib_load(router[k], r, ROUTES), 0);
+        fib_commit(router[k]);
+    }
+    check_routers();
+    assert_true(shared(3) > 0);
+    assert_int_equal(shared(0), shared(3));
+}
+
+static void random_changes_of_all_equal_what_was_set(void **state)
+{
+    for (unsigned round = 0; round < 60; round++) {
+        for (unsigned n = 0; n < 400; n++) {
+            unsigned i = (unsigned)random() % ROUTES;
+            uint32_t way = random() % 3 ? route[i].nexthop + (random() % 5 ? 0 : (uint32_t)random() % 900) : 0;
+            if (way >= IDS)
+                way = 1;
+            for (unsigned k = 0; k < ROUTERS; k++)
+                if (random() % 8) // the same for most
+                    put(k, i, way);
+        }
+        for (unsigned k = 0; k < ROUTERS; k++)
+            if (random() % 3)
+                fib_commit(router[k]);
+        if (round % 10 == 5) { // numbers that nobody has are given to others
+            rcu_barrier();
+            for (unsigned i = 0; i < ROUTES; i++)
+                if (now[round / 10 % ROUTERS][i])
+                    put(round / 10 % ROUTERS, i, 0);
+            fib_commit(router[round / 10 % ROUTERS]);
+        }
+        if (round % 5 == 0)
+            check_routers();
+    }
+    check_routers();
+}
+
+// --- readers ---
+
+static _Atomic bool stop;
+static _Atomic uint64_t n_wrong, n_read;
+
+static void read_all(void *arg)
+{
+    const struct fib *of[FIB_EACH_MAX];
+    uint32_t got[FIB_EACH_MAX], x = 12345;
+    ip4_t dst4[FIB_EACH_MAX];
+    uint8_t dst6[FIB_EACH_MAX][16];
+
+    rcu_online();
+    while (!stop) {
+        for (unsigned n = 0; n < FIB_EACH_MAX; n++) {
+            x = x * 1103515245 + 12345;
+            struct ip_addr a = address_in(x / 65536 % ROUTES);
+            dst4[n] = a.ip4;
+            memcpy(dst6[n], a.b, 16);
+            of[n] = router[(x >> 8) % ROUTERS];
+        }
+        if (route[0].prefix.family == IP4)
+            fib_find4_each(of, dst4, got, FIB_EACH_MAX);
+        else
+            fib_find6_each(of, (const uint8_t(*)[16])dst6, got, FIB_EACH_MAX);
+        for (unsigned n = 0; n < FIB_EACH_MAX; n++) {
+            unsigned k = 0;
+            while (router[k] != of[n])
+                k++;
+            n_wrong += got[n] <= IDS * (k + 1) || got[n] >= IDS * (k + 2); // there is always a route, over one of its own
+        }
+        if (route[0].prefix.family == IP4) {
+            fib_find4_bulk(router[1], dst4, got, FIB_EACH_MAX);
+            for (unsigned n = 0; n < FIB_EACH_MAX; n++)
+                n_wrong += got[n] <= IDS * 2 || got[n] >= IDS * 3;
+        }
+        n_read += FIB_EACH_MAX;
+        rcu_quiescent();
+    }
+    rcu_offline();
+}
+
+static void readers_never_find_what_another_router_has(void **state)
+{
+    struct prefix all = {.family = route[0].prefix.family};
+    struct thread *t;
+
+    for (unsigned k = 0; k < ROUTERS; k++) {
+        assert_int_equal(fib_set(router[k], &all, id_of(k, 999)), 0);
+        fib_commit(router[k]);
+    }
+    stop = false;
+    n_wrong = n_read = 0;
+    assert_int_equal(thread_start(&t, ROLE_TAP_MANAGER, 2, "reader", -1, read_all, NULL), 0);
+    for (unsigned step = 0; step < 1500 || n_read < 200000; step++) {
+        unsigned i = (unsigned)random() % ROUTES;
+        uint32_t way = random() % 4 ? 1 + (uint32_t)random() % 900 : 0; // many: numbers change hands
+        for (unsigned n = 0; n < 20; n++, i = (i + 1) % ROUTES)
+            for (unsigned k = 0; k < ROUTERS; k++)
+                put(k, i, n % 5 || k != step % ROUTERS ? way : 1 + step % 900);
+        for (unsigned k = 0; k < ROUTERS; k++)
+            fib_commit(router[k]);
+    }
+    stop = true;
+    thread_join(t);
+    assert_int_equal(n_wrong, 0);
+    check_routers();
+}
+
+#define SHARE_TEST(f) {#f, f, open_routers, close_routers, NULL}
+
+int main(void)
+{
+    static uint8_t family[] = {IP4, IP6};
+    struct CMUnitTest tests[] = {
+        SHARE_TEST(one_router_has_ids_for_values),
+        SHARE_TEST(routers_with_equal_routes_share_them_whatever_their_next_hops),
+        SHARE_TEST(loads_share_as_changes_do),
+        SHARE_TEST(random_changes_of_all_equal_what_was_set),
+        SHARE_TEST(readers_never_find_what_another_router_has),
+    };
+    int failed = 0;
+
+    begin("fib_share_test");
+    for (unsigned nodes = 1; nodes <= 2; nodes++) {
+        mem_nodes_set(nodes);
+        for (unsigned f = 0; f < 2; f++) {
+            for (unsigned i = 0; i < sizeof tests / sizeof *tests; i++)
+                tests[i].initial_state = &family[f];
+            failed += _cmocka_run_group_tests("fib_share", tests, sizeof tests / sizeof *tests, NULL, NULL);
+        }
+    }
+    return end(failed);
+}
