@@ -7,7 +7,8 @@
 // next table, bursts of 64. In turns within a round:
 //
 //   bulk, one, each   poptrie_find4_bulk in one table: the plain case; poptrie_find4_each, all addresses in one table; each in its own
-//   loads             the same with the kernel for CPUs whose gathers are slow
+//   shared            each in its own again, of tables that stand beside each other and have numbers for next hops, as FIBs have (poptrie_fold)
+//   loads             the same with the kernel for CPUs whose gathers are slow. Kernels that this CPU has not are left out
 //   reads             no lookup: the lines that `each` reads first, written down beforehand, read independently of each other: the directories', then the
 //                     blocks'. That is the floor: a lookup reads these lines, in this order, wherever it finds the time
 //   ahead             the same with a prefetch into the second-level cache for all 64 before the first is read
@@ -31,9 +32,9 @@
 #define TABLES_MAX 64u
 #define ROUNDS_MAX 101u
 
-static struct poptrie *table[TABLES_MAX];
+static struct poptrie *table[TABLES_MAX], *shared[TABLES_MAX];
 static unsigned tables = 16, rounds = 31;
-static const struct poptrie *own[N_ADDRESSES], *same[BURST];
+static const struct poptrie *own[N_ADDRESSES], *beside[N_ADDRESSES], *same[BURST];
 static const uint32_t *dst;
 static const uint8_t *word_line[N_ADDRESSES], *block_line[N_ADDRESSES];
 static uint8_t (*frame)[64], (*buffer)[2304];
@@ -86,6 +87,14 @@ static void find_each(unsigned i)
     for (unsigned end = i + LOOKUPS; i < end; i += BURST) {
         frames_pass(i);
         poptrie_find4_each(own + i, dst + i, value, BURST);
+    }
+}
+
+static void find_shared(unsigned i)
+{
+    for (unsigned end = i + LOOKUPS; i < end; i += BURST) {
+        frames_pass(i);
+        poptrie_find4_each(beside + i, dst + i, value, BURST);
     }
 }
 
@@ -151,9 +160,14 @@ static struct row {
     {"bulk: one table", find_bulk, POPTRIE_KERNEL_AVX512_VPOPCNT, {0}},
     {"one: each in the same table", find_one, POPTRIE_KERNEL_AVX512_VPOPCNT, {0}},
     {"each in its own", find_each, POPTRIE_KERNEL_AVX512_VPOPCNT, {0}},
+    {"each in its own, shared", find_shared, POPTRIE_KERNEL_AVX512_VPOPCNT, {0}},
+    {"avx2: one table", find_bulk, POPTRIE_KERNEL_AVX2, {0}},
+    {"avx2: each in its own", find_each, POPTRIE_KERNEL_AVX2, {0}},
+    {"avx2: each in its own, shared", find_shared, POPTRIE_KERNEL_AVX2, {0}},
     {"loads: one table", find_bulk, POPTRIE_KERNEL_AVX512_LOADS, {0}},
     {"loads: each in the same table", find_one, POPTRIE_KERNEL_AVX512_LOADS, {0}},
     {"loads: each in its own", find_each, POPTRIE_KERNEL_AVX512_LOADS, {0}},
+    {"loads: each in its own, shared", find_shared, POPTRIE_KERNEL_AVX512_LOADS, {0}},
     {"reads: directories", read_words, 0, {0}},
     {"reads: directories, then blocks", read_both, 0, {0}},
     {"ahead: directories", ask_words, 0, {0}},
@@ -174,6 +188,11 @@ static void tables_make(const char *prefixes)
     check(!table_make(&t, "full", 4, prefixes), "no routes in that file");
     table_next_hops(&t, NEXT_HOPS);
     for (unsigned k = 0; k < tables; k++) {
+        shared[k] = poptrie_new(&(struct poptrie_config){.key_bits = 32, .places = TABLES_MAX, .beside = k ? shared[0] : NULL});
+        check(shared[k] && !poptrie_load(shared[k], t.route, t.n), "no memory for the tables");
+        poptrie_fold(shared[k]);
+    }
+    for (unsigned k = 0; k < tables; k++) {
         table[k] = poptrie_new(&(struct poptrie_config){.key_bits = 32});
         check(table[k] && !poptrie_load(table[k], t.route, t.n), "no memory for the tables");
         for (size_t i = 0; i < t.n; i++)
@@ -184,6 +203,7 @@ static void tables_make(const char *prefixes)
     for (unsigned i = 0; i < N_ADDRESSES; i++) {
         uint32_t d = __builtin_bswap32(dst[i]);
         const struct poptrie *of = own[i] = table[i % tables];
+        beside[i] = shared[i % tables];
         const uint32_t *w = &of->dir[d >> (32 - DIR4_BITS)];
         word_line[i] = block_line[i] = (const uint8_t *)w;
         if (word_is_ref(*w))
@@ -202,7 +222,8 @@ static int by_value(const void *a, const void *b)
 static void measure(unsigned round)
 {
     for (struct row *r = row; r < row + ROWS; r++) {
-        check(!r->kernel || !poptrie_set_kernel(r->kernel, 0), "this CPU has no AVX-512");
+        if (r->kernel && poptrie_set_kernel(r->kernel, 0))
+            continue;
         r->run(2 * round * LOOKUPS % N_ADDRESSES); // warm, by other addresses
         uint64_t begun = __rdtsc();
         r->run((2 * round + 1) * LOOKUPS % N_ADDRESSES);
@@ -235,6 +256,8 @@ int main(int argc, char **argv)
         for (unsigned k = 0; r > row && k < rounds; k++)
             r->cycles[k] -= row->cycles[k];
     for (struct row *r = row; r < row + ROWS; r++) {
+        if (r->kernel && poptrie_set_kernel(r->kernel, 0))
+            continue;
         qsort(r->cycles, rounds, sizeof *r->cycles, by_value);
         printf("%-40s %8.1f %8.1f %8.1f\n", r->name, r->cycles[rounds / 2], r->cycles[0], r->cycles[rounds - 1]);
     }
