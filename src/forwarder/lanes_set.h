@@ -5,6 +5,12 @@
 #ifndef FORWARDER_LANES_SET_H
 #define FORWARDER_LANES_SET_H
 
+#include "forwarder/lanes_priv.h"
+
+// The set's own (lanes.h tells what they do, `family` and `tag` being constants).
+static inline uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family);
+static inline uint64_t take_family(struct burst *b, bool lower, uint8_t family);
+
 static inline __attribute__((always_inline)) uint64_t plain_tagged(const struct arrivals *a, const struct port *port, enum tag tag,
                                                                    struct burst *b, uint8_t family)
 {
