@@ -30,14 +30,13 @@ from kamuee.render import Column, right
 from measure import machine, plot
 from measure.topology import own_namespaces
 from throughput import device, frames, report, soak
-from throughput.tester import Tester, TesterError
+from throughput.tester import NICE, Tester, TesterError
 from throughput.tests import TESTS, Bench, Plan
 
 IDEA = "RFC 2544 of a router in a process of its own: throughput, latency, loss, bursts, recovery (root)"
 ROOT = Path(__file__).resolve().parents[2]
 QUICK_SECONDS = 0.2
 QUICK_SIZES = "64,imix"
-TESTER_NICE = -10       # where managers share its core they get about a fifth of it, and do not interrupt it at every packet
 TABLE = (Column("Test"), Column("Size"), Column("Load"), right("Mpps"), right("Gb/s"), Column("Result"))
 
 
@@ -64,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--confirm", type=int, default=2, metavar="N", help="further trials that a rate found has to pass (2)")
     how.add_argument("--link", choices=("memif", "vhost"), default="memif", help="between tester and device (memif)")
     how.add_argument("--ring", type=int, default=device.RING, metavar="LOG2", help="descriptors of its rings, 2 to this power (10)")
+    how.add_argument("--queues", type=int, default=1, choices=range(1, 17), metavar="N", help="receive queues of each of the device's ports (1)")
     how.add_argument("--idle", choices=("performance", "balanced", "powersave"), default="performance", help="kamueed's forwarding idle")
     how.add_argument("--ports", nargs=2, metavar="DEVARGS", help="the tester's ports (PCI address or net_…), with --peer external")
     how.add_argument("--macs", nargs=2, metavar="MAC", default=("", ""), help="the external device's addresses on them")
@@ -117,6 +117,8 @@ def setting_of(given: argparse.Namespace, work: Path, sizes: list[frames.Frames]
             raise Refused(f"no {program}: build it (make build), or name the daemon of another build in KAMUEED")
     if given.peer == "external" and not given.ports:
         raise Refused("--peer external needs the tester's two ports: --ports DEVARGS DEVARGS")
+    if given.queues > 1 and given.peer in ("cable", "linux"):
+        raise Refused(f"--queues: {given.peer} receives by one queue on each port; it is for kamueed, testpmd and external devices")
     if given.routes and given.peer != "kamueed":
         raise Refused("--routes is for kamueed; give another device its routes yourself")
     if given.routes and given.routes != "full" and not given.routes.isdecimal():
@@ -124,7 +126,7 @@ def setting_of(given: argparse.Namespace, work: Path, sizes: list[frames.Frames]
     largest = max(size for some in sizes for size in some.sizes)
     if largest > 1518 and given.link == "memif" and given.peer != "external":
         raise Refused(f"frames of {largest} bytes: DPDK's memif carries 1518; use --link vhost")
-    return device.Setting(build=build, kamueed=kamueed, work=work, cores=device.cores(), link=given.link, ring=given.ring,
+    return device.Setting(build=build, kamueed=kamueed, work=work, cores=device.cores(), link=given.link, ring=given.ring, queues=given.queues,
                           mtu=max(1500, largest - 18), idle=given.idle, both=given.bidirectional,
                           routes=given.routes or ("10000" if given.soak and given.churn and given.peer == "kamueed" else ""),
                           prefixes=given.prefixes, churn=bool(given.soak and given.churn), ports=tuple(given.ports or ("", "")), macs=tuple(given.macs))
@@ -196,7 +198,7 @@ def connected(given: argparse.Namespace, setting: device.Setting, sizes: list[fr
         under_test.start()
         device.keep_off(setting)
         tester = Tester(setting.build / "bench/tester", under_test.devargs, setting.cores[0], setting.work / "tester.log",
-                        setting.mtu + 18, under_test.enter, TESTER_NICE)
+                        setting.mtu + 18, under_test.enter, NICE, setting.queues)
         for side in device.SIDES if setting.both else (0,):
             file = setting.work / f"destinations-{side}.txt"
             file.write_text("\n".join(under_test.destinations(side)) + "\n")

@@ -51,6 +51,7 @@ class Setting:
     allowed: frozenset[int] = frozenset(os.sched_getaffinity(0))
     link: str = "memif"                         # or vhost
     ring: int = RING
+    queues: int = 1                             # by which the tester sends, and the device receives, on each port
     mtu: int = 1500
     idle: str = "performance"
     both: bool = False
@@ -60,6 +61,10 @@ class Setting:
     ports: tuple[str, str] = ("", "")           # of the tester, for an external device
     macs: tuple[str, str] = ("", "")
     prefix_file: Path | None = field(default=None, repr=False)
+
+    def holds(self) -> int:
+        """Packets that wait for the device at one port, at most."""
+        return self.queues << self.ring
 
 
 def ours(side: int) -> list[str]:
@@ -135,13 +140,13 @@ class Linked(Device):
 
     def listening(self, side: int) -> str:
         if self.setting.link == "vhost":
-            return f"net_vhost{side},iface={self.socket(side)},queues=1"
+            return f"net_vhost{side},iface={self.socket(side)},queues={self.setting.queues}"
         return (f"net_memif{side},role=server,id={side},socket={self.socket(side)},socket-abstract=no,rsize={self.setting.ring},"
                 f"mac={THEIR_MAC[side]}")
 
     def connecting(self, side: int) -> str:
         if self.setting.link == "vhost":
-            return f"net_virtio_user{side},path={self.socket(side)},queues=1,queue_size={1 << self.setting.ring},mac={OUR_MAC[side]}"
+            return f"net_virtio_user{side},path={self.socket(side)},queues={self.setting.queues},queue_size={1 << self.setting.ring},mac={OUR_MAC[side]}"
         return (f"net_memif{side},role=client,id={side},socket={self.socket(side)},socket-abstract=no,rsize={self.setting.ring},"
                 f"mac={OUR_MAC[side]}")
 
@@ -164,8 +169,8 @@ class KamueedDevice(Linked):
         core = self.setting.cores[1]
         lines = [f"set forwarding idle {self.setting.idle}"]
         for side in SIDES:
-            lines += [f"set port m{side} devargs {self.listening(side)}", f"set port m{side} rx-queues 1",
-                      f"set port m{side} mtu {self.setting.mtu}", f"set thread {core} forwarder port m{side} rx-queue 0"]
+            lines += [f"set port m{side} devargs {self.listening(side)}", f"set port m{side} rx-queues {self.setting.queues}", f"set port m{side} mtu {self.setting.mtu}"]
+            lines += [f"set thread {core} forwarder port m{side} rx-queue {queue}" for queue in range(self.setting.queues)]
         self.daemon = Kamueed(self.ns, self.setting.kamueed, self.setting.work / "dut", lines)
         self.daemon.start()
         self.proc = self.daemon.proc
@@ -271,7 +276,7 @@ class TestpmdDevice(Linked):
         argv = ["dpdk-testpmd", "--no-huge", "-m", "512", "--no-shconf", "--no-pci", "--no-telemetry", "--log-level", "lib.*:error",
                 "--file-prefix", f"ht-io-{os.getpid()}", "--lcores", f"0@{other},1@{core}"]
         argv += [word for side in SIDES for word in ("--vdev", self.listening(side))]
-        argv += ["--", "--forward-mode=io", "--auto-start", "--no-lsc-interrupt", "--stats-period=3600", "--total-num-mbufs=32768"]
+        argv += ["--", f"--rxq={self.setting.queues}", f"--txq={self.setting.queues}", "--forward-mode=io", "--auto-start", "--no-lsc-interrupt", "--stats-period=3600", "--total-num-mbufs=32768"]
         try:
             self.proc = subprocess.Popen([*DIE_WITH_US, *argv], stdin=subprocess.DEVNULL, stdout=log.open("wb"), stderr=subprocess.STDOUT)
         except FileNotFoundError:

@@ -151,7 +151,9 @@ static void begin6(struct stream *s)
 void stream_begin(struct stream *s, uint16_t trial)
 {
     s->trial = trial;
-    s->at_size = s->at_mix = s->at_dst4 = s->at_dst6 = 0;
+    s->at_size = s->at_mix = s->queue = 0;
+    memset(s->at_dst4, 0, sizeof(s->at_dst4));
+    memset(s->at_dst6, 0, sizeof(s->at_dst6));
     begin4(s);
     begin6(s);
 }
@@ -162,6 +164,14 @@ static uint32_t next_of(uint32_t *at, uint32_t n)
 
     *at = now + 1 == n ? 0 : now + 1;
     return now;
+}
+
+// Of n destinations, which is the next one? Those of a queue are queue, queue + queues, ... With fewer than queues all serve each.
+static uint32_t next_destination(const struct stream *s, uint32_t *at, uint32_t n)
+{
+    if (s->queues < 2 || n < s->queues)
+        return next_of(&at[s->queue], n);
+    return next_of(&at[s->queue], (n - s->queue + s->queues - 1) / s->queues) * s->queues + s->queue;
 }
 
 // `sum`: of everything the checksum covers but length and what is written here.
@@ -182,7 +192,7 @@ static void write_udp(uint8_t *udp, uint64_t sum, unsigned bytes, uint64_t numbe
 static uint16_t write4(struct stream *s, uint8_t *frame, uint16_t bytes, uint64_t number, uint64_t tsc)
 {
     uint8_t *ip = frame + ETHER;
-    uint32_t dst = s->dst4[next_of(&s->at_dst4, s->n_dst4)];
+    uint32_t dst = s->dst4[next_destination(s, s->at_dst4, s->n_dst4)];
     uint16_t total = htons((uint16_t)(bytes - ETHER)), check;
 
     memcpy(frame, s->head4.byte, FRAME_HEAD);
@@ -196,7 +206,7 @@ static uint16_t write4(struct stream *s, uint8_t *frame, uint16_t bytes, uint64_
 
 static uint16_t write6(struct stream *s, uint8_t *frame, uint16_t bytes, uint64_t number, uint64_t tsc)
 {
-    const uint8_t *dst = s->dst6[next_of(&s->at_dst6, s->n_dst6)];
+    const uint8_t *dst = s->dst6[next_destination(s, s->at_dst6, s->n_dst6)];
     uint8_t *ip = frame + ETHER;
     unsigned udp;
 

@@ -39,7 +39,10 @@ struct head { // ready but for destination, lengths, mark and checksums
     uint32_t ip_sum, udp_sum; // of what is ready
 };
 
-// What is sent in one direction. Sizes, families and destinations each go round on their own.
+#define QUEUES_MAX 16
+
+// What is sent in one direction. Sizes, families and destinations each go round on their own. A destination belongs to one of
+// `queues` for good, as a NIC deals out flows: the next frames have destinations of `queue`.
 struct stream {
     uint8_t dst_mac[6], src_mac[6];
     struct ip_addr src[2]; // IPv4, IPv6
@@ -49,7 +52,8 @@ struct stream {
 
     struct head head4, head6; // by stream_begin
     uint16_t trial;
-    uint32_t at_size, at_mix, at_dst4, at_dst6;
+    uint32_t at_size, at_mix, at_dst4[QUEUES_MAX], at_dst6[QUEUES_MAX];
+    uint32_t queue, queues; // 0 = one
 };
 
 struct frame_plan { // of a trial

@@ -14,7 +14,9 @@
 //
 // What is wrong with a line is answered as {"error": "…"}; the end of standard input ends the program.
 //
-//     tester EAL-OPTIONS -- [--frame-max 1518] [--link-wait SECONDS]
+//     tester EAL-OPTIONS -- [--frame-max 1518] [--link-wait SECONDS] [--queues 1]
+//
+// --queues: each port sends by so many, in which the device's receive queues are; a destination always by the same.
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -36,7 +38,7 @@
 #define LINE_MAX_BYTES 8192
 
 static struct trial trial;
-static unsigned frame_max = 1518, link_wait_s = 10;
+static unsigned frame_max = 1518, link_wait_s = 10, queues = 1;
 
 static void die(const char *what)
 {
@@ -88,10 +90,12 @@ static void open_port(uint16_t p, struct rte_mempool *pool)
     struct rte_eth_conf conf = {0};
     uint16_t rx = DESCRIPTORS, tx = DESCRIPTORS;
 
-    if (rte_eth_dev_configure(p, 1, 1, &conf) || rte_eth_dev_adjust_nb_rx_tx_desc(p, &rx, &tx) ||
-        rte_eth_rx_queue_setup(p, 0, rx, SOCKET_ID_ANY, NULL, pool) ||
-        rte_eth_tx_queue_setup(p, 0, tx, SOCKET_ID_ANY, NULL))
+    if (rte_eth_dev_configure(p, 1, (uint16_t)queues, &conf) || rte_eth_dev_adjust_nb_rx_tx_desc(p, &rx, &tx) ||
+        rte_eth_rx_queue_setup(p, 0, rx, SOCKET_ID_ANY, NULL, pool))
         die("a port takes no queue");
+    for (uint16_t q = 0; q < queues; q++)
+        if (rte_eth_tx_queue_setup(p, q, tx, SOCKET_ID_ANY, NULL))
+            die("a port takes fewer transmit queues than --queues says");
     if (frame_max > 1518 && rte_eth_dev_set_mtu(p, (uint16_t)(frame_max - 18)))
         fprintf(stderr, "tester: port %u takes no MTU of %u\n", p, frame_max - 18);
     if (rte_eth_dev_start(p))
@@ -140,6 +144,7 @@ static void make_directions(void)
 
         rte_eth_macaddr_get(trial.port[i], &mac);
         memcpy(d->stream.src_mac, mac.addr_bytes, 6);
+        d->stream.queues = queues;
         d->slices.cap = TRIAL_SLICES_MAX;
         d->slices.first = calloc(d->slices.cap, sizeof(uint64_t));
         d->slices.refused = calloc(d->slices.cap, sizeof(uint64_t));
@@ -300,7 +305,7 @@ static void trial_line(char *rest)
 
 static void read_options(int argc, char **argv)
 {
-    static const struct option options[] = {{"frame-max", 1, 0, 'f'}, {"link-wait", 1, 0, 'w'}, {0, 0, 0, 0}};
+    static const struct option options[] = {{"frame-max", 1, 0, 'f'}, {"link-wait", 1, 0, 'w'}, {"queues", 1, 0, 'q'}, {0, 0, 0, 0}};
     int c;
 
     optind = 1;
@@ -308,11 +313,14 @@ static void read_options(int argc, char **argv)
         switch (c) {
         case 'f': frame_max = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'w': link_wait_s = (unsigned)strtoul(optarg, NULL, 10); break;
-        default: die("unknown option; there are --frame-max and --link-wait");
+        case 'q': queues = (unsigned)strtoul(optarg, NULL, 10); break;
+        default: die("unknown option; there are --frame-max, --link-wait and --queues");
         }
     }
     if (frame_max < 1518 || frame_max > FRAME_SIZE_MAX)
         die("--frame-max is 1518 to 9618");
+    if (queues < 1 || queues > QUEUES_MAX)
+        die("--queues is 1 to 16");
 }
 
 int main(int argc, char **argv)

@@ -13,6 +13,7 @@ from measure.daemon import DIE_WITH_US
 EAL = ["--no-huge", "--no-shconf", "--no-pci", "--no-telemetry", "--log-level", "lib.*:error"]
 EAL_PCI = ["--no-telemetry", "--log-level", "lib.*:error"]
 MEMORY_MB, MEMORY_JUMBO_MB = 256, 768
+NICE = -10              # where managers share the tester's core they get about a fifth of it, and do not interrupt it at every packet
 
 _serial = 0
 
@@ -32,7 +33,7 @@ def prefer(pid: int, nice: int) -> None:
 
 class Tester:
     def __init__(self, program: Path, devargs: Sequence[str], core: int, log: Path, frame_max: int = 1518,
-                 enter: Sequence[str] = (), nice: int = 0):
+                 enter: Sequence[str] = (), nice: int = 0, queues: int = 1):
         """`devargs`: of the two ports, a PCI address or a virtual device; `enter`: words before the command (a namespace)."""
         global _serial
         _serial += 1
@@ -42,7 +43,7 @@ class Tester:
         memory = ["-m", str(MEMORY_MB if frame_max <= 2048 else MEMORY_JUMBO_MB)]
         self.proc = subprocess.Popen(
             [*enter, *DIE_WITH_US, str(program), *(EAL_PCI if pci else EAL + memory), "--file-prefix",
-             f"kb-tester-{os.getpid()}-{_serial}", "-l", str(core), *ports, "--", "--frame-max", str(max(1518, frame_max))],
+             f"kb-tester-{os.getpid()}-{_serial}", "-l", str(core), *ports, "--", "--frame-max", str(max(1518, frame_max)), "--queues", str(queues)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log.open("wb"), text=True,
             start_new_session=True)
         prefer(self.proc.pid, nice)

@@ -235,6 +235,32 @@ static void shares_of_ipv6_and_of_sizes_are_as_asked(void **state)
     assert_int_equal(large, 2500);
 }
 
+// As a NIC deals out flows: a destination always by the same queue, and all of them come.
+static void each_destination_keeps_to_its_queue(void **state)
+{
+    struct stream s = {.src = {{.family = IP4, .ip4 = 0x020012c6}}, .n_dst4 = 10, .queues = 4};
+    struct frame_plan plan = {.bytes = {60}, .n_sizes = 1};
+    ip4_t dst4[10];
+    unsigned seen[10] = {0};
+
+    for (unsigned i = 0; i < 10; i++)
+        dst4[i] = 0x01000000 + i;
+    s.dst4 = dst4;
+    stream_begin(&s, 1);
+    for (unsigned i = 0; i < 4 * 6; i++) { // a multiple of 2 and of 3, what the queues have
+        uint8_t frame[FRAME_SIZE_MAX] = {0};
+        uint32_t dst;
+
+        s.queue = i % 4;
+        stream_write(&s, &plan, frame, i, 0);
+        memcpy(&dst, frame + 30, 4);
+        assert_int_equal((dst - dst4[0]) % 4, s.queue);
+        seen[dst - dst4[0]]++;
+    }
+    for (unsigned i = 0; i < 10; i++)
+        assert_int_equal(seen[i], i % 4 < 2 ? 2 : 3);
+}
+
 // --- answers ---
 
 static const uint8_t our_mac[6] = {2, 0, 0, 0, 0, 9}, their_mac[6] = {2, 0, 0, 0, 0, 1};
@@ -487,6 +513,7 @@ int main(void)
         cmocka_unit_test(a_packet_behind_the_window_is_late_and_lost),
         cmocka_unit_test(a_frame_with_any_bit_changed_is_not_taken_for_good),
         cmocka_unit_test(shares_of_ipv6_and_of_sizes_are_as_asked),
+        cmocka_unit_test(each_destination_keeps_to_its_queue),
         cmocka_unit_test(a_request_for_our_address_becomes_its_reply),
         cmocka_unit_test(a_solicitation_for_our_address_becomes_its_advertisement),
         cmocka_unit_test(a_clean_wire_loses_nothing),

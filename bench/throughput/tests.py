@@ -87,7 +87,7 @@ class Bench:
         result["lossy_share"] = lossy / max(1.0, 1000 * result["seconds"] / slice_ms)
         after = self.waited()
         result["disturbed"] = disturbance(result, {whose: after[whose] - before.get(whose, 0.0) for whose in after},
-                                          1 << self.device.setting.ring, patience_ms)
+                                          self.device.setting.holds(), patience_ms)
         return result
 
     def outcome(self, frames: Frames, rate: float, seconds: float) -> Outcome:

@@ -53,6 +53,12 @@ static void begin_direction(struct trial *t, unsigned from, const struct trial_s
 
 // --- sending ---
 
+// Bursts go to the transmit queues in turn, each with destinations of its own.
+static void next_queue(struct stream *s)
+{
+    s->queue = s->queue + 1 < s->queues ? s->queue + 1 : 0;
+}
+
 // Takes what is due of the clock, at most a burst.
 static unsigned due(struct direction *d, uint64_t elapsed, const struct trial_spec *spec)
 {
@@ -112,7 +118,8 @@ static void send_burst(struct trial *t, unsigned from, unsigned n, const struct 
         m[i]->data_len = bytes;
         m[i]->pkt_len = bytes;
     }
-    taken = rte_eth_tx_burst(t->port[from], 0, m, (uint16_t)n);
+    taken = rte_eth_tx_burst(t->port[from], (uint16_t)d->stream.queue, m, (uint16_t)n);
+    next_queue(&d->stream);
     for (unsigned i = taken; i < n; i++)
         rte_pktmbuf_free(m[i]);
     d->sent += taken;
