@@ -169,7 +169,8 @@ class KamueedDevice(Linked):
         core = self.setting.cores[1]
         lines = [f"set forwarding idle {self.setting.idle}"]
         for side in SIDES:
-            lines += [f"set port m{side} devargs {self.listening(side)}", f"set port m{side} rx-queues {self.setting.queues}", f"set port m{side} mtu {self.setting.mtu}"]
+            lines += [f"set port m{side} devargs {self.listening(side)}",
+                      f"set port m{side} rx-queues {self.setting.queues}", f"set port m{side} mtu {self.setting.mtu}"]
             lines += [f"set thread {core} forwarder port m{side} rx-queue {queue}" for queue in range(self.setting.queues)]
         self.daemon = Kamueed(self.ns, self.setting.kamueed, self.setting.work / "dut", lines)
         self.daemon.start()
@@ -276,7 +277,8 @@ class TestpmdDevice(Linked):
         argv = ["dpdk-testpmd", "--no-huge", "-m", "512", "--no-shconf", "--no-pci", "--no-telemetry", "--log-level", "lib.*:error",
                 "--file-prefix", f"ht-io-{os.getpid()}", "--lcores", f"0@{other},1@{core}"]
         argv += [word for side in SIDES for word in ("--vdev", self.listening(side))]
-        argv += ["--", f"--rxq={self.setting.queues}", f"--txq={self.setting.queues}", "--forward-mode=io", "--auto-start", "--no-lsc-interrupt", "--stats-period=3600", "--total-num-mbufs=32768"]
+        argv += ["--", f"--rxq={self.setting.queues}", f"--txq={self.setting.queues}", "--forward-mode=io", "--auto-start", "--no-lsc-interrupt",
+                 "--stats-period=3600", "--total-num-mbufs=32768"]
         try:
             self.proc = subprocess.Popen([*DIE_WITH_US, *argv], stdin=subprocess.DEVNULL, stdout=log.open("wb"), stderr=subprocess.STDOUT)
         except FileNotFoundError:
