@@ -303,6 +303,24 @@ def test_a_peer_is_a_known_name_or_a_command_line():
     assert forward.peer_program("testpmd", CASES["vlan"]).name == "testpmd macswap"
 
 
+@pytest.mark.parametrize("argv", [["vlan", "mix"], ["--case", "vlan", "mix"], ["vlan", "--quick", "mix"], ["--rounds", "2", "vlan", "--case", "mix"]],
+                         ids=" ".join)
+def test_cases_are_named_with_and_without_an_option(argv):
+    given = forward.parser().parse_intermixed_args(argv)
+    assert [case.name for case in forward.wanted(given)] == ["vlan", "mix"]
+
+
+def test_without_a_name_all_cases_are_measured_and_with_quick_four():
+    assert [case.name for case in forward.wanted(forward.parser().parse_intermixed_args([]))] == list(CASES)
+    assert len(list(forward.wanted(forward.parser().parse_intermixed_args(["--quick"])))) == 4
+
+
+def test_a_case_that_there_is_not_is_refused_with_those_there_are(capsys):
+    with pytest.raises(SystemExit):
+        forward.main(["ipv5"])
+    assert "'ipv5': expected ipv4-full, ipv4-default4" in capsys.readouterr().err
+
+
 def test_ring_adds_a_variant_of_each_case():
     given = forward.parser().parse_args(["--case", "mix", "vlan", "--ring", "--ports", "2", "--cores", "3"])
     assert [forward.title(case) for case in forward.wanted(given)] == ["mix", "mix ring", "vlan", "vlan ring"]

@@ -37,7 +37,8 @@ def parser() -> argparse.ArgumentParser:
     cases = "\n".join(f"  {name:14} {case.idea}" for name, case in CASES.items())
     given = argparse.ArgumentParser(prog="kamuee bench forward", description=__doc__.splitlines()[0],
                                     formatter_class=argparse.RawDescriptionHelpFormatter, epilog=f"cases:\n{cases}")
-    given.add_argument("--case", nargs="+", choices=CASES, metavar="NAME", help="these cases (all; with --quick the first four)")
+    given.add_argument("cases", nargs="*", type=case_name, metavar="CASE", help="these cases (all; with --quick the first four)")
+    given.add_argument("--case", nargs="+", type=case_name, default=[], metavar="NAME", help="the same")
     given.add_argument("--ring", action="store_true",
                        help="each case also with packets that cycle through 1,024 descriptors, as in a NIC")
     given.add_argument("--peer", action="append", default=[], metavar="PROGRAM", type=peer,
@@ -58,6 +59,12 @@ def parser() -> argparse.ArgumentParser:
     given.add_argument("--plot", metavar="FILE", help="a picture (PNG, SVG)")
     given.add_argument("--force", action="store_true", help="measure on a busy machine too")
     return given
+
+
+def case_name(text: str) -> str:
+    if text not in CASES:
+        raise argparse.ArgumentTypeError(f"'{text}': expected {', '.join(CASES)}")
+    return text
 
 
 def positive(text: str) -> int:
@@ -87,7 +94,7 @@ def peer_program(text: str, case: Case) -> Program | None:
 
 
 def main(argv: list[str]) -> int:
-    given = parser().parse_args(argv)
+    given = parser().parse_intermixed_args(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("kamuee bench forward: stopped by SIGTERM"))
     try:
         return run(given)
@@ -131,7 +138,7 @@ class Voice:
 
 
 def wanted(given: argparse.Namespace) -> Iterable[Case]:
-    names = given.case or (QUICK if given.quick else CASES)
+    names = [*given.cases, *given.case] or (QUICK if given.quick else CASES)
     for name in names:
         case = replace(CASES[name], ports=given.ports, cores=given.cores)
         yield case
