@@ -7,7 +7,7 @@
 // The Ethernet header is copied from the adjacency in words of 8 bytes that overlap; the
 // TTL and the checksum beside it go out as one word; Ethernet padding behind the packet is cut off by setting the
 // length. The port array's index is bumped without a branch: no grouping by port, no comparison
-// with the packet before.
+// with the packet before. Only a burst whose packets all have one next hop is told from others, once.
 //
 // A core commits about one store a cycle, so stores are what counts here, and nothing is written in front of the frame: that would be
 // another cache line. When all frames leave with as many tags as they came with (b->in_place), their data stays where it is, and when they
@@ -95,9 +95,43 @@ INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsi
     f->tx_ports = ports;
 }
 
+// As out() of untagged frames whose data stays where it is, when all have one next hop: what is written into them stays in registers, and the port's array
+// and word are looked at once. Where the hop's word has changed between packets, the first one's is as good: a moment earlier it was everybody's.
+INLINE void out_one_hop(struct forwarder *f, const struct burst *b, uint8_t family, bool resized)
+{
+    const unsigned hop_at = family == IP4 ? 8 : 4, n = b->n, port = nexthop_word_port(b->word[0]);
+    const uint8_t *end = nexthop_rewrite(nexthop_get(b->nh[0]), b->word[0]) + NEXTHOP_REWRITE;
+    const uint64_t first = load64(end - ETHER_HDR);
+    const uint64_t last = load64(end - 8) | (uint64_t)(family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6) << 48;
+    uint64_t at = f->tx_word[port], bytes = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        uint8_t *ip = b->ip[i];
+        store64(ip - ETHER_HDR, first);
+        store64(ip - 8, last);
+        store32(ip + hop_at, b->hop_out[i]);
+        if (resized)
+            length_set(b->pkt[i], b->size[i]);
+        bytes += b->size[i];
+    }
+    memcpy(f->tx_pkt[port] + tx_word_n(at), b->pkt, n * sizeof *b->pkt);
+    f->tx_word[port] = at + n * TX_WORD_COUNTED + (bytes << 32);
+    f->tx_ports |= 1ull << port;
+    if (f->used_mark[b->nh[0]] != f->used_epoch)
+        f->used_mark[b->nh[0]] = f->used_epoch;
+}
+
+// That all packets have one next hop: each has the one of the packet before.
+INLINE bool is_one_hop(const struct burst *b)
+{
+    return b->n > 1 && b->nh[0] == b->nh[1] && !memcmp(b->nh, b->nh + 1, (b->n - 1) * sizeof *b->nh);
+}
+
 INLINE void out_in_place(struct forwarder *f, const struct burst *b, uint8_t family, unsigned l2)
 {
-    if (b->same)
+    if (l2 == ETHER_HDR && is_one_hop(b))
+        b->same ? out_one_hop(f, b, family, false) : out_one_hop(f, b, family, true);
+    else if (b->same)
         out(f, b, family, l2, false);
     else
         out(f, b, family, l2, true);

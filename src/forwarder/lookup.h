@@ -19,6 +19,14 @@ FWD_INLINE const struct fib *fwd_fib(const struct forwarder *f, uint16_t vr, uin
     return vr_fib(vr_get(vr), family, f->node);
 }
 
+// That all packets have one destination, as those of one large flow do: each has the one of the packet before.
+FWD_INLINE bool fwd_is_one(const struct burst *b, uint8_t family)
+{
+    if (family == IP4)
+        return b->n > 1 && b->dst4[0] == b->dst4[1] && !memcmp(b->dst4, b->dst4 + 1, (b->n - 1) * sizeof *b->dst4);
+    return b->n > 1 && !memcmp(b->dst6, b->dst6 + 1, (b->n - 1) * sizeof *b->dst6);
+}
+
 FWD_INLINE void fwd_lookup(const struct forwarder *f, struct burst *b, uint8_t family)
 {
     const struct fib *fib[BURST_MAX];
@@ -29,13 +37,16 @@ FWD_INLINE void fwd_lookup(const struct forwarder *f, struct burst *b, uint8_t f
         family == IP4 ? fib_find4_each(fib, b->dst4, b->nh, b->n) : fib_find6_each(fib, b->dst6, b->nh, b->n);
         return;
     }
+    const unsigned n = fwd_is_one(b, family) ? 1 : b->n;
     fib[0] = fwd_fib(f, b->vr, family);
     if (unlikely(!fib[0]))
         memset(b->nh, 0, b->n * sizeof *b->nh);
     else if (family == IP4)
-        fib_find4_bulk(fib[0], b->dst4, b->nh, b->n);
+        fib_find4_bulk(fib[0], b->dst4, b->nh, n);
     else
-        fib_find6_bulk(fib[0], b->dst6, b->nh, b->n);
+        fib_find6_bulk(fib[0], b->dst6, b->nh, n);
+    for (unsigned i = n; i < b->n; i++)
+        b->nh[i] = b->nh[0];
 }
 
 // What packet i's flow is told by.
