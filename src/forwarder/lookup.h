@@ -24,7 +24,7 @@ FWD_INLINE bool fwd_is_one(const struct burst *b, uint8_t family)
 {
     if (family == IP4)
         return b->n > 1 && b->dst4[0] == b->dst4[1] && !memcmp(b->dst4, b->dst4 + 1, (b->n - 1) * sizeof *b->dst4);
-    return b->n > 1 && !memcmp(b->dst6, b->dst6 + 1, (b->n - 1) * sizeof *b->dst6);
+    return b->n > 1 && !memcmp(b->dst6[0], b->dst6[1], 16) && !memcmp(b->dst6, b->dst6 + 1, (b->n - 1) * sizeof *b->dst6);
 }
 
 FWD_INLINE void fwd_lookup(const struct forwarder *f, struct burst *b, uint8_t family)
