@@ -268,16 +268,32 @@ static int count_route(void *ctx, const uint8_t *key, unsigned len, uint32_t num
     return 0;
 }
 
+// Each number that is found counts for its route at once: one that seems to have none could be given to the next next hop.
+static int numbers_find(struct fib_poptrie *f, struct poptrie_route *route, const struct fib_route *r, size_t n, size_t *found)
+{
+    for (*found = 0; *found < n; ++*found) {
+        uint32_t nexthop = r[*found].nexthop, number;
+
+        if (!nexthop || nexthop >= NEXTHOP_MAX)
+            return -ERANGE;
+        number = number_of(f, &r[*found].prefix, nexthop);
+        if (!number)
+            return -ENOSPC;
+        route[*found].value = number;
+        f->count[number]++;
+    }
+    return 0;
+}
+
 static int load_numbered(struct fib *f, struct poptrie_route *route, const struct fib_route *r, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (!r[i].nexthop || r[i].nexthop >= NEXTHOP_MAX)
-            return -ERANGE;
-        route[i].value = number_of(of(f), &r[i].prefix, r[i].nexthop);
-        if (!route[i].value)
-            return -ENOSPC;
-    }
-    int e = poptrie_load(f->trie, route, n);
+    size_t found;
+    int e = numbers_find(of(f), route, r, n, &found);
+
+    if (!e)
+        e = poptrie_load(f->trie, route, n);
+    for (size_t i = 0; i < found; i++)
+        of(f)->count[route[i].value]--;
     if (!e)
         poptrie_walk(f->trie, count_route, f); // of equal prefixes one counts
     return e;

@@ -170,6 +170,22 @@ static void loads_share_as_changes_do(void **state)
     assert_int_equal(shared(0), shared(3));
 }
 
+// What one router has over one next hop goes over two of the other: both are offered the same number.
+static void loads_with_other_groupings_keep_routes_apart(void **state)
+{
+    static struct fib_route r[ROUTES];
+
+    for (unsigned k = 0; k < ROUTERS; k++) {
+        for (unsigned i = 0; i < ROUTES; i++) {
+            now[k][i] = id_of(k, k == 0 ? 1 : 1 + (route[i].nexthop + i) % (WAYS * k));
+            r[i] = (struct fib_route){route[i].prefix, now[k][i]};
+        }
+        assert_int_equal(fib_load(router[k], r, ROUTES), 0);
+        fib_commit(router[k]);
+        check_routers();
+    }
+}
+
 static void random_changes_of_all_equal_what_was_set(void **state)
 {
     for (unsigned round = 0; round < 60; round++) {
@@ -276,6 +292,7 @@ int main(void)
         SHARE_TEST(one_router_has_ids_for_values),
         SHARE_TEST(routers_with_equal_routes_share_them_whatever_their_next_hops),
         SHARE_TEST(loads_share_as_changes_do),
+        SHARE_TEST(loads_with_other_groupings_keep_routes_apart),
         SHARE_TEST(random_changes_of_all_equal_what_was_set),
         SHARE_TEST(readers_never_find_what_another_router_has),
     };
