@@ -349,6 +349,22 @@ static struct kid *entry_of(struct poptrie *t, uint32_t slot)
     return via;
 }
 
+void group_changed(struct poptrie *t, uint32_t from, uint32_t n)
+{
+    struct changed *c = t->changed.v;
+
+    if (t->group->tables == 1 || t->all_changed)
+        return;
+    if (t->changed.n > 0 && c[t->changed.n - 1].from == from && c[t->changed.n - 1].n == n)
+        return;
+    if (c == NULL)
+        t->changed.v = c = malloc(CHANGED_MAX * sizeof(*c));
+    if (c == NULL || t->changed.n == CHANGED_MAX || n == dir_words(t))
+        t->all_changed = true;
+    else
+        c[t->changed.n++] = (struct changed){from, n};
+}
+
 // Where nobody else has the tree any more it is replaced all the same: readers of who had it a moment ago may be in there, and words in
 // blocks that only this table's readers ever saw are what it replaces in place (edit.c).
 static int slot_unshare(struct poptrie *t, uint32_t slot)
@@ -372,8 +388,9 @@ static int slot_unshare(struct poptrie *t, uint32_t slot)
 
 int group_unshare(struct poptrie *t, uint32_t from, uint32_t n)
 {
-    if (t->maybe_shared == NULL)
+    if (t->maybe_shared == NULL || n == 0)
         return 0;
+    group_changed(t, from, n); // whatever becomes of the change
     for (uint32_t slot = from; slot < from + n; slot++) {
         int rc;
 
@@ -545,22 +562,6 @@ bool poptrie_fold(struct poptrie *t)
     t->all_changed = false;
     t->changed.n = 0;
     return any;
-}
-
-void group_changed(struct poptrie *t, uint32_t from, uint32_t n)
-{
-    struct changed *c = t->changed.v;
-
-    if (t->group->tables == 1 || t->all_changed)
-        return;
-    if (t->changed.n > 0 && c[t->changed.n - 1].from == from && c[t->changed.n - 1].n == n)
-        return;
-    if (c == NULL)
-        t->changed.v = c = malloc(CHANGED_MAX * sizeof(*c));
-    if (c == NULL || t->changed.n == CHANGED_MAX || n == dir_words(t))
-        t->all_changed = true;
-    else
-        c[t->changed.n++] = (struct changed){from, n};
 }
 
 // --- the end ---

@@ -174,8 +174,6 @@ static int change_done(struct poptrie *t, struct tree_change *c, const uint64_t 
         tree_settle(&t->nodes, c);
         if (len <= FLOOR_BITS)
             floor_refresh(t, key, len);
-        if (slots_under(t, key, len) > 0)
-            group_changed(t, key_slot(t, key), slots_under(t, key, len));
         t->updates++;
     } else {
         tree_undo(&t->nodes, c);

@@ -292,6 +292,82 @@ static void without_memory_nothing_parts(void **state)
     tables_free();
 }
 
+// A change that is refused has unshared what it would have changed: the next fold finds it.
+static void what_a_refused_change_parted_is_shared_again(void **state)
+{
+    const uint8_t key[4] = {10, 1, 0, 0};
+    uint64_t shared;
+
+    tables_make(32, 1);
+    for (unsigned k = 0; k < TABLES; k++)
+        for (uint8_t i = 0; i < 200; i++)
+            copy_route(k, &(struct poptrie_route){.key = {10, 1, i, 128}, .len = 26, .value = 1 + i % 3});
+    fold_all();
+    shared = shared_bytes(2);
+    assert_true(shared > 0);
+    assert_int_equal(poptrie_del(table[2], key, 12), -ENOENT);
+    fold_all();
+    assert_int_equal(shared_bytes(2), shared);
+    table[2]->nodes.fail_after = 0;
+    assert_int_equal(poptrie_add(table[2], key, 12, 9), -ENOMEM);
+    table[2]->nodes.fail_after = UINT64_MAX;
+    fold_all();
+    assert_int_equal(shared_bytes(2), shared);
+    must_be_sound(table[2]);
+    tables_free();
+}
+
+// As many as there can be: all alike, then each of them gone in another order while the others change, its garbage not yet reclaimed.
+static void sixty_four_tables_come_and_go(void **state)
+{
+    static struct poptrie *t[POPTRIE_TABLES_MAX];
+    static struct model m[POPTRIE_TABLES_MAX];
+    uint8_t key[16];
+
+    for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++) {
+        t[k] = poptrie_new(&(struct poptrie_config){.key_bits = 32, .places = POPTRIE_TABLES_MAX, .beside = k ? t[0] : NULL});
+        assert_non_null(t[k]);
+        m[k] = (struct model){.key_bits = 32};
+    }
+    errno = 0;
+    assert_null(poptrie_new(&(struct poptrie_config){.key_bits = 32, .beside = t[9]}));
+    assert_int_equal(errno, ENOSPC);
+    for (unsigned i = 0; i < 120; i++) {
+        unsigned len = model_random_len(&seed, 32);
+        model_random_key(&seed, 32, key);
+        for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++) {
+            model_set(&m[k], key, len, 1 + i);
+            assert_int_equal(poptrie_add(t[k], key, len, 1 + i), 0);
+        }
+    }
+    for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++)
+        poptrie_fold(t[k]);
+    for (unsigned round = 0; round < 60; round++) {
+        unsigned gone = 1 + model_random(&seed) % (POPTRIE_TABLES_MAX - 1), other = model_random(&seed) % POPTRIE_TABLES_MAX;
+
+        if (other == gone)
+            continue;
+        random_step(t[other], &m[other], 150, 100);
+        poptrie_fold(t[other]);
+        poptrie_free(t[gone]);
+        must_be_sound(t[other]);
+        t[gone] = poptrie_new(&(struct poptrie_config){.key_bits = 32, .beside = t[0]});
+        assert_non_null(t[gone]);
+        for (size_t i = 0; i < m[0].n; i++)
+            assert_int_equal(poptrie_add(t[gone], m[0].r[i].key, m[0].r[i].len, m[0].r[i].value), 0);
+        m[gone] = m[0];
+        poptrie_fold(t[gone]);
+        if (round % 8 == 0) {
+            flush(t[other]);
+            must_be_sound(t[gone]);
+            must_agree(t[gone], &m[gone], 20);
+            must_agree(t[other], &m[other], 20);
+        }
+    }
+    for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++)
+        poptrie_free(t[k]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +378,8 @@ int main(void)
         cmocka_unit_test(the_last_one_keeps_what_it_shared),
         cmocka_unit_test(a_place_is_taken_again_and_begins_empty),
         cmocka_unit_test(without_memory_nothing_parts),
+        cmocka_unit_test(what_a_refused_change_parted_is_shared_again),
+        cmocka_unit_test(sixty_four_tables_come_and_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

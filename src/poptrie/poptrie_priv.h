@@ -267,9 +267,10 @@ void group_retire(struct table_group *g, uint32_t ref); // room for it has been 
 // Does another table's tree under this slot consist of the same blocks?
 bool group_shares(const struct poptrie *t, uint32_t slot);
 uint64_t group_tree_bytes(const struct poptrie *t, uint32_t w); // of the blocks that the word leads to
-// A change of slots [from, from + n) is going to follow: their trees become the table's own. 0, or an error with nothing changed.
+// A change of slots [from, from + n) is going to follow: their trees become the table's own, and the next fold looks at them. 0, or an error
+// with nothing changed.
 int group_unshare(struct poptrie *t, uint32_t from, uint32_t n);
-void group_changed(struct poptrie *t, uint32_t from, uint32_t n); // it has followed
+void group_changed(struct poptrie *t, uint32_t from, uint32_t n); // the next fold looks at these slots
 void group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n); // these words of the directory have changed
 
 static inline unsigned page_bits(const struct poptrie *t)
