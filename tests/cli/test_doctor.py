@@ -14,7 +14,7 @@ from kamuee.doctor.pci import express, gigabits
 
 CARD = "0000:3b:00.0"
 CONFIG = [f"set port p0 devargs {CARD}", "set thread 2 forwarder port p0 rx-queue 0"]
-FLAGS = "flags\t\t: fpu sse4_2 popcnt avx2 avx512f avx512bw avx512dq avx512vl constant_tsc nonstop_tsc"
+FLAGS = "flags\t\t: fpu sse4_2 popcnt bmi2 avx2 avx512f avx512bw avx512dq avx512vl constant_tsc nonstop_tsc"
 
 
 def registers(control: int, capable: int = 0x20) -> bytes:
@@ -65,7 +65,8 @@ WRONG = [
     ("transparent-huge-pages", {"sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]"}, "advice", "echo madvise"),
     ("memory", {"proc/meminfo": "MemAvailable: 200000 kB\n"}, "wrong", "195 MiB"),
     ("instructions", {"proc/cpuinfo": "flags : fpu"}, "wrong", "SSE4.2"),
-    ("instructions", {"proc/cpuinfo": FLAGS.replace("avx512vl", "")}, "advice", "AVX-512"),
+    ("instructions", {"proc/cpuinfo": FLAGS.replace("avx512vl", "").replace("avx2", "")}, "advice", "AVX2 and BMI2, or AVX-512"),
+    ("instructions", {"proc/cpuinfo": FLAGS.replace("bmi2", "")}, "advice", "AVX2 without BMI2"),
     ("cores", {"sys/devices/system/cpu/online": "0-1"}, "wrong", "no core 2"),
     ("cores", {"sys/devices/system/cpu/online": "2"}, "advice", "every core"),
     ("isolated-cores", {"sys/devices/system/cpu/isolated": "3"}, "advice", "isolcpus=2"),
@@ -115,6 +116,11 @@ def test_a_tuned_machine_has_nothing_to_do(tmp_path):
     assert {finding.check: finding.status for finding in found if finding.status in ("advice", "wrong")} == {}
     good = {finding.check for finding in found if finding.status == "good"}
     assert good >= {check.name for check in command.CHECKS} - {"steal", "rss"}  # no hypervisor; one queue
+
+
+def test_avx2_has_vectors_for_everything(tmp_path):
+    found = [f for f in look(plant(tmp_path, GOOD | {"proc/cpuinfo": FLAGS.replace("avx512", "x")})) if f.check == "instructions"]
+    assert [f.status for f in found] == ["good"] and "AVX2" in found[0].found
 
 
 @pytest.mark.parametrize("check, files, status, words", WRONG, ids=[f"{n}-{row[0]}" for n, row in enumerate(WRONG)])

@@ -29,11 +29,13 @@ def instructions(facts: Facts) -> Iterator[Finding]:
     if not {"sse4_2", "popcnt"} <= flags:
         yield Finding("instructions", "wrong", "cpu", "no SSE4.2 or no POPCNT", "x86-64-v2", "neither DPDK nor kamueed starts")
         return
-    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags:
-        yield good("instructions", "cpu", "AVX-512: eight packets at a time")
+    if {"avx512f", "avx512bw", "avx512dq", "avx512vl", "bmi2"} <= flags:
+        yield good("instructions", "cpu", "AVX-512: header checks, lookups and access lists take 8 or 16 packets at a time")
+    elif {"avx2", "bmi2"} <= flags:
+        yield good("instructions", "cpu", "AVX2: header checks, lookups and access lists take 8 packets at a time")
     else:
-        wanted = "AVX2" if "avx2" in flags else "SSE4.2"
-        yield Finding("instructions", "advice", "cpu", wanted, "AVX-512", "lookups and header checks take more instructions a packet")
+        yield Finding("instructions", "advice", "cpu", "AVX2 without BMI2" if "avx2" in flags else "SSE4.2", "AVX2 and BMI2, or AVX-512",
+                      "lookups, header checks or access lists take one packet at a time; in a virtual machine the host decides what there is")
     if "constant_tsc" not in flags or ("nonstop_tsc" not in flags and not facts.virtual):
         yield Finding("instructions", "advice", "time-stamp counter", "not constant", "constant_tsc nonstop_tsc",
                       "rates and limits follow the clock of the core")
