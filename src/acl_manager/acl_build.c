@@ -234,12 +234,18 @@ static size_t place_of(const struct acl_build *b, uint32_t number)
     return lo;
 }
 
-static void changed(struct acl_build *b, uint16_t id, uint32_t gone_slot)
+// Waits for a grace period.
+static void goes(struct acl_build *b, uint32_t gone_slot)
 {
     struct acl_gone *g = vec_push(&b->gone);
 
-    acl_changed(id);
     *g = (struct acl_gone){.slot = gone_slot, .epoch = acl_engine_epoch(b->content->engine), .ticket = grace_ticket()};
+}
+
+static void changed(struct acl_build *b, uint16_t id, uint32_t gone_slot)
+{
+    acl_changed(id);
+    goes(b, gone_slot);
 }
 
 static void take_slot(struct acl_build *b, uint32_t slot)
@@ -342,6 +348,14 @@ static void absorb(struct acl_build *b)
     b->before = NULL;
 }
 
+static uint64_t garbage_bytes(const struct acl_build *b)
+{
+    struct acl_stats s;
+
+    acl_stats(acl_engine_list(b->content->engine), &s);
+    return s.garbage_bytes;
+}
+
 bool acl_build_tidy(struct acl_build *b)
 {
     size_t kept = 0;
@@ -359,8 +373,11 @@ bool acl_build_tidy(struct acl_build *b)
         forget_more(b, g->slot);
         *vec_push(&b->free) = g->slot;
     }
+    bool last = b->gone.n && !kept;
     b->gone.n = kept;
-    return kept;
+    if (last && garbage_bytes(b)) // reclaiming may make a new core (acl.c), and what was before is garbage then
+        goes(b, ACL_MISS);
+    return b->gone.n;
 }
 
 static void clear(struct acl_build *b, uint32_t slot)

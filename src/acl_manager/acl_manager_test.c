@@ -266,6 +266,37 @@ static void one_rule_comes_and_goes_in_place(void **state)
     assert_int_equal(packets("edge", 10), 100);
 }
 
+// A rule for every shelf of a side, all of which are full, takes more room than there is: reclaiming makes a new core, and the old one is
+// garbage in turn.
+static void what_reclaiming_leaves_is_reclaimed_too(void **state)
+{
+    static char rules[131072];
+    struct acl_wanted *w = wanted_new();
+    struct acl_stats s;
+    size_t n = 0;
+
+    for (unsigned i = 0; i < 90 * 16; i++)
+        n += (size_t)snprintf(rules + n, sizeof rules - n, "%u permit tcp from 10.%u.0.0/16 to any port %u\n", 100 + i, i / 16, i);
+    for (unsigned i = 0; i < 92; i++)
+        n += (size_t)snprintf(rules + n, sizeof rules - n, "%u permit tcp from any to 10.%u.0.0/16\n", 5000 + i, i);
+    want_list(w, "edge", rules, "");
+    assert_int_equal(go_to(w, true), 0);
+    const struct acl_content *before = content("edge");
+    snprintf(rules + n, sizeof rules - n, "50 permit udp from any to any port 53\n");
+    w = wanted_new();
+    want_list(w, "edge", rules, "");
+    assert_int_equal(go_to(w, true), 0);
+    assert_ptr_equal(content("edge"), before);
+    for (unsigned i = 0; i < 3; i++) {
+        grace_wait();
+        acl_held_tidy();
+    }
+    acl_stats(acl_engine_list(before->engine), &s);
+    assert_int_equal(s.garbage_bytes, 0);
+    assert_false(acl_held_tidy());
+    assert_int_equal(pass("edge", key("10.7.0.1", "192.0.2.1", 17, 53)), 50);
+}
+
 static void few_members_change_in_place_and_many_by_a_new_set(void **state)
 {
     struct acl_wanted *w = wanted_new();
@@ -588,6 +619,7 @@ int main(void)
         kept(counters_of_rules_that_stay_are_kept),
         kept(totals_by_verdict_never_fall_whatever_becomes_of_the_rules),
         kept(one_rule_comes_and_goes_in_place),
+        kept(what_reclaiming_leaves_is_reclaimed_too),
         kept(few_members_change_in_place_and_many_by_a_new_set),
         kept(what_is_taken_back_leaves_no_trace),
         kept(what_does_not_fit_or_is_wrong_changes_nothing),
