@@ -109,6 +109,8 @@ def plan_of(given: argparse.Namespace) -> Plan:
 
 
 def setting_of(given: argparse.Namespace, work: Path, sizes: list[frames.Frames]) -> device.Setting:
+    if given.queues > 1 and given.peer in ("cable", "linux"):
+        raise Refused(f"--queues: {given.peer} receives by one queue on each port; it is for kamueed, testpmd and external devices")
     named = os.environ.get("KAMUEED")
     kamueed = Path(named).resolve() if named else ROOT / "build/kamueed"
     build = kamueed.parent
@@ -117,8 +119,6 @@ def setting_of(given: argparse.Namespace, work: Path, sizes: list[frames.Frames]
             raise Refused(f"no {program}: build it (make build), or name the daemon of another build in KAMUEED")
     if given.peer == "external" and not given.ports:
         raise Refused("--peer external needs the tester's two ports: --ports DEVARGS DEVARGS")
-    if given.queues > 1 and given.peer in ("cable", "linux"):
-        raise Refused(f"--queues: {given.peer} receives by one queue on each port; it is for kamueed, testpmd and external devices")
     if given.routes and given.peer != "kamueed":
         raise Refused("--routes is for kamueed; give another device its routes yourself")
     if given.routes and given.routes != "full" and not given.routes.isdecimal():
