@@ -29,29 +29,34 @@ static size_t reader_bytes(const struct table_group *g)
     return g->places * g->dir_bytes + g->pages_bytes + g->arena_bytes + ARENA_TAIL_BYTES;
 }
 
-static size_t copy_bytes(const struct table_group *g, unsigned copy)
+static size_t copy_bytes(const struct table_group *g)
 {
-    return reader_bytes(g) + (copy == 0 ? 0 : g->places * sizeof(struct poptrie));
+    return reader_bytes(g) + g->places * sizeof(struct poptrie);
 }
 
-static void group_free(struct table_group *g)
+static struct poptrie *table_at(const struct table_group *g, unsigned copy, unsigned place)
+{
+    return (struct poptrie *)(g->base[copy] + reader_bytes(g)) + place; // 64-byte aligned, as all before it are
+}
+
+void group_free(struct table_group *g)
 {
     for (unsigned k = 0; k < POPTRIE_COPIES_MAX; k++)
         if (g->base[k] != NULL)
-            g->cfg.unmap(g->cfg.ctx, g->base[k], copy_bytes(g, k));
+            g->cfg.unmap(g->cfg.ctx, g->base[k], copy_bytes(g));
     pool_fini(&g->blocks);
     free(g->free_page);
     free(g->garbage);
     free(g);
 }
 
-// What readers read lies in one piece, so that an IPv4 directory of 1 MiB has its share of a huge page.
+// What readers read lies in one piece, so that an IPv4 directory of 1 MiB has its share of a huge page, and so do the tables themselves.
 static bool group_map(struct table_group *g)
 {
     for (unsigned k = 0; k == 0 || k < g->cfg.copies; k++) {
         uint8_t *arena;
 
-        g->base[k] = g->cfg.map(g->cfg.ctx, "poptrie", copy_bytes(g, k), k);
+        g->base[k] = g->cfg.map(g->cfg.ctx, "poptrie", copy_bytes(g), k);
         if (g->base[k] == NULL)
             return false;
         arena = g->base[k] + g->places * g->dir_bytes + g->pages_bytes;
@@ -62,20 +67,20 @@ static bool group_map(struct table_group *g)
     return true;
 }
 
-static struct table_group *group_new(const struct poptrie_config *cfg, size_t max_bytes, const struct poptrie *t)
+static struct table_group *group_new(const struct poptrie_config *cfg, const struct tree_geometry *geo)
 {
     struct table_group *g = calloc(1, sizeof(*g));
 
     if (g == NULL)
         return NULL;
     g->cfg = *cfg;
-    g->geo = t->geo;
+    g->geo = *geo;
     g->places = cfg->places == 0 ? 1 : cfg->places;
     g->epoch = 1;
-    g->dir_bytes = dir_words(t) * sizeof(*t->dir);
+    g->dir_bytes = (geo->key_bits == 32 ? DIR4_WORDS : DIR6_WORDS) * sizeof(uint32_t);
     g->pages_bytes = g->places == 1 ? 0 : g->places * g->dir_bytes / 2; // each is of two tables, or more
     g->page_top = g->places * PAGES;
-    g->arena_bytes = (max_bytes + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK;
+    g->arena_bytes = (cfg->max_bytes + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK;
     if (g->arena_bytes > ARENA_MAX_BYTES)
         g->arena_bytes = ARENA_MAX_BYTES;
     g->free_page = calloc(g->places * PAGES / 2, sizeof(*g->free_page));
@@ -86,48 +91,54 @@ static struct table_group *group_new(const struct poptrie_config *cfg, size_t ma
     return g;
 }
 
-static void place_take(const struct table_group *g, struct poptrie *t, uint8_t *base)
+static struct poptrie *place_take(const struct table_group *g, unsigned copy, unsigned place)
 {
-    t->dir = (uint32_t *)(base + t->place * g->dir_bytes);
+    struct poptrie *t = table_at(g, copy, place);
+    uint8_t *base = g->base[copy];
+
+    memset(t, 0, sizeof(*t));
+    t->place = place;
+    t->dir = (uint32_t *)(base + place * g->dir_bytes);
     t->pages = (uint32_t *)base;
     t->arena = base + g->places * g->dir_bytes + g->pages_bytes;
+    t->first = table_at(g, copy, 0);
     t->geo = g->geo;
     for (unsigned p = 0; p < PAGES; p++)
         t->page[p] = page_own(t, p);
+    return t;
 }
 
-bool group_join(struct poptrie *t, const struct poptrie_config *cfg)
+struct poptrie *group_join(const struct poptrie_config *cfg, const struct tree_geometry *geo)
 {
-    struct table_group *g = cfg->beside != NULL ? cfg->beside->group : group_new(cfg, cfg->max_bytes, t);
+    struct table_group *g = cfg->beside != NULL ? cfg->beside->group : group_new(cfg, geo);
+    uint64_t *maybe_shared = NULL;
+    struct poptrie *t;
+    unsigned place = 0;
 
     errno = ENOMEM;
     if (g == NULL)
-        return false;
-    errno = ENOSPC;
-    for (t->place = 0; t->place < g->places && g->table[t->place] != NULL;)
-        t->place++;
-    if (t->place == g->places)
-        return false;
-    errno = ENOMEM;
-    t->maybe_shared = g->places == 1 ? NULL : calloc(dir_words(t) / 64, sizeof(*t->maybe_shared));
-    if (g->places > 1 && t->maybe_shared == NULL) {
+        return NULL;
+    while (place < g->places && g->table[place] != NULL)
+        place++;
+    if (place == g->places) {
+        errno = ENOSPC;
+        return NULL;
+    }
+    if (g->places > 1)
+        maybe_shared = calloc(g->dir_bytes / sizeof(uint32_t) / 64, sizeof(*maybe_shared));
+    if (g->places > 1 && maybe_shared == NULL) {
         if (g->tables == 0)
             group_free(g);
-        return false;
+        return NULL;
     }
+    t = place_take(g, 0, place);
     t->group = g;
-    place_take(g, t, g->base[0]);
-    for (unsigned k = 1; k < g->cfg.copies; k++) {
-        struct poptrie *c = (void *)(g->base[k] + reader_bytes(g) + t->place * sizeof(*c)); // 64-byte aligned, as all before it are
-
-        memset(c, 0, sizeof(*c));
-        c->place = t->place;
-        place_take(g, c, g->base[k]);
-        t->copy[t->n_copies++] = c;
-    }
-    g->table[t->place] = t;
+    t->maybe_shared = maybe_shared;
+    for (unsigned k = 1; k < g->cfg.copies; k++)
+        t->copy[t->n_copies++] = place_take(g, k, place);
+    g->table[place] = t;
     g->tables++;
-    return true;
+    return t;
 }
 
 // --- garbage ---
@@ -590,13 +601,10 @@ void group_leave(struct poptrie *t)
 {
     struct table_group *g = t->group;
 
-    if (g == NULL)
-        return;
     if (g->tables > 1)
         place_leave(t);
     g->table[t->place] = NULL;
-    if (--g->tables == 0)
-        group_free(g);
+    g->tables--;
     free(t->maybe_shared);
     free(t->changed.v);
 }

@@ -26,67 +26,6 @@ INLINE __m512i floor_at(const struct poptrie *t, __m512i top, __mmask32 m)
 
 // --- IPv4 ---
 
-INLINE __m512i load4(const uint32_t *dst_be, __mmask16 m)
-{
-    const __m512i swap =
-        _mm512_broadcast_i32x4(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
-
-    return _mm512_shuffle_epi8(_mm512_maskz_loadu_epi32(m, dst_be), swap);
-}
-
-INLINE __m512i code4(__m512i word)
-{
-    return _mm512_and_si512(_mm512_srli_epi32(word, WORD_CODE_SHIFT), _mm512_set1_epi32(31));
-}
-
-INLINE __m512i width_less_1(__m512i word) // of leaf and mixed blocks
-{
-    return _mm512_and_si512(_mm512_srli_epi32(word, WORD_CODE_SHIFT), _mm512_set1_epi32(15));
-}
-
-INLINE __m512i ref4(__m512i word)
-{
-    return _mm512_and_si512(word, _mm512_set1_epi32(WORD_OFFSET));
-}
-
-// For the lanes in m: where in the leaves of `word`'s block child `c` finds its leaf, in bits.
-INLINE __m512i leaf_bit4(const uint8_t *arena, __m512i word, __m512i w1, __m512i c, __mmask16 m)
-{
-    __m512i ref = ref4(word), up = _mm512_xor_si512(c, _mm512_set1_epi32(63)), n;
-    __m512i lo = _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), (__mmask8)m,
-                                             _mm512_castsi512_si256(ref), arena, POOL_UNIT);
-    __m512i hi = _mm512_mask_i32gather_epi64(_mm512_setzero_si512(), (__mmask8)(m >> 8),
-                                             _mm512_extracti64x4_epi64(ref, 1), arena, POOL_UNIT);
-
-    lo = _mm512_sllv_epi64(lo, _mm512_cvtepu32_epi64(_mm512_castsi512_si256(up)));
-    hi = _mm512_sllv_epi64(hi, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(up, 1)));
-    n = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(popcount64(lo))),
-                           _mm512_cvtepi64_epi32(popcount64(hi)), 1);
-    n = _mm512_add_epi32(n, _mm512_set1_epi32(-1));
-    return _mm512_madd_epi16(_mm512_and_si512(n, _mm512_set1_epi32(0xffff)),
-                             _mm512_add_epi32(w1, _mm512_set1_epi32(1)));
-}
-
-// The leaf at that bit, or `word` itself where m is clear.
-INLINE __m512i leaf4(const uint8_t *arena, __m512i word, __m512i w1, __m512i bit, __mmask16 m)
-{
-    __m512i at = _mm512_add_epi32(_mm512_slli_epi32(ref4(word), 3), _mm512_srli_epi32(bit, 3));
-    __m512i leaf = _mm512_mask_i32gather_epi32(word, m, at, arena + 8, 1);
-    __m512i cut = _mm512_sub_epi32(_mm512_set1_epi32(31), w1);
-
-    leaf = _mm512_srlv_epi32(leaf, _mm512_and_si512(bit, _mm512_set1_epi32(7)));
-    return _mm512_mask_and_epi32(word, m, leaf, _mm512_srlv_epi32(_mm512_set1_epi32(-1), cut));
-}
-
-// Leaves of mixed blocks that say where a word is.
-INLINE __mmask16 places4(__m512i word, __m512i w1, __m512i leaf, __mmask16 m)
-{
-    __mmask16 mixed = _mm512_mask_cmpge_epu32_mask(
-        m, word, _mm512_set1_epi32((int)(WORD_REF | (CODE_MIXED + 1) << WORD_CODE_SHIFT)));
-
-    return _mm512_mask_test_epi32_mask(mixed, leaf, _mm512_sllv_epi32(_mm512_set1_epi32(1), w1));
-}
-
 INLINE __m512i popcount32(__m512i v)
 {
 #ifdef __AVX512VPOPCNTDQ__

@@ -1,104 +1,108 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_avx512_each.c - IPv4 lookups of a burst whose addresses belong to different tables
+// kernel_avx512_each.c - IPv4 lookups of a burst whose addresses belong to different tables of a group
 //
-// Eight addresses a vector, as 64-bit lanes: each gathers from its own table by absolute address. The three passes are those of
-// kernel_avx512.c. Many full tables do not fit a core's caches, so what counts here is that all the
-// reads of a pass are under way together; the few addresses that need more than a leaf block are walked one by one.
+// The three passes of kernel_avx512.c, and one before them: which page of the directory each address's table reads there. The tables of a
+// group, their pages and their blocks each lie in one piece, so that 32 bits say where in it, and 16 addresses are a vector here, too.
+// The few addresses that need more than a leaf block are walked one by one, and bursts of several groups address by address.
 #include "poptrie/kernel_avx512.h"
 
 #include <stddef.h>
 
-#define GROUPS 8 // of 8 addresses
+#define GROUPS 4 // of 16 addresses
 
-struct group {
-    __m512i table, addr, word, block, bit; // where the table, its block for the address and the leaf in it are
-    __mmask8 used, plain;
+// Other groups' tables are further away: there is a directory, at least, between two groups' tables.
+#define TABLES_BYTES (GROUP_TABLES * sizeof(struct poptrie))
+_Static_assert(TABLES_BYTES < DIR4_WORDS * sizeof(uint32_t), "tables of another group are told by where they are");
+
+struct lanes {
+    __m512i addr, word, bit;
+    __mmask16 plain;
 };
 
-// Directory words; lanes that are not used get 0.
-INLINE void start(struct group *g, const struct poptrie *const *each, const uint32_t *dst_be, int left)
+INLINE __m256i offsets8(const struct poptrie *const *each, const struct poptrie *first, __mmask8 used, __mmask8 *far)
 {
-    const __m256i swap = _mm256_broadcastsi128_si256(_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12));
-    const __m512i zero = _mm512_setzero_si512();
+    __m512i base = _mm512_set1_epi64((long long)(uintptr_t)first);
+    __m512i at = _mm512_sub_epi64(_mm512_mask_loadu_epi64(base, used, each), base);
 
-    g->used = left >= 8 ? 0xff : left > 0 ? (__mmask8)((1u << left) - 1) : 0;
-    g->table = _mm512_maskz_loadu_epi64(g->used, each);
-    g->addr = _mm512_cvtepu32_epi64(_mm256_shuffle_epi8(_mm256_maskz_loadu_epi32(g->used, dst_be), swap));
-    __m512i pages = _mm512_mask_i64gather_epi64(zero, g->used, g->table, (void *)offsetof(struct poptrie, pages), 1);
-    __m512i slot = _mm512_srli_epi64(g->addr, 32 - DIR4_BITS);
-    __m512i entry = _mm512_add_epi64(g->table, _mm512_slli_epi64(_mm512_srli_epi64(slot, PAGE4_BITS), 1));
-    __m256i number = _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), g->used, entry, (void *)offsetof(struct poptrie, page), 1);
-    __m512i page = _mm512_and_si512(_mm512_cvtepu32_epi64(number), _mm512_set1_epi64(0xffff)); // a number has 16 bits
-    __m512i at = _mm512_or_si512(_mm512_slli_epi64(page, PAGE4_BITS), _mm512_and_si512(slot, _mm512_set1_epi64((1 << PAGE4_BITS) - 1)));
-    __m256i word = _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), g->used, _mm512_add_epi64(pages, _mm512_slli_epi64(at, 2)), NULL, 1);
-    g->word = _mm512_cvtepu32_epi64(word);
+    *far |= _mm512_cmpge_epu64_mask(at, _mm512_set1_epi64((long long)TABLES_BYTES));
+    return _mm512_cvtepi64_epi32(at);
 }
 
-// Of lanes with a leaf or mixed block: the block, and at which bit behind its run vector the leaf is.
-INLINE void find_leaf(struct group *g)
+// Where in the group's tables each one is, in bytes; lanes that are not used get the first. `far`: some are not there.
+INLINE __m512i offsets(const struct poptrie *const *each, const struct poptrie *first, __mmask16 used, __mmask8 *far)
 {
-    const __m512i zero = _mm512_setzero_si512(), one = _mm512_set1_epi64(1);
-    __m512i code = _mm512_srli_epi64(g->word, WORD_CODE_SHIFT);
-    __mmask8 refs = _mm512_test_epi64_mask(g->word, _mm512_set1_epi64(WORD_REF));
-    __m512i special = _mm512_srlv_epi64(_mm512_set1_epi64(CODES_SPECIAL), _mm512_and_si512(code, _mm512_set1_epi64(31)));
+    __m256i low = offsets8(each, first, (__mmask8)used, far), high = offsets8(each + 8, first, (__mmask8)(used >> 8), far);
 
-    g->plain = _mm512_mask_testn_epi64_mask(refs, special, one);
-    __m512i arena = _mm512_mask_i64gather_epi64(zero, g->plain, g->table, (void *)offsetof(struct poptrie, arena), 1);
-    __m512i offset = _mm512_and_si512(g->word, _mm512_set1_epi64(WORD_OFFSET));
-    g->block = _mm512_add_epi64(arena, _mm512_slli_epi64(offset, 3));
-    __m512i runs = _mm512_mask_i64gather_epi64(zero, g->plain, g->block, NULL, 1);
-    __m512i up = _mm512_andnot_si512(_mm512_srli_epi64(g->addr, 26 - DIR4_BITS), _mm512_set1_epi64(63)); // 63 - child
-    __m512i n = _mm512_sub_epi64(popcount64(_mm512_sllv_epi64(runs, up)), one);
-    __m512i width = _mm512_add_epi64(_mm512_and_si512(code, _mm512_set1_epi64(15)), one);
-    g->bit = _mm512_mul_epu32(n, width);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+// Directory words; lanes that are not used get 0.
+INLINE __m512i words(const struct poptrie *first, __m512i table, __m512i addr, __mmask16 used)
+{
+    const __m512i zero = _mm512_setzero_si512();
+    __m512i slot = _mm512_srli_epi32(addr, 32 - DIR4_BITS);
+    __m512i entry = _mm512_add_epi32(table, _mm512_slli_epi32(_mm512_srli_epi32(slot, PAGE4_BITS), 1));
+    __m512i number = _mm512_mask_i32gather_epi32(zero, used, entry, first->page, 1); // in the lower 16 bits
+    __m512i in_page = _mm512_and_si512(slot, _mm512_set1_epi32((1 << PAGE4_BITS) - 1));
+    __m512i at = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(number, _mm512_set1_epi32(0xffff)), PAGE4_BITS), in_page);
+
+    return _mm512_mask_i32gather_epi32(zero, used, at, first->pages, 4);
 }
 
 // The answers; the lanes that a leaf block alone does not answer.
-INLINE __mmask8 finish(const struct group *g, uint32_t *value)
+INLINE __mmask16 finish(const struct poptrie *first, __m512i table, const struct lanes *l, __mmask16 used, uint32_t *value)
 {
-    const __m512i zero = _mm512_setzero_si512();
-    __m512i code = _mm512_and_si512(_mm512_srli_epi64(g->word, WORD_CODE_SHIFT), _mm512_set1_epi64(31));
-    __m512i w1 = _mm512_and_si512(code, _mm512_set1_epi64(15));
-    __m512i at = _mm512_add_epi64(g->block, _mm512_srli_epi64(g->bit, 3));
-    __m512i leaf = _mm512_mask_i64gather_epi64(zero, g->plain, at, (void *)8, 1);
-    __m512i cut = _mm512_sub_epi64(_mm512_set1_epi64(31), w1);
+    __m512i w1 = width_less_1(l->word);
+    __m512i leaf = leaf4(first->arena, l->word, w1, l->bit, l->plain);
+    __mmask16 deep = (_mm512_movepi32_mask(l->word) & ~l->plain) | places4(l->word, w1, leaf, l->plain);
+    __mmask16 none = _mm512_mask_testn_epi32_mask(used, leaf, leaf);
 
-    leaf = _mm512_and_si512(_mm512_srlv_epi64(leaf, _mm512_and_si512(g->bit, _mm512_set1_epi64(7))),
-                            _mm512_srlv_epi64(_mm512_set1_epi64(UINT32_MAX), cut));
-    __mmask8 mixed = _mm512_mask_cmpgt_epu64_mask(g->plain, code, _mm512_set1_epi64(CODE_MIXED));
-    __mmask8 refs = _mm512_test_epi64_mask(g->word, _mm512_set1_epi64(WORD_REF));
-    __mmask8 deep = (refs & ~g->plain) | _mm512_mask_test_epi64_mask(mixed, leaf, _mm512_sllv_epi64(_mm512_set1_epi64(1), w1));
-    leaf = _mm512_mask_mov_epi64(g->word, g->plain, leaf);
-    __mmask8 none = _mm512_mask_testn_epi64_mask(g->used, leaf, leaf);
     if (none) { // the floor's, of the lane's table
-        __m512i top = _mm512_slli_epi64(_mm512_srli_epi64(g->addr, 32 - FLOOR_BITS), 1);
-        __m256i floor = _mm512_mask_i64gather_epi32(_mm256_setzero_si256(), none, _mm512_add_epi64(g->table, top),
-                                                    (void *)offsetof(struct poptrie, floor), 1);
-        leaf = _mm512_mask_and_epi64(leaf, none, _mm512_cvtepu32_epi64(floor), _mm512_set1_epi64(0xffff));
+        __m512i top = _mm512_slli_epi32(_mm512_srli_epi32(l->addr, 32 - FLOOR_BITS), 1);
+        __m512i floor = _mm512_mask_i32gather_epi32(leaf, none, _mm512_add_epi32(table, top), first->floor, 1);
+        leaf = _mm512_mask_and_epi32(leaf, none, floor, _mm512_set1_epi32(0xffff));
     }
-    _mm256_mask_storeu_epi32(value, g->used, _mm512_cvtepi64_epi32(leaf));
+    _mm512_mask_storeu_epi32(value, used, leaf);
     return deep;
 }
 
-INLINE void burst(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned groups, unsigned n)
+// False: the tables are of several groups.
+INLINE bool burst(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned groups, unsigned n)
 {
-    struct group g[GROUPS];
+    const struct poptrie *first = each[0]->first;
+    const __mmask16 tail = (__mmask16)(0xffffu >> (16 * groups - n));
+    struct lanes l[GROUPS];
+    __m512i table[GROUPS];
+    __mmask8 far = 0;
     uint64_t deep = 0;
 
-#pragma GCC unroll 8
-    for (unsigned k = 0; k < groups; k++)
-        start(&g[k], each + 8 * k, dst_be + 8 * k, (int)n - 8 * (int)k);
-#pragma GCC unroll 8
-    for (unsigned k = 0; k < groups; k++)
-        find_leaf(&g[k]);
-#pragma GCC unroll 8
-    for (unsigned k = 0; k < groups; k++)
-        deep |= (uint64_t)finish(&g[k], value + 8 * k) << 8 * k;
+#pragma GCC unroll 4
+    for (unsigned g = 0; g < groups; g++)
+        table[g] = offsets(each + 16 * g, first, g + 1 < groups ? 0xffff : tail, &far);
+    if (far)
+        return false;
+#pragma GCC unroll 4
+    for (unsigned g = 0; g < groups; g++) {
+        __mmask16 used = g + 1 < groups ? 0xffff : tail;
+        l[g].addr = load4(dst_be + 16 * g, used);
+        l[g].word = words(first, table[g], l[g].addr, used);
+    }
+#pragma GCC unroll 4
+    for (unsigned g = 0; g < groups; g++) {
+        __m512i child = _mm512_srli_epi32(_mm512_slli_epi32(l[g].addr, DIR4_BITS), 26);
+        __m512i special = _mm512_srlv_epi32(_mm512_set1_epi32((int)CODES_SPECIAL), code4(l[g].word));
+        l[g].plain = _mm512_mask_testn_epi32_mask(_mm512_movepi32_mask(l[g].word), special, _mm512_set1_epi32(1));
+        l[g].bit = leaf_bit4(first->arena, l[g].word, width_less_1(l[g].word), child, l[g].plain);
+    }
+#pragma GCC unroll 4
+    for (unsigned g = 0; g < groups; g++)
+        deep |= (uint64_t)finish(first, table[g], &l[g], g + 1 < groups ? 0xffff : tail, value + 16 * g) << 16 * g;
     for (; deep; deep &= deep - 1) {
         unsigned i = (unsigned)__builtin_ctzll(deep);
         uint32_t dst = __builtin_bswap32(dst_be[i]);
         value[i] = walk_answer4(each[i], word_load(&each[i]->dir[dst >> (32 - DIR4_BITS)]), dst);
     }
+    return true;
 }
 
 #ifdef __AVX512VPOPCNTDQ__
@@ -109,12 +113,13 @@ INLINE void burst(const struct poptrie *const *each, const uint32_t *dst_be, uin
 
 void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
-    for (; n >= 64; n -= 64, each += 64, dst_be += 64, value += 64)
-        burst(each, dst_be, value, 8, 64);
-    if (n > 32)
-        burst(each, dst_be, value, 8, n);
-    else if (n > 16)
-        burst(each, dst_be, value, 4, n);
-    else if (n)
-        burst(each, dst_be, value, 2, n);
+    for (unsigned some; n; n -= some, each += some, dst_be += some, value += some) {
+        some = n < 64 ? n : 64;
+        bool done = some == 64  ? burst(each, dst_be, value, 4, 64)
+                    : some > 32 ? burst(each, dst_be, value, (some + 15) / 16, some)
+                    : some > 16 ? burst(each, dst_be, value, 2, some)
+                                : burst(each, dst_be, value, 1, some);
+        if (!done)
+            find4_each_scalar(each, dst_be, value, some);
+    }
 }

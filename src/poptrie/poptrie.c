@@ -68,22 +68,21 @@ static void unmap_huge(void *ctx, void *p, size_t bytes)
     munmap(p, bytes);
 }
 
-// What the writer remembers, and a place in a group for what readers read.
-static bool table_map(struct poptrie *t, const struct poptrie_config *cfg)
+// What the writer remembers.
+static bool tree_map(struct poptrie *t, size_t max_bytes)
 {
     void *nodes;
 
-    if (!group_join(t, cfg))
-        return false;
     errno = ENOMEM;
+    t->node_bytes = (max_bytes + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK * WRITER_SHARE + POOL_CHUNK;
     nodes = map_huge(NULL, "poptrie tree", t->node_bytes, 0);
-    return nodes != NULL && pool_init(&t->nodes, nodes, t->node_bytes) == 0 &&
-           tree_init(&t->nodes, &t->root) == 0;
+    return nodes != NULL && pool_init(&t->nodes, nodes, t->node_bytes) == 0 && tree_init(&t->nodes, &t->root) == 0;
 }
 
 struct poptrie *poptrie_new(const struct poptrie_config *cfg)
 {
     struct poptrie_config own = *cfg;
+    const struct tree_geometry geo = {.key_bits = cfg->key_bits, .dir_bits = cfg->key_bits == 32 ? DIR4_BITS : DIR6_BITS};
     size_t max = cfg->max_bytes == 0 ? DEFAULT_MAX_BYTES : cfg->max_bytes;
     struct poptrie *t;
 
@@ -93,19 +92,13 @@ struct poptrie *poptrie_new(const struct poptrie_config *cfg)
         errno = EINVAL;
         return NULL;
     }
-    t = aligned_alloc(_Alignof(struct poptrie), sizeof(*t));
-    if (t == NULL)
-        return NULL;
-    *t = (struct poptrie){0};
     own.max_bytes = max;
     if (cfg->map == NULL) {
         own.map = map_huge;
         own.unmap = unmap_huge;
     }
-    t->geo.key_bits = cfg->key_bits;
-    t->geo.dir_bits = cfg->key_bits == 32 ? DIR4_BITS : DIR6_BITS;
-    t->node_bytes = (max + 2 * POOL_CHUNK - 1) / POOL_CHUNK * POOL_CHUNK * WRITER_SHARE + POOL_CHUNK;
-    if (!table_map(t, &own)) {
+    t = group_join(&own, &geo);
+    if (t != NULL && !tree_map(t, max)) {
         int e = errno;
 
         poptrie_free(t);
@@ -119,12 +112,15 @@ void poptrie_free(struct poptrie *t)
 {
     if (t == NULL)
         return;
+    struct table_group *g = t->group;
+
     group_leave(t);
     if (t->nodes.base != NULL)
         unmap_huge(NULL, t->nodes.base, t->node_bytes);
     pool_fini(&t->nodes);
     txn_fini(t);
-    free(t);
+    if (g->tables == 0)
+        group_free(g); // the table is in there
 }
 
 const struct poptrie *poptrie_copy(const struct poptrie *t, unsigned copy)

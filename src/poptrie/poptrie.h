@@ -27,6 +27,7 @@
 #define POPTRIE_VALUE_MAX 65535u
 #define POPTRIE_COPIES_MAX 8u
 #define POPTRIE_TABLES_MAX 64u
+#define POPTRIE_FLOOR_BITS 6u // routes so short, or shorter, each table has for itself
 
 struct poptrie;
 

@@ -60,6 +60,7 @@
 #define ARENA_TAIL_BYTES 4096u // over-read by gathers
 
 #define FLOOR_ENTRIES (1u << FLOOR_BITS)
+_Static_assert(FLOOR_BITS == POPTRIE_FLOOR_BITS, "as users are told");
 
 #define DIR4_BITS 18u // the directory's index: the first 18 bits
 #define DIR6_BITS 24u // ... bits 3..23 of addresses under 2000::/3
@@ -132,6 +133,7 @@ struct poptrie {
     uint32_t *dir;
     const uint8_t *arena;
     uint32_t *pages;  // number 0; the group's directories lie there in one piece, its shared pages behind them
+    const struct poptrie *first; // of the group, on the place 0: the tables lie in one piece, too
     uint32_t outside; // the word of IPv6 addresses outside 2000::/3, from depth 0
     uint16_t page[PAGES] __attribute__((aligned(64))); // where the directory's pages are: in `dir`, or one that several tables read
     // --- the writer's ---
@@ -260,8 +262,9 @@ static inline void prefetch_kids(const struct poptrie *t, const struct node *n)
 
 // --- group.c: what tables share ---
 
-bool group_join(struct poptrie *t, const struct poptrie_config *cfg); // false with errno
+struct poptrie *group_join(const struct poptrie_config *cfg, const struct tree_geometry *geo); // a table in a group, which may be new; NULL with errno
 void group_leave(struct poptrie *t);
+void group_free(struct table_group *g); // without tables, and with the memory of the last one
 bool group_garbage_reserve(struct table_group *g, size_t more);
 void group_retire(struct table_group *g, uint32_t ref); // room for it has been made
 // Does another table's tree under this slot consist of the same blocks?
