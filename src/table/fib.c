@@ -191,12 +191,6 @@ static inline void hops_bulk(const struct fib *f, uint32_t *nexthop, unsigned n)
             nexthop[i] = hop_at(hops, nexthop[i]);
 }
 
-static inline void hops_each(const struct fib *const *fib, uint32_t *nexthop, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        nexthop[i] = hop_of(fib[i], nexthop[i]);
-}
-
 void fib_find4_bulk(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n)
 {
     if (__builtin_expect(f->trie != NULL, true)) {
@@ -217,25 +211,39 @@ void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nex
     }
 }
 
-// The tries of n fibs; false when one has none.
-static bool tries_of(const struct fib *const *fib, const struct poptrie **trie, unsigned n)
+struct each { // of a burst of several FIBs
+    const struct poptrie *trie[FIB_EACH_MAX];
+    const uint16_t *meaning[FIB_EACH_MAX];
+};
+
+// What n FIBs have for the lookup; false when one has no trie.
+static bool each_of(const struct fib *const *fib, struct each *e, unsigned n)
 {
+    static const struct fib none;
     bool all = true;
 
     for (unsigned i = 0; i < n; i++) {
-        trie[i] = fib[i] ? fib[i]->trie : NULL;
-        all &= trie[i] != NULL;
+        const struct fib *f = fib[i] ? fib[i] : &none;
+        e->trie[i] = f->trie;
+        e->meaning[i] = f->meaning;
+        all &= f->trie != NULL;
     }
     return all;
 }
 
+static inline void hops_each(const struct each *e, uint32_t *nexthop, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        nexthop[i] = hop_at(e->meaning[i], nexthop[i]);
+}
+
 void fib_find4_each(const struct fib *const *fib, const ip4_t *dst, uint32_t *nexthop, unsigned n)
 {
-    const struct poptrie *trie[FIB_EACH_MAX];
+    struct each e;
 
-    if (n && tries_of(fib, trie, n)) {
-        poptrie_find4_each(trie, dst, nexthop, n);
-        hops_each(fib, nexthop, n);
+    if (n && each_of(fib, &e, n)) {
+        poptrie_find4_each(e.trie, dst, nexthop, n);
+        hops_each(&e, nexthop, n);
         return;
     }
     for (unsigned i = 0; i < n; i++) {
@@ -247,11 +255,11 @@ void fib_find4_each(const struct fib *const *fib, const ip4_t *dst, uint32_t *ne
 
 void fib_find6_each(const struct fib *const *fib, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
 {
-    const struct poptrie *trie[FIB_EACH_MAX];
+    struct each e;
 
-    if (n && tries_of(fib, trie, n)) {
-        poptrie_find6_each(trie, dst, nexthop, n);
-        hops_each(fib, nexthop, n);
+    if (n && each_of(fib, &e, n)) {
+        poptrie_find6_each(e.trie, dst, nexthop, n);
+        hops_each(&e, nexthop, n);
         return;
     }
     for (unsigned i = 0; i < n; i++) {

@@ -14,9 +14,14 @@
 // each router has next hops of its own. So a value is a number that means something
 // in its FIB alone, and `hops` says what:
 //
-//   - a FIB's new next hop gets the number that another one of the estate has for the
-//     same prefix; else one that nobody has, its own id if possible. As long as all
-//     are their own ids, as with one virtual router, readers need not look (hops NULL);
+//   - a route gets the number that another FIB of the estate has for the same prefix,
+//     if that means its next hop here, too, or nothing yet. So a next hop may have several
+//     numbers, and whichever router is told of a prefix first, all have one number for it;
+//   - else it gets one that its next hop has, or that nobody has, the next hop's id if
+//     possible. As long as all are ids, as with one virtual router, readers need not look (hops NULL);
+//   - a host, and what is in poptrie's floor, does not ask others: such routes are there first, they may lead
+//     elsewhere in each router, and if they had taken the number that a full table has elsewhere, nothing
+//     of that would be equal;
 //   - a number means the same until no route has it and a grace period has passed.
 //     A next hop keeps it while nobody else wants it.
 //
@@ -54,7 +59,7 @@ struct fib_poptrie {
     struct fib copy[MEM_NODES_MAX - 1]; // for readers on nodes 1 ...
     struct estate *estate;
     uint16_t *hops[MEM_NODES_MAX]; // [NEXTHOP_MAX] what each number means, 0 = nothing yet; a copy on each node
-    uint16_t *number;              // [NEXTHOP_MAX] which number a next hop has
+    uint16_t *number;              // [NEXTHOP_MAX] which number a next hop has where no other FIB has the prefix, 0 = none
     uint32_t *count;               // [NEXTHOP_MAX] how many routes have the number
     uint64_t *left;                // [NEXTHOP_MAX] in which epoch the last one gave it up
     unsigned head, n; // of pending[], oldest first
@@ -95,48 +100,56 @@ static void number_take(struct fib_poptrie *f, uint32_t number, uint32_t nexthop
 {
     uint16_t was = f->hops[0][number];
 
-    if (was)
-        f->number[was] = 0;
-    else
+    if (!was)
         f->estate->taken[number]++;
-    f->number[nexthop] = (uint16_t)number;
+    if (was && f->number[was] == number)
+        f->number[was] = 0;
     for (unsigned node = 0; node < mem_nodes(); node++)
         __atomic_store_n(&f->hops[node][number], (uint16_t)nexthop, __ATOMIC_RELEASE);
     for (unsigned node = 0; number != nexthop && node < mem_nodes(); node++)
         __atomic_store_n(&f->fib.near[node]->hops, f->hops[node], __ATOMIC_RELEASE);
 }
 
-// What others call their next hop for this prefix. 0: nobody has it, or that number means something else here.
-static uint32_t number_beside(const struct fib_poptrie *f, const struct prefix *p)
+// What others call their next hop for this prefix, if that means this next hop here or may. 0: it means something else, or nobody has it.
+static uint32_t number_beside(const struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
 {
+    if (p->len <= POPTRIE_FLOOR_BITS || p->len == ip_bits(p->family))
+        return 0;
     for (unsigned k = 0; k < POPTRIE_TABLES_MAX; k++) {
         const struct fib_poptrie *o = f->estate->fib[k];
         uint32_t number = o && o != f ? poptrie_get(o->fib.trie, p->b, p->len) : 0;
 
-        if (number && is_free(f, number))
+        if (number && (f->hops[0][number] == nexthop || is_free(f, number)))
             return number;
     }
     return 0;
 }
 
-// The number of a next hop of 1 .. NEXTHOP_MAX - 1, for a route to p. 0: none is free before a grace period is over.
+// A number that nobody has, or if there is none, that nobody needs here. 0: none is free before a grace period is over.
+static uint32_t number_new(const struct fib_poptrie *f, uint32_t nexthop)
+{
+    if (is_free(f, nexthop) && !f->estate->taken[nexthop])
+        return nexthop;
+    for (uint32_t i = 1; i < NEXTHOP_MAX; i++)
+        if (!f->estate->taken[i])
+            return i;
+    for (uint32_t i = 1; i < NEXTHOP_MAX; i++)
+        if (is_free(f, i))
+            return i;
+    return 0;
+}
+
+// The number of a next hop of 1 .. NEXTHOP_MAX - 1, for a route to p. 0: there is none before a grace period is over.
 static uint32_t number_of(struct fib_poptrie *f, const struct prefix *p, uint32_t nexthop)
 {
-    uint32_t number = f->number[nexthop];
+    uint32_t own = f->number[nexthop], number = number_beside(f, p, nexthop);
 
-    if (number)
-        return number;
-    number = number_beside(f, p);
-    if (!number && is_free(f, nexthop) && !f->estate->taken[nexthop])
-        number = nexthop;
-    for (uint32_t i = 1; !number && i < NEXTHOP_MAX; i++)
-        if (!f->estate->taken[i])
-            number = i;
-    for (uint32_t i = 1; !number && i < NEXTHOP_MAX; i++)
-        if (is_free(f, i))
-            number = i;
-    if (number)
+    if (!number)
+        number = own ? own : number_new(f, nexthop);
+    if (number && f->hops[0][number] != nexthop)
         number_take(f, number, nexthop);
+    if (number && (!own || number < own)) // the least of all that go round, so that routers soon agree on one
+        f->number[nexthop] = (uint16_t)number;
     return number;
 }
 
@@ -360,8 +373,8 @@ static int check(const struct fib *f, char *why, size_t n)
     uint64_t counted = 0;
     for (uint32_t i = 1; i < NEXTHOP_MAX; i++) {
         counted += p->count[i];
-        if (p->hops[0][i] && p->number[p->hops[0][i]] != i && !e) {
-            snprintf(why, n, "F4: number %u means next hop %u, whose number is %u", i, p->hops[0][i], p->number[p->hops[0][i]]);
+        if (p->number[i] && p->hops[0][p->number[i]] != i && !e) {
+            snprintf(why, n, "F4: next hop %u has number %u, which means %u", i, p->number[i], p->hops[0][p->number[i]]);
             e = -EINVAL;
         }
     }
@@ -474,10 +487,12 @@ struct fib *fib_poptrie_new(uint8_t family)
         return NULL;
     }
     f->fib.ops = &ops;
+    f->fib.meaning = f->hops[0];
     f->fib.near[0] = &f->fib;
     for (unsigned node = 1; node < mem_nodes(); node++) {
         struct fib *copy = &f->copy[node - 1];
         copy->ops = &ops;
+        copy->meaning = f->hops[node];
         copy->trie = (struct poptrie *)(uintptr_t)poptrie_copy(f->fib.trie, node); // readers' functions alone
         f->fib.near[node] = copy;
     }

@@ -112,6 +112,17 @@ static uint64_t shared(unsigned k)
     return s.bytes_shared;
 }
 
+static uint64_t directory_bytes(uint8_t family)
+{
+    struct fib *empty = fib_new(family, FIB_POPTRIE);
+    struct fib_stats s;
+
+    assert_non_null(empty);
+    fib_stats(empty, &s);
+    fib_free(empty);
+    return s.bytes_used;
+}
+
 static void one_router_has_ids_for_values(void **state)
 {
     for (unsigned i = 0; i < ROUTES; i++)
@@ -151,6 +162,41 @@ static void routers_with_equal_routes_share_them_whatever_their_next_hops(void *
     fib_commit(router[2]);
     check_routers();
     assert_int_equal(shared(2), all);
+}
+
+// As kamueed starts: the kernels of all routers tell at the same time, of neighbours first, and of neighbours that are not each other's.
+static void routers_share_what_they_are_told_of_at_the_same_time(void **state)
+{
+    const unsigned bits = ip_bits(route[0].prefix.family);
+
+    for (unsigned k = 0; k < ROUTERS; k++)
+        for (uint32_t way = 1; way <= WAYS; way++) {
+            struct prefix host = {.family = route[0].prefix.family, .len = (uint8_t)bits, .b = {0x2a}}, net = {.family = host.family, .len = 2};
+            host.b[bits / 8 - 1] = (uint8_t)way;
+            net.b[0] = (uint8_t)(way << 6);
+            assert_int_equal(fib_set(router[k], &host, id_of(k, 1 + (way + 7 * k) % WAYS)), 0);
+            assert_int_equal(fib_set(router[k], &net, id_of(k, 1 + (way + 5 * k) % WAYS)), 0);
+        }
+    for (unsigned step = 0; step < ROUTES + 100 * ROUTERS; step++) // each one some way ahead of the next one, here and there of the one before
+        for (unsigned k = 0; k < ROUTERS; k++) {
+            unsigned at = step - 100 * (step / 500 % 2 ? k : ROUTERS - 1 - k), i = at * 7 % ROUTES;
+            if (at < ROUTES && !now[k][i])
+                put(k, i, route[i].nexthop);
+            if (step % 64 == k)
+                fib_commit(router[k]);
+        }
+    for (unsigned k = 0; k < ROUTERS; k++) {
+        for (unsigned i = 0; i < ROUTES; i++)
+            if (!now[k][i])
+                put(k, i, route[i].nexthop);
+        fib_commit(router[k]);
+    }
+    for (unsigned k = 0; k < ROUTERS; k++) {
+        struct fib_stats s;
+        fib_stats(router[k], &s);
+        assert_in_range(s.bytes_used - s.bytes_shared, 0, directory_bytes(route[0].prefix.family) + 2048); // a block or two with the hosts
+    }
+    check_routers();
 }
 
 static void loads_share_as_changes_do(void **state)
@@ -291,6 +337,7 @@ int main(void)
     struct CMUnitTest tests[] = {
         SHARE_TEST(one_router_has_ids_for_values),
         SHARE_TEST(routers_with_equal_routes_share_them_whatever_their_next_hops),
+        SHARE_TEST(routers_share_what_they_are_told_of_at_the_same_time),
         SHARE_TEST(loads_share_as_changes_do),
         SHARE_TEST(loads_with_other_groupings_keep_routes_apart),
         SHARE_TEST(random_changes_of_all_equal_what_was_set),
