@@ -143,6 +143,8 @@ struct acl_late {
     const void *src, *dst; // uint32_t [n] or uint8_t [n][16], network order
     // l4[i] of packet i, for each bit of `which`; called once at most
     void (*read)(void *ctx, uint64_t which, struct acl_key_l4 *l4);
+    // What the caller has to do anyhow, whatever the answer: called once at most, where an answer would wait for memory. NULL: nothing
+    void (*meanwhile)(void *ctx);
     void *ctx;
 };
 void acl_classify_late(const struct acl *a, enum acl_family family, const struct acl_late *p, uint32_t *slot, unsigned n);

@@ -202,8 +202,13 @@ static inline uint32_t kit_first(const struct acl_rule *r, uint32_t n, const str
 
 struct kit_late {
     const struct acl_key_l4 *l4;
-    unsigned n, calls;
+    unsigned n, calls, meanwhile;
 };
+
+static inline void kit_meanwhile(void *ctx)
+{
+    assert_int_equal(((struct kit_late *)ctx)->meanwhile++, 0);
+}
 
 static inline void kit_read(void *ctx, uint64_t which, struct acl_key_l4 *l4)
 {
@@ -223,9 +228,9 @@ static inline void kit_late_classify(const struct acl *a, bool v6, const struct 
 {
     for (unsigned at = 0; at < n; at += 64) {
         struct acl_key_l4 l4[64];
-        struct kit_late k = {l4, n - at < 64 ? n - at : 64, 0};
+        struct kit_late k = {.l4 = l4, .n = n - at < 64 ? n - at : 64};
         uint8_t src[64][16], dst[64][16];
-        struct acl_late p = {src, dst, kit_read, &k};
+        struct acl_late p = {src, dst, kit_read, kit_random(2) ? kit_meanwhile : NULL, &k};
 
         for (unsigned i = 0; i < k.n; i++) {
             l4[i] = v6 ? k6[at + i].l4 : k4[at + i].l4;

@@ -208,6 +208,65 @@ static struct acl_rule set_rule(uint32_t number)
     return r;
 }
 
+static unsigned meanwhile_calls;
+
+static void count_meanwhile(void *ctx)
+{
+    meanwhile_calls++;
+}
+
+static void read_nothing(void *ctx, uint64_t which, struct acl_key_l4 *l4)
+{
+    memset(l4, 0, 64 * sizeof *l4);
+}
+
+// A burst of 64 whose first ones come from the set, and as many from beside its only member.
+static void assert_meanwhile(const struct acl *a, unsigned listed, unsigned calls)
+{
+    uint32_t src[64], dst[64] = {0}, slot[64];
+    const struct acl_late p = {src, dst, read_nothing, count_meanwhile, NULL};
+
+    for (unsigned i = 0; i < 64; i++)
+        src[i] = __builtin_bswap32(i < listed ? 0xcb007101 : i < 2 * listed ? 0xcb007102 : 0x01000001);
+    for (unsigned s = 0; s < ACL_SIMDS; s++) {
+        if (!acl_use_simd(s))
+            continue;
+        meanwhile_calls = 0;
+        acl_classify_late(a, ACL_IP4, &p, slot, 64);
+        assert_int_equal(meanwhile_calls, calls);
+        for (unsigned i = 0; i < 64; i++)
+            assert_int_equal(slot[i], i < listed ? 0 : ACL_MISS);
+    }
+}
+
+// Beside rules under tuples or alone: some addresses are to be looked for, none, or so many that most packets may end.
+static void the_caller_works_while_a_set_waits_for_memory(void **state)
+{
+    struct acl_prefix host = {.addr = {203, 0, 113, 1}, .len = 32, .family = 4};
+    struct acl_config cfg = {.shelve_from = UINT32_MAX, .set = {acl_set_new(0)}};
+
+    assert_int_equal(acl_set_add(cfg.set[0], &host), 0);
+    for (uint32_t n = 1; n < 200; n += 150) {
+        struct acl *a = acl_new(&cfg);
+        for (uint32_t i = 0; i < n; i++) {
+            acl_rule_init(&rule[i], i, ACL_IP4);
+            rule[i].src = (struct acl_side){.addr = {10, (uint8_t)i}, .len = 16, .set = ACL_NO_SET};
+            rule[i].dst = (struct acl_side){.addr = {10, (uint8_t)i}, .len = 16, .set = ACL_NO_SET};
+        }
+        rule[0].src.set = 0;
+        rule[0].src.len = rule[0].dst.len = 0;
+        memset(rule[0].src.addr, 0, 16);
+        memset(rule[0].dst.addr, 0, 16);
+        assert_int_equal(acl_load(a, rule, n), 0);
+        assert_int_equal(acl_slot_of(a, 0), 0);
+        assert_meanwhile(a, 4, 1);
+        assert_meanwhile(a, 0, 0);
+        assert_meanwhile(a, 32, 0);
+        acl_free(a);
+    }
+    acl_set_free(cfg.set[0]);
+}
+
 // Of 1 to 40 rules by sets, alone or among others: more of them than stand apart.
 static void rules_by_sets_alone_decide_without_the_rest_of_a_packet(void **state)
 {
@@ -718,6 +777,7 @@ int main(void)
         cmocka_unit_test(many_ranges_of_the_same_prefixes_are_told_apart),
         cmocka_unit_test(the_first_of_rules_that_all_match_wins),
         cmocka_unit_test(a_list_of_all_lengths_stays_within_its_tuples),
+        cmocka_unit_test(the_caller_works_while_a_set_waits_for_memory),
         cmocka_unit_test(rules_by_sets_alone_decide_without_the_rest_of_a_packet),
         cmocka_unit_test(few_rules_are_compared_one_and_all),
         cmocka_unit_test(rules_that_are_not_few_or_name_sets_are_under_tuples),

@@ -85,11 +85,13 @@ static void promoted_decide(struct burst *b, const struct core *c)
         b->left &= later;
 }
 
-// The set of one rule that stands apart may be looked for while tuples are: none that a rule under a tuple names, as these ask at once.
+// The set of one rule that stands apart may be looked for while tuples are, or while the caller does something else: none that a rule under a
+// tuple names, as these ask at once. The filter is asked here.
 static void walk_begin(struct burst *b, const struct core *c)
 {
     b->walks = false;
-    if (c->family != ACL_IP4 || !b->tuples)
+    b->meanwhile = b->late && b->late->meanwhile;
+    if (c->family != ACL_IP4 || !(b->tuples || b->meanwhile))
         return;
     for (uint8_t side = 0; side < 2 && !b->walks; side++) {
         uint64_t sets = c->apart_sets[side] & ~__atomic_load_n(&c->sets[side], __ATOMIC_RELAXED);
@@ -102,26 +104,33 @@ static void walk_begin(struct burst *b, const struct core *c)
         b->walks = true;
         b->member[side][b->walk_set] = 0; // to a rule that is put under a tuple just now
         acl_set_walk4(c->set[b->walk_set], &b->walk, b->addr4[side], b->n);
+        burst_walk(b);
     }
 }
 
-static void walk_end(struct burst *b, const struct core *c)
+// Are many addresses in the set, or may be? That is worth knowing before tuples are asked, and before anything is done for packets that may end here.
+static bool walk_is_wide(const struct burst *b)
 {
-    while (b->walk.set)
-        set4_walk_on(&b->walk);
-    b->member[b->walk_side][b->walk_set] = b->walk.found;
-    b->walks = false;
-    apart_decide(b, c);
+    return (b->walk.set ? b->walk.n : 0) + (unsigned)__builtin_popcountll(b->walk.found) > b->n / 4;
 }
 
-// When many addresses are in the set, it is worth knowing before tuples are asked.
-void burst_walk(struct burst *b, const struct core *c)
+static void walk_end(struct burst *b)
+{
+    while (b->walk.set)
+        burst_walk(b);
+    b->member[b->walk_side][b->walk_set] = b->walk.found;
+    b->walks = false;
+}
+
+void burst_walk(struct burst *b)
 {
     if (!b->walks || !b->walk.set)
         return;
     set4_walk_on(&b->walk);
-    if (b->walk.step == 1 && b->walk.n + (unsigned)__builtin_popcountll(b->walk.found) > b->n / 4)
-        walk_end(b, c);
+    if (b->walk.step != 2 || !b->walk.set || !b->meanwhile)
+        return;
+    b->meanwhile = false; // nodes were asked for: the longest of all waits
+    b->late->meanwhile(b->late->ctx);
 }
 
 static void ask(const struct core *c, const struct acl_kernel *k, struct burst *b)
@@ -152,12 +161,18 @@ static void classify(const struct core *c, const struct acl_kernel *k, struct bu
         promoted_decide(b, c);
     sets_find(b, c, CORE_SRC);
     sets_find(b, c, CORE_DST);
+    if (b->walks && walk_is_wide(b)) {
+        b->meanwhile = false;
+        walk_end(b);
+    }
     if (!b->walks)
         apart_decide(b, c);
     if (b->left && b->tuples)
         ask(c, k, b);
-    if (b->walks)
-        walk_end(b, c);
+    if (b->walks) {
+        walk_end(b);
+        apart_decide(b, c);
+    }
 }
 
 // --- in plain C ---
@@ -224,7 +239,7 @@ static void scalar(const struct core *c, struct burst *b)
 {
     uint32_t digest[2][CORE_LEVELS];
 
-    burst_walk(b, c);
+    burst_walk(b);
     b->left &= fence_ask(c, b, tuples_in_use(c, b->n_tuples), fence_plain);
     if (!b->left)
         return;

@@ -44,6 +44,7 @@ struct burst {
     const struct shelf *shelf; // asked instead of tuples; NULL: none
     uint64_t left; // whom rules under tuples may still decide
     bool walks;    // one set's members are still looked for
+    bool meanwhile; // and late->meanwhile is to be called when it waits
     uint8_t walk_side, walk_set;
     struct set4_walk walk;
     uint32_t best[BURST]; // number of the best rule so far
@@ -54,8 +55,8 @@ struct burst {
     uint32_t packet[FOUND_MAX + BURST + 16];
 };
 
-// Between two pieces of work on a burst: the set that is still looked for gets one step further. b->left may get smaller.
-void burst_walk(struct burst *b, const struct core *c);
+// Between two pieces of work on a burst: the set that is still looked for gets one step further.
+void burst_walk(struct burst *b);
 
 // Before anything but addresses is looked at of these packets.
 static inline void l4_read(struct burst *b, uint64_t which)

@@ -189,7 +189,7 @@ INLINE void tuples_ask(struct burst *b, const struct core *c, const struct lanes
         if (listed >= FOUND_MAX || t + 1 == n_tuples) {
             b->n_found = listed;
             filter_ask(b, c);
-            burst_walk(b, c);
+            burst_walk(b);
             blocks_search(b, c, row, family);
             listed = 0;
         }
@@ -408,7 +408,7 @@ INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
     struct lanes l;
 
     any = family == ACL_IP4 ? b->left & fence_ask(c, b, used, fence4) : b->left;
-    burst_walk(b, c);
+    burst_walk(b);
     if (!any)
         return;
     lanes_begin(&l, b->n, any);
@@ -420,8 +420,7 @@ INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
         cut(c, &l, c->guard[g].side, c->guard[g].level, family);
     guards_ask(c, &l, passed);
     gates_ask(c, &l, used);
-    burst_walk(b, c);
-    l.all &= lanes_of(&l, b->left);
+    burst_walk(b);
     if (has_sides(c))
         sides_ask(b, c, &l, n_tuples, passed);
     any = lanes_left(&l);
@@ -433,7 +432,7 @@ INLINE void classify(const struct core *c, struct burst *b, uint8_t family)
         return;
     }
     l4_read(b, packets_of(&l, any));
-    burst_walk(b, c);
+    burst_walk(b);
     unsigned n = l.n;
     if (lanes_pack(&l, any))
         family == ACL_IP4 ? pack4(&l, n, any) : pack6(&l, n, any);

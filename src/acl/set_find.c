@@ -41,10 +41,8 @@ void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t 
     if (!w->set)
         return;
     w->filter = __atomic_load_n(&w->set->filter, __ATOMIC_ACQUIRE); // partner: set4_filter_fit
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n; i++)
         w->addr[i] = __builtin_bswap32(addr_be[i]);
-        __builtin_prefetch(&w->filter->word[w->addr[i] >> w->filter->shift]);
-    }
 }
 
 static void walk_filter(struct set4_walk *w)

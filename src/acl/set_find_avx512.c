@@ -3,7 +3,7 @@
 //
 // The filter looks at all. Those that pass, when they are many, are packed together and go through directory, node and leaf side by
 // side; lists and bitmaps of a /24 are then looked at one by one. When they are few, waiting for memory is all there is, and
-// plain code waits as well. Without VPOPCNTDQ only the filter is in vectors.
+// plain code waits as well, in steps too. Without VPOPCNTDQ only the filter is in vectors.
 // Gathers are plain loads that x86 keeps in order, so what a word leads to is complete when the word is read.
 #include "acl/set_priv.h"
 
@@ -213,6 +213,8 @@ void set4_step_avx512_vpopcnt(struct set4_walk *w)
 {
     if (!w->step)
         walk_filter(w);
+    else if (w->n <= FEW)
+        set4_step_scalar(w);
     else if (w->step == 1)
         walk_words(w);
     else if (w->step == 2)

@@ -17,8 +17,8 @@ struct set4_walk {
     uint32_t addr[64]; // host order
     uint32_t word[64];
 };
-void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t *addr_be, unsigned n); // the first step
-void set4_walk_on(struct set4_walk *w);                                                                // the next one
+void acl_set_walk4(const struct acl_set *s, struct set4_walk *w, const uint32_t *addr_be, unsigned n);
+void set4_walk_on(struct set4_walk *w); // a step: the filter, the directory, the nodes, lists
 
 enum set4_kernel { SET4_SCALAR, SET4_AVX512, SET4_VPOPCNT };
 

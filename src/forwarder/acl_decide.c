@@ -8,6 +8,9 @@
 // once. A list of rules by address sets, or any of ours that the cache stands aside for (nothing hits: scans, attacks, very many flows),
 // is given addresses, and asks for the rest of those packets whose addresses some rule comes near. The cache and rte_acl get whole keys.
 // The last is also for bursts in which some packet is more than a plain header (acl_sources).
+//
+// The few addresses that a large set's filter leaves open cost reads of memory that wait for each other. Meanwhile the burst's destinations are
+// looked up, which ip4_fwd would do afterwards.
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -16,6 +19,7 @@
 #include "forwarder/acl.h"
 #include "forwarder/acl_key.h"
 #include "forwarder/drop.h"
+#include "forwarder/lookup.h"
 #include "table/acl_engine.h"
 #include "forwarder/forbidden.h"
 
@@ -54,6 +58,25 @@ void acl_classify(struct forwarder *f, uint8_t family, const struct acl_group *g
         acl_engine_classify6(g->c->engine, key->six, slot, n);
 }
 
+struct late { // whom the callbacks are about
+    struct forwarder *f;
+    struct burst *b;
+};
+
+static void read_late(void *ctx, uint64_t which, struct acl_key_l4 *l4)
+{
+    acl_read_late(((const struct late *)ctx)->b, which, l4);
+}
+
+// The FIB's work for ip4_fwd. Most packets of the burst pass, as far as one knows when this is called.
+static void look_up(void *ctx)
+{
+    const struct late *l = ctx;
+
+    fwd_lookup(l->f, l->b, IP4);
+    l->b->found = true;
+}
+
 bool acl_name_late(struct forwarder *f, struct burst *b, struct acl_group *g)
 {
     const struct acl *list = acl_engine_ours(g->c->engine);
@@ -67,7 +90,9 @@ bool acl_name_late(struct forwarder *f, struct burst *b, struct acl_group *g)
         return false;
     if (unlikely(!acl_sources(b, src)))
         return false;
-    const struct acl_late late = {src, family == ACL_IP4 ? (const void *)b->dst4 : b->dst6, acl_read_late, b};
+    bool ahead = family == ACL_IP4 && !g->out && !(b->features & IFACE_REDIRECT); // redirect4 changes what it finds
+    struct late whom = {f, b};
+    const struct acl_late late = {src, family == ACL_IP4 ? (const void *)b->dst4 : b->dst6, read_late, ahead ? look_up : NULL, &whom};
     acl_classify_late(list, family, &late, g->slot, b->n);
     g->named = true;
     return true;

@@ -233,10 +233,8 @@ bool acl_sources(const struct burst *b, void *src)
     return b->family == IP4 ? sources4(b, src) : sources6(b, src);
 }
 
-void acl_read_late(void *ctx, uint64_t which, struct acl_key_l4 *l4)
+void acl_read_late(const struct burst *b, uint64_t which, struct acl_key_l4 *l4)
 {
-    const struct burst *b = ctx;
-
     for (; which; which &= which - 1) {
         unsigned i = (unsigned)__builtin_ctzll(which);
         const uint8_t *ip = b->ip[i];

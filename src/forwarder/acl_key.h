@@ -18,7 +18,7 @@ uint64_t acl_keys6(const struct burst *b, struct acl_key6 *k);
 // The source addresses of the burst (uint32_t or uint8_t[16] each), for rules that may look at nothing else. False: some packet has
 // options, extension headers, is a fragment, or ends early, so that all their keys have to be made.
 bool acl_sources(const struct burst *b, void *src);
-// The rest of the key of each packet of `which`, of a burst (ctx) that acl_sources has let pass: struct acl_late's.
-void acl_read_late(void *ctx, uint64_t which, struct acl_key_l4 *l4);
+// The rest of the key of each packet of `which`, of a burst that acl_sources has let pass: for struct acl_late.
+void acl_read_late(const struct burst *b, uint64_t which, struct acl_key_l4 *l4);
 
 #endif

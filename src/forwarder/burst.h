@@ -10,6 +10,7 @@
 //     set by      field
 //     ether_in    pkt ip iface, vr, mixed, features, chained, l2, size, len; of plain packets also what ip4/6_in sets
 //     ip4/6_in    len (as the header says) dst hop
+//     features    sometimes nh ahead of fwd, found
 //     fwd         nh word hop_out size in_place same
 //
 // Arrays have room for a block more than a burst: the vector code of lanes works
@@ -41,6 +42,7 @@ struct burst {
     uint8_t family; // enum ip_family
     bool mixed;     // packets of several virtual routers: each one's interface tells
     bool chained;   // some packet may have more than one segment
+    bool found;     // nh[] is what the FIB says: looked up ahead of ip4_fwd
     bool in_place;  // each frame leaves with as many bytes in front of the IP header as it came with, l2
     bool same;      // and with the length that it came with: the mbufs stay as they are
     uint8_t l2;     // bytes in front of the IP header of each frame, 0 = not the same for all
@@ -67,6 +69,7 @@ static inline void burst_reset(struct burst *b)
     b->n = 0;
     b->mixed = false;
     b->chained = false;
+    b->found = false;
     b->l2 = 0;
     b->features = 0;
 }

@@ -5,15 +5,22 @@
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
 
+// An access list may have done it while it waited (acl_decide.c).
+static void look_up(struct forwarder *f, struct burst *b)
+{
+    if (likely(!b->found))
+        fwd_lookup(f, b, IP4);
+}
+
 void ip4_fwd(struct forwarder *f, struct burst *b)
 {
-    fwd_lookup(f, b, IP4);
+    look_up(f, b);
     fwd_decide(f, b, IP4, true);
 }
 
 void ip4_fwd_redirected(struct forwarder *f, struct burst *b)
 {
-    fwd_lookup(f, b, IP4);
+    look_up(f, b);
     acl_redirect(f, b);
     fwd_decide(f, b, IP4, true);
 }

@@ -51,7 +51,7 @@ void ports(uint16_t range[2], uint16_t from, uint16_t to)
 
 static struct acl_content *content_of(const struct list *l)
 {
-    struct acl_engine_config cfg = {.ours_only = true};
+    struct acl_engine_config cfg = {.ours_only = true, .acl.set = {l->set}};
     struct acl_engine *e = NULL;
     char why[128];
 

@@ -21,6 +21,7 @@ struct list {
     struct acl_rule rule[RULES_MAX];
     struct acl_action action[RULES_MAX];
     struct acl_action otherwise;
+    struct acl_set *set; // what rules call set 0; the test's own
 };
 
 // A rule that matches all packets of the families; the test narrows it.

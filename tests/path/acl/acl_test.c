@@ -2,8 +2,10 @@
 // acl_test.c - what becomes of packets by the rules of access lists, in and out, and what is counted
 #include "acl_kit.h"
 
+#include "acl/set.h"
 #include "base/checksum.h"
 #include "core/rcu.h"
+#include "forwarder/state.h"
 #include "table/acl_meter.h"
 #include "table/acl_target.h"
 #include "table/watch.h"
@@ -361,6 +363,69 @@ static void redirected_packets_move_up_when_others_end(void **state)
     assert_only_drop(DROP_ACL_DENIED, 20);
 }
 
+static struct acl_set *set_of(const char *const *address)
+{
+    struct acl_set *set = acl_set_new(0);
+    struct acl_side s;
+
+    assert_non_null(set);
+    for (; *address; address++) {
+        side(&s, *address);
+        struct acl_prefix p = {.family = 4, .len = s.len};
+        memcpy(p.addr, s.addr, 4);
+        assert_int_equal(acl_set_add(set, &p), 0);
+    }
+    return set;
+}
+
+// Of 40 packets the first ones are in the set and four are beside a member; every other one is tagged, and in another virtual router.
+static void send_forty(uint16_t tagged, unsigned listed)
+{
+    for (unsigned i = 0; i < 40; i++) {
+        struct frame f = frame_ip(&(struct ip_spec){.src = i < listed ? "10.9.0.1" : i >= 36 ? "10.9.0.77" : "10.2.0.1",
+                                                    .dst = "20.0.0.1", .vlan = i % 2 ? 7 : 0, .to_iface = i % 2 ? tagged : in});
+        rig_send(0, &f);
+    }
+    rig_poll();
+    assert_int_equal(rig_discard(1), (40 - listed) / 2);
+    assert_int_equal(rig_discard(2), (40 - listed) / 2);
+}
+
+// The filter leaves eight of 40 open: while these are looked for, next hops are, of packets that end, too.
+static void next_hops_are_looked_up_while_a_set_waits(void **state)
+{
+    two_interfaces();
+    uint16_t red = rig_vr("red"), tagged = rig_iface(0, 7, red), third = rig_iface(2, 0, red);
+    struct list l = {.otherwise = {.verb = ACL_PERMIT}, .set = set_of((const char *const[]){"10.9.0.1", "10.9.0.2", NULL})};
+    const struct forwarder *f = rig_forwarder(0);
+    rig_route(red, "20.0.0.0/8", rig_adjacency(third, 3));
+    list_rule(&l, 10, ACL_IP4, ACL_DENY)->src.set = 0;
+    uint16_t id = list_publish(&l, "edge");
+    list_bind(in, id, 0);
+    list_bind(tagged, id, 0);
+    send_forty(tagged, 4);
+    assert_true(f->in4.found);
+    send_forty(tagged, 36); // most end: nothing is done for them
+    assert_false(f->in4.found);
+    iface_get(in)->features |= IFACE_REDIRECT;
+    send_forty(tagged, 4);
+    assert_false(f->in4.found);
+    iface_get(in)->features &= (uint16_t)~IFACE_REDIRECT;
+    assert_hits(id, 10, 44);
+    assert_hits(id, 0, 76);
+    assert_only_drop(DROP_ACL_DENIED, 44);
+    list_bind(in, 0, 0);
+    list_bind(tagged, 0, 0);
+    list_bind(out, 0, id); // the lookup is over
+    list_bind(third, 0, id);
+    send_forty(tagged, 4);
+    assert_false(f->in4.found);
+    assert_hits(id, 10, 48);
+    list_bind(out, 0, 0);
+    list_bind(third, 0, 0);
+    acl_set_free(l.set);
+}
+
 static void what_is_logged_is_told_with_rule_and_addresses(void **state)
 {
     struct acl_log_entry e[4];
@@ -408,6 +473,7 @@ int main(void)
         path_test(a_redirected_packet_goes_the_way_to_the_address_of_its_rule_while_there_is_one),
         path_test(a_redirect_of_the_other_family_changes_nothing),
         path_test(redirected_packets_move_up_when_others_end),
+        path_test(next_hops_are_looked_up_while_a_set_waits),
         path_test(what_is_logged_is_told_with_rule_and_addresses),
     };
     return path_run(tests);
