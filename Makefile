@@ -98,7 +98,8 @@ bench: build ## measured claims: lookups, forwarding, full table, convergence (r
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(PYTHON) bench/run.py --build $(BUILD) $(ARGS)
 
 fuzz: ## each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) mutated frames; clang and sanitizers
-	@command -v clang >/dev/null || { echo "fuzz: apt-get install clang libclang-rt-14-dev"; exit 1; }
+	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null || \
+		{ echo "fuzz: clang cannot link fuzzers here: apt-get install clang libclang-rt-14-dev"; exit 1; }
 	[ -d $(BUILD)-fuzz ] || CC=clang meson setup $(BUILD)-fuzz -Dbuildtype=debugoptimized -Db_lto=false -Dfuzz=true -Dbench=false
 	ninja -C $(BUILD)-fuzz
 	@set -e; found=; for f in $$(find $(BUILD)-fuzz -name '*_fuzz' -type f -perm -u+x); do found=1; echo "== $$f"; n=$$(basename $$f); \
