@@ -109,8 +109,8 @@ def plan_of(given: argparse.Namespace) -> Plan:
 
 
 def setting_of(given: argparse.Namespace, work: Path, sizes: list[frames.Frames]) -> device.Setting:
-    if given.queues > 1 and given.peer in ("cable", "linux"):
-        raise Refused(f"--queues: {given.peer} receives by one queue on each port; it is for kamueed, testpmd and external devices")
+    if given.queues > 1 and given.peer not in ("kamueed", "external"):
+        raise Refused(f"--queues is for kamueed and external devices, not for {given.peer}: the tester receives by one queue")
     named = os.environ.get("KAMUEED")
     kamueed = Path(named).resolve() if named else ROOT / "build/kamueed"
     build = kamueed.parent

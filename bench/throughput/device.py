@@ -277,8 +277,7 @@ class TestpmdDevice(Linked):
         argv = ["dpdk-testpmd", "--no-huge", "-m", "512", "--no-shconf", "--no-pci", "--no-telemetry", "--log-level", "lib.*:error",
                 "--file-prefix", f"ht-io-{os.getpid()}", "--lcores", f"0@{other},1@{core}"]
         argv += [word for side in SIDES for word in ("--vdev", self.listening(side))]
-        argv += ["--", f"--rxq={self.setting.queues}", f"--txq={self.setting.queues}", "--forward-mode=io", "--auto-start", "--no-lsc-interrupt",
-                 "--stats-period=3600", "--total-num-mbufs=32768"]
+        argv += ["--", "--forward-mode=io", "--auto-start", "--no-lsc-interrupt", "--stats-period=3600", "--total-num-mbufs=32768"]
         try:
             self.proc = subprocess.Popen([*DIE_WITH_US, *argv], stdin=subprocess.DEVNULL, stdout=log.open("wb"), stderr=subprocess.STDOUT)
         except FileNotFoundError:
