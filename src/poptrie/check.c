@@ -385,11 +385,6 @@ static void reach(struct checker *k, uint64_t *seen, uint32_t w)
     }
 }
 
-static bool is_marked(const struct poptrie *t, uint32_t slot)
-{
-    return (t->maybe_shared[slot / 64] >> slot % 64 & 1) != 0;
-}
-
 // Does a table before `o` have its tree under this slot, and do both know it?
 static bool reached_before(struct checker *k, const struct poptrie *o, uint32_t slot)
 {
@@ -398,7 +393,7 @@ static bool reached_before(struct checker *k, const struct poptrie *o, uint32_t 
 
         if (e == NULL || e->dir[slot] != o->dir[slot])
             continue;
-        if (!is_marked(e, slot) || !is_marked(o, slot))
+        if (!slot_is_marked(e, slot) || !slot_is_marked(o, slot))
             fail(k, "P8: the tree under slot %u is shared, but tables %u and %u do not both know", slot, i, o->place);
         return true;
     }
@@ -504,7 +499,7 @@ void poptrie_stats(const struct poptrie *t, struct poptrie_stats *s)
     poptrie_usage(t, s);
     s->leaves = k.leaves;
     for (uint32_t slot = 0; slot < dir_words(t) && t->maybe_shared != NULL; slot++)
-        if (group_shares(t, slot))
-            s->shared_bytes += group_tree_bytes(t, t->dir[slot]);
+        if (slot_is_shared(t, slot))
+            s->shared_bytes += share_bytes(t, t->dir[slot]);
     memcpy(s->depth, k.depth, sizeof(s->depth));
 }

@@ -247,7 +247,7 @@ void edit_retire_tree(struct poptrie *t, struct kid root)
     const struct node *n = node_at(&t->nodes, root.node);
 
     if (n->depth >= t->geo.dir_bits && key_has_slot(t, n->key) && word_is_ref(root.word) &&
-        t->dir[key_slot(t, n->key)] == root.word && group_shares(t, key_slot(t, n->key)))
+        t->dir[key_slot(t, n->key)] == root.word && slot_is_shared(t, key_slot(t, n->key)))
         return; // others go on with it
     txn_retire(t, root.word);
     for (unsigned i = 0; i < n->n_kids; i++)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // poptrie.c - the table behind poptrie.h: its life, its updates, its garbage
 //
-// Three layers, and the group (group.c), which owns the memory.  The *tree* (tree.c) is the writer's copy of the routes.  *Words and blocks*
-// (poptrie_priv.h) are what readers walk: a directory word answers an address outright or leads
+// Three layers, and the group (group.c), which owns the memory, and in which tables share what is equal (share.c, fold.c).
+// The *tree* (tree.c) is the writer's copy of the routes.  *Words and blocks* (poptrie_priv.h)
+// are what readers walk: a directory word answers an address outright or leads
 // to a block of 64 children, which is usually one cache line and answers it.  An *edit* (edit.c,
 // block.c) turns a change of the tree into new blocks and a few 32-bit stores; a *transaction*
 // (txn.c) does all of that or nothing.
@@ -114,6 +115,8 @@ void poptrie_free(struct poptrie *t)
         return;
     struct table_group *g = t->group;
 
+    if (g->tables > 1)
+        share_leave(t);
     group_leave(t);
     if (t->nodes.base != NULL)
         unmap_huge(NULL, t->nodes.base, t->node_bytes);
@@ -145,12 +148,15 @@ static void floor_refresh(struct poptrie *t, const uint64_t key[2], unsigned len
     }
 }
 
-// Slots that the words of a change under key/len may be in; 0: none.
-static uint32_t slots_under(const struct poptrie *t, const uint64_t key[2], unsigned len)
+// The trees in which the words of a change under key/len may be become the table's own; the next fold looks at them, whatever becomes of the change.
+static int make_own(struct poptrie *t, const uint64_t key[2], unsigned len)
 {
+    uint32_t from = key_slot(t, key), n = len >= t->geo.dir_bits ? 1 : 1u << (t->geo.dir_bits - len);
+
     if (len <= FLOOR_BITS || !key_has_slot(t, key))
         return 0;
-    return len >= t->geo.dir_bits ? 1 : 1u << (t->geo.dir_bits - len);
+    fold_later(t, from, n);
+    return share_part(t, from, n);
 }
 
 static void set_default(struct poptrie *t, uint32_t value)
@@ -194,7 +200,7 @@ static int add(struct poptrie *t, const uint8_t *key, unsigned len, uint32_t val
         return 0;
     }
     key_load(t, key, len, k);
-    rc = group_unshare(t, key_slot(t, k), slots_under(t, k, len));
+    rc = make_own(t, k, len);
     if (rc == 0)
         rc = tree_set(&t->nodes, &t->root, t->geo, k, len, value, &c, was);
     if (rc != 0) {
@@ -224,7 +230,7 @@ static int del(struct poptrie *t, const uint8_t *key, unsigned len, uint16_t *wa
         return 0;
     }
     key_load(t, key, len, k);
-    rc = group_unshare(t, key_slot(t, k), slots_under(t, k, len));
+    rc = make_own(t, k, len);
     if (rc == 0)
         rc = tree_del(&t->nodes, &t->root, t->geo, k, len, &c, was);
     if (rc != 0) {
@@ -321,7 +327,7 @@ int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n)
     t->default_value = def;
     floor_refresh(t, (const uint64_t[2]){0}, 0);
     t->routes = routes;
-    group_changed(t, 0, dir_words(t));
+    fold_later(t, 0, dir_words(t));
     tree_free(&t->nodes, old);
     return 0;
 }

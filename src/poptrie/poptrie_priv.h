@@ -33,7 +33,7 @@
 // Tables that are made beside each other (poptrie_config.beside) are a group: one arena, so that a word means the same block in
 // each of them, and equal trees under equal directory slots are the same blocks. Each has its whole directory, flat, for bursts that ask
 // one table. Bursts that ask several read directories in pages, by a table of page numbers: what several tables have alike is one page
-// there. group.c has all of that.
+// there. group.c has the memory, share.c and fold.c what is shared in it.
 #ifndef POPTRIE_POPTRIE_PRIV_H
 #define POPTRIE_POPTRIE_PRIV_H
 
@@ -260,21 +260,15 @@ static inline void prefetch_kids(const struct poptrie *t, const struct node *n)
     }
 }
 
-// --- group.c: what tables share ---
+// --- group.c: the memory of tables beside each other ---
 
 struct poptrie *group_join(const struct poptrie_config *cfg, const struct tree_geometry *geo); // a table in a group, which may be new; NULL with errno
 void group_leave(struct poptrie *t);
 void group_free(struct table_group *g); // without tables, and with the memory of the last one
 bool group_garbage_reserve(struct table_group *g, size_t more);
 void group_retire(struct table_group *g, uint32_t ref); // room for it has been made
-// Does another table's tree under this slot consist of the same blocks?
-bool group_shares(const struct poptrie *t, uint32_t slot);
-uint64_t group_tree_bytes(const struct poptrie *t, uint32_t w); // of the blocks that the word leads to
-// A change of slots [from, from + n) is going to follow: their trees become the table's own, and the next fold looks at them. 0, or an error
-// with nothing changed.
-int group_unshare(struct poptrie *t, uint32_t from, uint32_t n);
-void group_changed(struct poptrie *t, uint32_t from, uint32_t n); // the next fold looks at these slots
 void group_page_leave(struct poptrie *t, uint32_t *loc, uint32_t n); // these words of the directory have changed
+bool group_page_share(struct poptrie *t, struct poptrie *o, unsigned p); // both read one page p, which is alike; false: no page is left for that
 
 static inline unsigned page_bits(const struct poptrie *t)
 {
@@ -303,6 +297,25 @@ void txn_stage(struct poptrie *t, uint32_t *loc, uint32_t n, uint32_t word); // 
 void txn_retire(struct poptrie *t, uint32_t w); // w's blocks down to the first that is no skip
 int txn_finish(struct poptrie *t);              // publish, 0; or undo and return the error
 void txn_fini(struct poptrie *t);
+
+// --- share.c: trees that several tables have ---
+
+// May another table have the same tree under this slot?
+static inline bool slot_is_marked(const struct poptrie *t, uint32_t slot)
+{
+    return t->maybe_shared != NULL && (t->maybe_shared[slot / 64] >> slot % 64 & 1) != 0;
+}
+
+bool slot_is_shared(const struct poptrie *t, uint32_t slot);         // has one?
+uint64_t share_bytes(const struct poptrie *t, uint32_t w);           // of the blocks that the word leads to
+int share_take(struct poptrie *t, uint32_t slot, struct poptrie *o); // o's tree in place of its own, which is equal; 0, or an error with nothing changed
+// A change of slots [from, from + n) is going to follow: their trees become the table's own. 0, or an error with nothing changed.
+int share_part(struct poptrie *t, uint32_t from, uint32_t n);
+void share_leave(struct poptrie *t); // nobody reads the table any more, and others stay: it gives up all it has
+
+// --- fold.c: what is equal becomes one (poptrie_fold) ---
+
+void fold_later(struct poptrie *t, uint32_t from, uint32_t n); // the next fold looks at these slots
 
 // --- block.c: a node's block ---
 

@@ -57,6 +57,21 @@ static inline uint32_t *block_slot(const uint8_t *arena, uint32_t w, unsigned c)
     return (uint32_t *)(uintptr_t)p + (leaf & ~(1u << (word_width(w) - 1)));
 }
 
+// The children at which the runs of a mixed or branch block begin; none of any other.
+static inline uint64_t runs_that_lead_on(const uint8_t *arena, uint32_t w)
+{
+    uint64_t runs = 0;
+
+    if (word_code(w) == CODE_BRANCH || (word_code(w) > CODE_MIXED && word_code(w) != CODE_SKIP))
+        memcpy(&runs, block_at(arena, w), sizeof(runs));
+    return runs;
+}
+
+// For each place of a word in the block by which it leads on.
+#define FOR_WORDS_BELOW(arena, w, slot)                                                                      \
+    for (uint64_t left_ = runs_that_lead_on((arena), (w)); left_ != 0; left_ &= left_ - 1)                   \
+        if (((slot) = block_slot((arena), (w), (unsigned)__builtin_ctzll(left_))) != NULL && word_is_ref(*(slot)))
+
 static inline uint32_t wide_leaf(const uint8_t *arena, uint32_t w, unsigned c)
 {
     const uint8_t *p = block_at(arena, w);

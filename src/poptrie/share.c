@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// share.c - trees of blocks that several tables of a group have
+//
+// The tree under a directory slot is shared by the tables that have the same word in that slot. Only the same slot counts, so looking for a
+// partner is one comparison for each table, and nobody counts references: a tree is shared as long as another directory has the word. Once
+// shared it is never changed: before a change the table gets blocks of its own (share_part), and leaves the old ones to the others.
+#include "poptrie/walk.h"
+
+bool slot_is_shared(const struct poptrie *t, uint32_t slot)
+{
+    const struct table_group *g = t->group;
+
+    if (!slot_is_marked(t, slot) || !word_is_ref(t->dir[slot]))
+        return false;
+    for (unsigned k = 0; k < g->places; k++)
+        if (g->table[k] != NULL && g->table[k] != t && g->table[k]->dir[slot] == t->dir[slot])
+            return true;
+    return false;
+}
+
+uint64_t share_bytes(const struct poptrie *t, uint32_t w)
+{
+    uint64_t bytes;
+    const uint32_t *slot;
+
+    if (!word_is_ref(w))
+        return 0;
+    bytes = pool_block_bytes(&t->group->blocks, word_ref(w));
+    if (word_code(w) == CODE_SKIP)
+        return bytes + share_bytes(t, ((const struct skip *)pool_at(&t->group->blocks, word_ref(w)))->in);
+    FOR_WORDS_BELOW(t->arena, w, slot)
+        bytes += share_bytes(t, *slot);
+    return bytes;
+}
+
+static void tree_retire(struct poptrie *t, uint32_t w) // in a transaction
+{
+    const uint32_t *slot;
+
+    txn_retire(t, w); // skips and what is behind them
+    while (word_is_ref(w) && word_code(w) == CODE_SKIP)
+        w = ((const struct skip *)pool_at(&t->group->blocks, word_ref(w)))->in;
+    if (word_is_ref(w))
+        FOR_WORDS_BELOW(t->arena, w, slot)
+            tree_retire(t, *slot);
+}
+
+// The same tree in blocks of its own; in a transaction, whose error says whether it worked.
+static uint32_t tree_copy(struct poptrie *t, uint32_t w)
+{
+    size_t bytes;
+    uint32_t word, *slot;
+    uint8_t *block;
+
+    if (!word_is_ref(w) || t->txn.error != 0)
+        return w;
+    bytes = pool_block_bytes(&t->group->blocks, word_ref(w));
+    block = txn_block(t, bytes, word_code(w), &word);
+    if (block == NULL)
+        return 0;
+    memcpy(block, block_at(t->arena, w), bytes);
+    if (word_code(w) == CODE_SKIP)
+        ((struct skip *)block)->in = tree_copy(t, ((struct skip *)block)->in);
+    else
+        FOR_WORDS_BELOW(t->arena, word, slot)
+            *slot = tree_copy(t, *slot);
+    return word;
+}
+
+// The entry and those below it say what the tree of blocks behind `word` has in the same places; in a transaction.
+static void rehang(struct poptrie *t, struct kid *kid, uint32_t word)
+{
+    const struct node *n = node_at(&t->nodes, kid->node);
+
+    txn_set(t, &kid->word, word);
+    while (word_is_ref(word) && word_code(word) == CODE_SKIP)
+        word = ((const struct skip *)pool_at(&t->group->blocks, word_ref(word)))->in;
+    if (!word_is_ref(word) || runs_that_lead_on(t->arena, word) == 0)
+        return; // the entries below have values, which are the same, or no words
+    for (uint64_t m = n->kids; m != 0; m &= m - 1) {
+        unsigned c = __builtin_ctzll(m);
+        const uint32_t *slot = block_slot(t->arena, word, c);
+
+        if (slot != NULL && word_is_ref(*slot))
+            rehang(t, node_kid(n, c), *slot);
+    }
+}
+
+// The entry that this slot's word belongs to, which is a reference.
+static struct kid *entry_of(struct poptrie *t, uint32_t slot)
+{
+    uint64_t key[2] = {0};
+    struct kid *via = &t->root;
+    const struct node *n = node_at(&t->nodes, via->node);
+
+    key[0] = t->geo.key_bits == 32 ? (uint64_t)slot << (64 - DIR4_BITS) : (uint64_t)1 << 61 | (uint64_t)slot << (64 - DIR6_BITS);
+    while (n->depth < t->geo.dir_bits) {
+        via = node_kid(n, key_window(key, n->depth));
+        n = node_at(&t->nodes, via->node);
+    }
+    return via;
+}
+
+// Where nobody else has the tree any more it is replaced all the same: readers of who had it a moment ago may be in there, and words in
+// blocks that only this table's readers ever saw are what it replaces in place (edit.c).
+static int slot_part(struct poptrie *t, uint32_t slot)
+{
+    uint64_t blocks = t->blocks, bytes = t->block_bytes;
+    uint32_t word;
+    int rc;
+
+    txn_begin(t, false);
+    if (!slot_is_shared(t, slot))
+        tree_retire(t, t->dir[slot]);
+    word = tree_copy(t, t->dir[slot]);
+    if (t->txn.error == 0)
+        rehang(t, entry_of(t, slot), word);
+    txn_stage(t, &t->dir[slot], 1, word);
+    rc = txn_finish(t);
+    t->blocks = blocks; // as many as before
+    t->block_bytes = bytes;
+    return rc;
+}
+
+int share_part(struct poptrie *t, uint32_t from, uint32_t n)
+{
+    if (t->maybe_shared == NULL)
+        return 0;
+    for (uint32_t slot = from; slot < from + n; slot++) {
+        int rc;
+
+        if (t->maybe_shared[slot / 64] == 0) {
+            slot |= 63;
+            continue;
+        }
+        if (!slot_is_marked(t, slot))
+            continue;
+        rc = word_is_ref(t->dir[slot]) ? slot_part(t, slot) : 0;
+        if (rc != 0)
+            return rc;
+        t->maybe_shared[slot / 64] &= ~((uint64_t)1 << slot % 64);
+    }
+    return 0;
+}
+
+static void mark(struct poptrie *t, uint32_t slot)
+{
+    t->maybe_shared[slot / 64] |= (uint64_t)1 << slot % 64;
+}
+
+int share_take(struct poptrie *t, uint32_t slot, struct poptrie *o)
+{
+    uint64_t blocks = t->blocks, bytes = t->block_bytes;
+    int rc;
+
+    txn_begin(t, false);
+    tree_retire(t, t->dir[slot]);
+    rehang(t, entry_of(t, slot), o->dir[slot]);
+    txn_stage(t, &t->dir[slot], 1, o->dir[slot]);
+    rc = txn_finish(t);
+    if (rc != 0)
+        return rc;
+    t->blocks = blocks; // as many as before, and as large
+    t->block_bytes = bytes;
+    mark(t, slot);
+    mark(o, slot);
+    return 0;
+}
+
+// Readers of other tables may be in what it has: that becomes garbage.
+void share_leave(struct poptrie *t)
+{
+    struct table_group *g = t->group;
+
+    txn_begin(t, true);
+    for (uint32_t i = 0; t->routes > 0 && i < dir_words(t); i++)
+        if (!slot_is_shared(t, i))
+            tree_retire(t, t->dir[i]);
+    tree_retire(t, t->outside);
+    if (t->routes > 0)
+        txn_stage(t, t->dir, dir_words(t), 0);
+    if (txn_finish(t) == 0) {
+        group_page_leave(t, t->dir, dir_words(t));
+        return;
+    }
+    for (unsigned k = 0; k == 0 || k < g->cfg.copies; k++) // without memory for the list of garbage the arena loses the blocks, no more
+        memset(k == 0 ? t->dir : t->copy[k - 1]->dir, 0, g->dir_bytes);
+}
