@@ -4,8 +4,6 @@
 // The fence first; whom it lets pass are packed together, for gates and guards. Those that some tuple is left for are packed once more, and only
 // they are cut to all lengths. Then each tuple's packets are written into one list of the whole burst, so that the filter, heads and blocks
 // are asked for a vector at a time, whatever packets they belong to, and no load waits for another one.
-#include "acl/classify.h"
-
 #include "acl/keys_simd.h"
 #include "acl/search_simd.h"
 

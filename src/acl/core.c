@@ -507,7 +507,7 @@ static void entries_copy(const struct core *c, uint32_t to, uint32_t from, uint3
 static void publish(struct core *c, uint32_t *head, uint32_t ref, struct core_block *old, uint32_t n)
 {
     *old = (struct core_block){*head, n, CORE_NONE};
-    __atomic_store_n(head, ref, __ATOMIC_RELEASE); // partner: classify.h
+    __atomic_store_n(head, ref, __ATOMIC_RELEASE); // partner: heads_read in search.h
 }
 
 static void tuple_count(struct tuple *t, uint32_t by)
@@ -585,7 +585,7 @@ static void apart_del(struct core *c, uint32_t slot)
 
     while (c->by_sets[i].slot != slot || c->by_sets[i].number == UINT32_MAX)
         i++;
-    __atomic_store_n(&c->by_sets[i].number, UINT32_MAX, __ATOMIC_RELAXED); // partner: apart_decide in classify.c
+    __atomic_store_n(&c->by_sets[i].number, UINT32_MAX, __ATOMIC_RELAXED); // partner: apart_decide in burst.c
     c->rules--;
 }
 

@@ -25,7 +25,7 @@
 // Rules that look at one address alone, by prefix ("deny from 192.0.2.0/24"), are promoted from tuples to a Poptrie where there are many (promoted.h).
 //
 // One writer. Blocks are never changed: a new one is made aside, its head is stored (release; partner: the acquire in
-// classify.h), the old one waits for a grace period. Filter bits are set after that and cleared by nothing but a
+// search.h), the old one waits for a grace period. Filter bits are set after that and cleared by nothing but a
 // new core. Tuples are appended; a reader loads their number once a burst.
 #ifndef ACL_CORE_H
 #define ACL_CORE_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // few_simd.c - each packet against all of few rules, a vector of them at once (few.h)
-#include "acl/classify.h"
+#include "acl/burst.h"
 #include "acl/few.h"
 #include "acl/lane_simd.h"
 

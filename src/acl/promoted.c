@@ -117,7 +117,7 @@ static uint64_t lower(uint64_t a, uint64_t b)
 static void first_set(struct promoted *p, uint32_t index, uint64_t first)
 {
     if (p->first[index] != first)
-        __atomic_store_n(&p->first[index], first, __ATOMIC_RELEASE); // partner: promoted_decide in classify.c
+        __atomic_store_n(&p->first[index], first, __ATOMIC_RELEASE); // partner: promoted_decide in burst.c
 }
 
 // Of the prefixes around this one, which itself need not be there.

@@ -7,7 +7,7 @@
 
 #include <immintrin.h>
 
-#include "acl/classify.h"
+#include "acl/search.h"
 
 #define SEARCH_INLINE static inline __attribute__((always_inline))
 #define SEARCH_STEP 8u

@@ -6,7 +6,7 @@
 #ifndef ACL_SHELF_FIND_H
 #define ACL_SHELF_FIND_H
 
-#include "acl/classify.h"
+#include "acl/burst.h"
 #include "acl/shelf.h"
 
 #define SHELF_AHEAD 4u

@@ -2,6 +2,8 @@
 // shelf_plain.c - shelves in plain C, whose loops over 16 lanes a compiler makes vectors of (shelf_find.h)
 #include "acl/shelf_find.h"
 
+#include <string.h>
+
 SHELF_INLINE void differ(uint32_t *d, uint32_t have, const uint32_t *want, const uint32_t *mask)
 {
     for (unsigned k = 0; k < LANE_COUNT; k++)

@@ -79,7 +79,7 @@ static unsigned level_of(struct core *c, enum core_side s, unsigned len)
     if (c->len[s][best] == len || c->n_levels[s] == CORE_LEVELS)
         return best;
     c->len[s][c->n_levels[s]] = (uint8_t)len;
-    // Readers cut to lengths that no tuple uses yet before they see one that does (partner: classify.h)
+    // Readers cut to lengths that no tuple uses yet before they see one that does (partners: classify_plain.c, classify_simd.c)
     __atomic_store_n(&c->n_levels[s], c->n_levels[s] + 1, __ATOMIC_RELEASE);
     return c->n_levels[s] - 1u;
 }
@@ -119,7 +119,7 @@ static unsigned tuple_make(struct core *c, const struct acl_rule *r, const unsig
             __atomic_store_n(&c->gate[s].always, c->gate[s].always | 1u << c->n_tuples, __ATOMIC_RELAXED);
     c->tuple[c->n_tuples] = t;
     fence_of_tuple(c, c->n_tuples);
-    __atomic_store_n(&c->n_tuples, c->n_tuples + 1, __ATOMIC_RELEASE); // partner: classify.h
+    __atomic_store_n(&c->n_tuples, c->n_tuples + 1, __ATOMIC_RELEASE); // partner: burst_begin
     return c->n_tuples - 1;
 }
 
