@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // check.c - is a core sound?
-#include "acl/core.h"
-#include "acl/few.h"
-#include "acl/shelf.h"
+#include "acl/core_make.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "acl/entry.h"
+#include "acl/few.h"
+#include "acl/shelf.h"
 
 static int wrong(char *why, size_t n, const char *format, ...)
 {

@@ -247,47 +247,10 @@ struct core_rules { // a list's rules as the builder takes them
     uint32_t n;
 };
 
-// Those of the rules that are for the family, with room for more; tuple[slot]: where each rule went. NULL with errno: ENOMEM;
-// ENOSPC: it takes more than max_bytes (0 = no limit).
-struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct core_rules *r, struct core_shape shape, size_t max_bytes,
-                      uint64_t epoch, uint8_t *tuple);
-void core_free(const struct acl_config *cfg, struct core *c);
-void *core_map(const struct acl_config *cfg, size_t bytes);
-void core_unmap(const struct acl_config *cfg, void *p, size_t bytes);
-size_t core_need(uint8_t family, const struct acl_rule *r, size_t n);
-uint64_t core_bytes(const struct core *c);        // what readers may touch
-uint64_t core_writer_bytes(const struct core *c); // beside the list's own
-
-struct core_block { // to be retired; n 0: none
-    uint32_t ref, n;
-    uint8_t promoted; // not a block, but an index of this Poptrie; CORE_NONE
-};
-
-// In place. 0, or -ENOSPC: time for a new core, nothing has changed.
-int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple, struct core_block *old);
-void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple, struct core_block *old);
-// The rules as few.h has them, when nobody has read that since the last change.
-void core_few(struct core *c, const struct core_rules *r, const uint8_t *tuple);
-void core_epoch(struct core *c);
-void core_reclaim(struct core *c, uint64_t epoch); // of promoted rules and shelves
-uint32_t block_length(const struct core *c, uint32_t ref); // entries; 0 of ref 0
-int core_check(const struct core *c, const struct core_rules *r, const uint8_t *tuple, char *why, size_t n);
-
-// tuple.c
-uint32_t core_salt(const struct core *c, unsigned i);
-uint32_t tuple_key(const struct core *c, const struct tuple *t, const struct acl_rule *r);
-void tuples_plan(struct core *c, const struct core_rules *r, const uint8_t *tuple);
-// The tuple that the rule goes to, made if need be; chain(c, head) says how many rules a head has already.
-unsigned tuple_choose(struct core *c, const struct acl_rule *r, unsigned (*chain)(const struct core *c, uint32_t head));
-void guards_of_tuple(struct core *c, struct tuple *t);
-void filter_set(const struct core *c, uint32_t key); // core.c
-// gate.c: fences, and which gates and guards suit the rules; gate_log: log2 of the words of each gate
-#define SKETCH_WORDS 16384u // of 64 bits: a million keys or two can be counted
-void gates_choose(struct core *c, const struct core_rules *r, uint64_t *sketch, uint8_t gate_log[2]); // sketch: scratch of SKETCH_WORDS
-void fence_of_tuple(struct core *c, unsigned tuple);
-void fence_judge(struct core *c); // when all rules are there
-void gates_add(struct core *c, unsigned tuple, const struct acl_rule *r);
-uint32_t rule_digest(const struct core *c, enum core_side s, const struct acl_rule *r, unsigned len);
-unsigned rule_len(const struct acl_rule *r, enum core_side s); // 0 for a set
+// Is the i-th for the family, and neither apart nor promoted?
+static inline bool is_for_tuples(const struct core *c, const struct core_rules *r, uint32_t i, const uint8_t *tuple)
+{
+    return (r->rule[r->slot[i]].families & c->family) && is_under_tuple(tuple[r->slot[i]]);
+}
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cost.c - what a packet can cost: `show acl NAME cost`
-#include "acl/core.h"
+#include "acl/entry.h"
 #include "acl/few.h"
 #include "acl/list.h"
 #include "acl/shelf.h"

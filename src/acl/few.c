@@ -38,7 +38,7 @@ unsigned few_make(struct few *f, const struct core *c, const struct core_rules *
     for (uint32_t i = 0; i < r->n; i++) {
         const struct acl_rule *rule = &r->rule[r->slot[i]];
 
-        if ((rule->families & c->family) && is_under_tuple(tuple[r->slot[i]]) && !rule_put(f, &n, c, rule, r->slot[i]))
+        if (is_for_tuples(c, r, i, tuple) && !rule_put(f, &n, c, rule, r->slot[i]))
             return 0;
     }
     unsigned blocks = (n + LANE_COUNT - 1) / LANE_COUNT;

@@ -4,9 +4,11 @@
 // The fence is the same for all lists: one bit for each /16, whatever the tuple. Then gates or guards, by a length that suits the rules.
 // A length suits when few packets get past it: neither ones with random addresses, nor ones that match some rule, which
 // should find few other tuples open. The longer, the better, until the gate no longer stays near the core.
+#include "acl/gate.h"
+
 #include <string.h>
 
-#include "acl/core.h"
+#include "acl/entry.h"
 
 #define GATE_KEYS_MAX (1u << 17)
 #define GUARD_SPREAD 4u // as GATE_SPREAD: each key takes three bits of the filter
@@ -175,7 +177,7 @@ static struct covered covered_by(const struct acl_rule *r, enum core_side s, uns
     unsigned own = rule_len(r, s);
     struct covered v = {.part = *r, .len = len, .n = own < len ? 1u << (len - own) : 1};
 
-    memcpy(&v.top, s == CORE_SRC ? r->src.addr : r->dst.addr, sizeof v.top);
+    memcpy(&v.top, rule_side(r, s)->addr, sizeof v.top);
     v.top = __builtin_bswap64(v.top) & mask6(own < len ? own : 64, 0);
     return v;
 }
@@ -210,7 +212,7 @@ static void fence_add(const struct fence *f, unsigned tuple, const uint8_t *addr
 void gates_add(struct core *c, unsigned tuple, const struct acl_rule *r)
 {
     for (unsigned s = 0; s < 2; s++) {
-        fence_add(&c->fence[s], tuple, s == CORE_SRC ? r->src.addr : r->dst.addr, rule_len(r, s));
+        fence_add(&c->fence[s], tuple, rule_side(r, s)->addr, rule_len(r, s));
         const struct gate *g = &c->gate[s];
         unsigned guard = c->tuple[tuple].guard[s];
 

@@ -32,3 +32,16 @@ void pages_unmap(void *p, size_t bytes)
     if (p)
         munmap(p, whole(bytes));
 }
+
+void *pages_map_for(const struct acl_config *cfg, size_t bytes)
+{
+    return cfg->map ? cfg->map(cfg->ctx, "acl", bytes) : pages_map(bytes, bytes >= HUGE);
+}
+
+void pages_unmap_for(const struct acl_config *cfg, void *p, size_t bytes)
+{
+    if (cfg->unmap)
+        cfg->unmap(cfg->ctx, p, bytes);
+    else
+        pages_unmap(p, bytes);
+}

@@ -6,8 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "acl/acl.h"
+
 // Committed as it is touched; huge: transparent huge pages where the kernel has them, else none. NULL: no address space.
 void *pages_map(size_t bytes, bool huge);
 void pages_unmap(void *p, size_t bytes); // as mapped; NULL is fine
+
+// What readers of a list walk: from where its configuration says, else as above.
+void *pages_map_for(const struct acl_config *cfg, size_t bytes);
+void pages_unmap_for(const struct acl_config *cfg, void *p, size_t bytes);
 
 #endif

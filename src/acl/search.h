@@ -144,7 +144,7 @@ static inline unsigned heads_read(struct burst *b, const struct core *c)
     unsigned n = 0;
 
     for (unsigned i = 0; i < b->n_found; i++) {
-        uint32_t ref = __atomic_load_n(head_of(c, b->key[i]), __ATOMIC_ACQUIRE); // partner: core.c publish
+        uint32_t ref = __atomic_load_n(head_of(c, b->key[i]), __ATOMIC_ACQUIRE); // partner: core_change.c publish
 
         __builtin_prefetch(c->block + ref * entry_bytes(c));
         b->key[n] = ref;

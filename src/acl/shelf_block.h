@@ -51,10 +51,4 @@ uint32_t place_new(struct shelf *s, uint32_t lanes);         // for so many lane
 void lanes_make(struct lanes *l, const struct acl_rule *r, uint32_t slot, unsigned side);
 void lane_copy(const struct shelf *s, uint32_t place, uint32_t at, const lane_row *row, unsigned lane, uint64_t name);
 
-// Does the core's rule i belong on a shelf?
-static inline bool is_shelved(const struct core *c, const struct core_rules *r, uint32_t i, const uint8_t *tuple)
-{
-    return (r->rule[r->slot[i]].families & c->family) && is_under_tuple(tuple[r->slot[i]]);
-}
-
 #endif

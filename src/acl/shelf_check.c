@@ -81,7 +81,7 @@ static const char *what_is_wrong(const struct shelf *s, const struct core *c, co
         }
     }
     for (uint32_t i = 0; i < r->n && !wrong; i++)
-        if (is_shelved(c, r, i, tuple))
+        if (is_for_tuples(c, r, i, tuple))
             wrong = rule_wrong(s, &r->rule[r->slot[i]], r->slot[i], &copies);
     return wrong ? wrong : copies != lanes ? "shelves have lanes of rules that are not there" : NULL;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acl/pages.h"
+
 #define RULES_LEAST 17u // fewer are compared one and all (few.h), as are up to 64 that take one lane each
 #define RULES_MOST 16384u // more have not been measured
 #define BYTES_MAX ((size_t)32 << 20)
@@ -57,7 +59,7 @@ static bool all_prefixes(struct sorted *t, const struct core *c, const struct co
     if (!t->net || !t->spot)
         return false;
     for (uint32_t i = 0; i < r->n; i++)
-        if (is_shelved(c, r, i, tuple))
+        if (is_for_tuples(c, r, i, tuple))
             t->net[n++] = shelf_prefix(&r->rule[r->slot[i]], side);
     qsort(t->net, n, sizeof *t->net, by_prefix);
     t->n = 1;
@@ -94,7 +96,7 @@ static void sides_choose(struct sorted t[2], const struct core *c, const struct 
             bool one = !rule->src.len != !rule->dst.len;
             uint8_t flag[8];
 
-            if (!is_shelved(c, r, i, tuple) || one == two)
+            if (!is_for_tuples(c, r, i, tuple) || one == two)
                 continue;
             uint32_t spot[2] = {spot_of(&t[0], rule, 0), spot_of(&t[1], rule, 1)};
             side[i] = one ? !rule->src.len : met(&t[1], spot[1]) <= met(&t[0], spot[0]);
@@ -163,7 +165,7 @@ static struct shelf *empty_new(const struct acl_config *cfg, const struct sorted
     size_t bytes = block + units * SHELF_UNIT;
     if (bytes > BYTES_MAX || (max_bytes && bytes > max_bytes))
         return NULL;
-    struct shelf *s = core_map(cfg, bytes);
+    struct shelf *s = pages_map_for(cfg, bytes);
     if (!s)
         return NULL;
     *s = (struct shelf){.bytes = bytes, .block = (uint8_t *)s + block};
@@ -191,7 +193,7 @@ static bool fill(struct shelf *s, const struct sorted t[2], const struct core *c
         const struct acl_rule *rule = &r->rule[r->slot[i]];
         const struct sorted *of = &t[side[i]];
 
-        if (!is_shelved(c, r, i, tuple))
+        if (!is_for_tuples(c, r, i, tuple))
             continue;
         lanes_make(&l, rule, r->slot[i], side[i]);
         uint32_t from = l.n ? spot_of(of, rule, side[i]) : 0, to = l.n ? of->spot[from].end : 0;

@@ -5,31 +5,21 @@
 // rule first asks for a coarse tuple, its lengths rounded down (TupleMerge's idea: Daly et al., IEEE/ACM ToN 2019), and only
 // when the block that it would join is long for one that says more: the destination port, exact lengths, both. What does not
 // fit into CORE_TUPLES joins the shortest block that it can.
+#include "acl/tuple.h"
+
 #include <string.h>
 
-#include "acl/core.h"
-#include "acl/rule.h"
+#include "acl/entry.h"
+#include "acl/gate.h"
 #include "base/hash.h"
 
 #define MANY_TUPLES 28u // from here on a new one is made for long blocks only
 #define LONG_BLOCK 16u
 #define PLANNED 1021u // kinds of rules that are told apart; what falls together is made when a rule wants it
 
-static const struct acl_side *side_of(const struct acl_rule *r, enum core_side s)
-{
-    return s == CORE_SRC ? &r->src : &r->dst;
-}
-
-unsigned rule_len(const struct acl_rule *r, enum core_side s)
-{
-    const struct acl_side *side = side_of(r, s);
-
-    return side->set == ACL_NO_SET ? side->len : 0;
-}
-
 static unsigned set_of(const struct acl_rule *r, enum core_side s)
 {
-    const struct acl_side *side = side_of(r, s);
+    const struct acl_side *side = rule_side(r, s);
 
     return side->set == ACL_NO_SET ? CORE_NONE : side->set;
 }
@@ -37,35 +27,6 @@ static unsigned set_of(const struct acl_rule *r, enum core_side s)
 static bool has_port(const struct acl_rule *r)
 {
     return !r->proto_any && r->dport[0] == r->dport[1];
-}
-
-uint32_t rule_digest(const struct core *c, enum core_side s, const struct acl_rule *r, unsigned len)
-{
-    const uint8_t *addr = side_of(r, s)->addr;
-
-    if (c->family == ACL_IP4) {
-        uint32_t a;
-        memcpy(&a, addr, sizeof a);
-        return digest4(c, s, __builtin_bswap32(a), len);
-    }
-    uint64_t a[2];
-    memcpy(a, addr, sizeof a);
-    a[0] = __builtin_bswap64(a[0]);
-    a[1] = __builtin_bswap64(a[1]);
-    return digest6(c, s, a, len);
-}
-
-uint32_t tuple_key(const struct core *c, const struct tuple *t, const struct acl_rule *r)
-{
-    uint32_t key = t->salt ^ rule_digest(c, CORE_SRC, r, c->len[CORE_SRC][t->level[CORE_SRC]]) ^
-                   rule_digest(c, CORE_DST, r, c->len[CORE_DST][t->level[CORE_DST]]);
-
-    return t->port ? key ^ digest_port(c, r->proto, r->dport[0]) : key;
-}
-
-uint32_t core_salt(const struct core *c, unsigned i)
-{
-    return hash_mix32((uint32_t)(c->secret[1][1] >> 32) + i);
 }
 
 // The level of a length; of the next shorter one there is if no more fit.
@@ -222,7 +183,7 @@ void tuples_plan(struct core *c, const struct core_rules *r, const uint8_t *tupl
         const struct acl_rule *rule = &r->rule[r->slot[i]];
         uint32_t at;
 
-        if (!(rule->families & c->family) || !is_under_tuple(tuple[r->slot[i]]))
+        if (!is_for_tuples(c, r, i, tuple))
             continue;
         struct wishes w = wishes_of(c, rule);
         at = hash_mix32(w.len[0][0] << 8 | w.len[0][1] | w.first << 16 | set_of(rule, 0) << 17 | set_of(rule, 1) << 25) % PLANNED;

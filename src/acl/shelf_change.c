@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// shelf.c - shelves are changed in place (shelf.h)
+// shelf_change.c - shelves are changed in place (shelf.h)
 #include "acl/shelf_block.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "acl/pages.h"
 
 uint64_t shelf_bytes(const struct shelf *s)
 {
@@ -21,7 +23,7 @@ void shelf_free(const struct acl_config *cfg, struct shelf *s)
     if (!s)
         return;
     free(s->garbage);
-    core_unmap(cfg, s, s->bytes);
+    pages_unmap_for(cfg, s, s->bytes);
 }
 
 // --- a rule more ---

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// core.c - make and change a core (core.h)
-#include "acl/core.h"
+// core_make.c - a core of all rules at once (core.h)
+#include "acl/core_make.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
+#include "acl/entry.h"
 #include "acl/few.h"
+#include "acl/gate.h"
 #include "acl/pages.h"
 #include "acl/promoted.h"
 #include "acl/rule.h"
 #include "acl/shelf.h"
+#include "acl/tuple.h"
 #include "base/hash.h"
 
 #define LEAST_RULES 64u
 #define FILTER_BITS 10u // for each key, at least
-#define HUGE_PAGE (UINT64_C(2) << 20)
 
 // --- memory ---
 
@@ -57,19 +59,6 @@ static struct layout layout_of(uint8_t family, uint32_t rules, uint64_t keys, co
     l.block = line_up(l.gate[1] + (sizeof(uint32_t) << gate_log[1]));
     l.bytes = l.block + l.units * unit;
     return l;
-}
-
-void *core_map(const struct acl_config *cfg, size_t bytes)
-{
-    return cfg->map ? cfg->map(cfg->ctx, "acl", bytes) : pages_map(bytes, bytes >= HUGE_PAGE);
-}
-
-void core_unmap(const struct acl_config *cfg, void *p, size_t bytes)
-{
-    if (cfg->unmap)
-        cfg->unmap(cfg->ctx, p, bytes);
-    else
-        pages_unmap(p, bytes);
 }
 
 static const uint8_t small_gates[2] = {4, 4};
@@ -133,7 +122,7 @@ void core_free(const struct acl_config *cfg, struct core *c)
         return;
     all_promoted_free(c);
     shelf_free(cfg, c->own_shelf);
-    core_unmap(cfg, c, c->bytes);
+    pages_unmap_for(cfg, c, c->bytes);
 }
 
 // A core without filter, heads and blocks, to choose tuples and guards by; heads are counted first.
@@ -145,65 +134,6 @@ static void draft(struct core *c, const struct acl_config *cfg, uint8_t family, 
     if (getrandom(c->secret, sizeof c->secret, 0) != sizeof c->secret)
         for (unsigned i = 0; i < 4; i++)
             c->secret[i / 2][i % 2] = hash_mix64((uintptr_t)c + i);
-}
-
-// --- entries ---
-
-static void entry_write(const struct core *c, uint32_t ref, const struct acl_rule *r, uint32_t slot, uint8_t is)
-{
-    const struct acl_side *side[2] = {&r->src, &r->dst};
-    struct entry_l4 *e = entry_l4_at(c, ref, 0);
-
-    *e = (struct entry_l4){
-        .sport = r->sport[0],
-        .sport_span = (uint16_t)(r->sport[1] - r->sport[0]),
-        .dport = r->dport[0],
-        .dport_span = (uint16_t)(r->dport[1] - r->dport[0]),
-        .number = r->number,
-        .slot = slot,
-        .tcp_any = r->tcp_any,
-        .proto = r->proto_any ? 0 : r->proto,
-        .tcp_value = r->tcp_value,
-        .tcp_mask = r->tcp_mask,
-        .dscp = r->dscp == ACL_DSCP_ANY ? 0 : r->dscp,
-        .not_part = ACL_ANY_PART & ~r->part,
-        .is = is,
-    };
-    if (rule_needs_header(r))
-        e->not_part |= ACL_LATER;
-    e->is |= (r->proto_any ? 0 : ENTRY_PROTO) | (r->dscp == ACL_DSCP_ANY ? 0 : ENTRY_DSCP) | (r->src.set == ACL_NO_SET ? 0 : ENTRY_SRC_SET) |
-             (r->dst.set == ACL_NO_SET ? 0 : ENTRY_DST_SET);
-    for (unsigned s = 0; s < 2; s++) {
-        bool set = side[s]->set != ACL_NO_SET;
-
-        e->len[s] = set ? 0 : side[s]->len;
-        if (c->family == ACL_IP4) {
-            uint32_t a;
-            memcpy(&a, side[s]->addr, sizeof a);
-            ((struct entry4 *)(c->block + (size_t)ref * sizeof(struct entry4)))->addr[s] = set ? side[s]->set : __builtin_bswap32(a);
-        } else {
-            uint64_t *to = ((struct entry6 *)(c->block + (size_t)ref * sizeof(struct entry6)))->addr[s], a[2];
-            memcpy(a, side[s]->addr, sizeof a);
-            to[0] = set ? side[s]->set : __builtin_bswap64(a[0]);
-            to[1] = set ? 0 : __builtin_bswap64(a[1]);
-        }
-    }
-}
-
-uint32_t block_length(const struct core *c, uint32_t ref)
-{
-    uint32_t n = 0;
-
-    while (ref && !(entry_l4_at(c, ref, n++)->is & ENTRY_LAST))
-        ;
-    return n;
-}
-
-void filter_set(const struct core *c, uint32_t key)
-{
-    uint32_t *word = filter_word(c, key);
-
-    __atomic_store_n(word, *word | filter_bits(key), __ATOMIC_RELAXED);
 }
 
 // --- building ---
@@ -232,11 +162,6 @@ static void set_apart(struct core *c, const struct core_rules *r, uint8_t *tuple
         tuple[r->slot[i]] = CORE_APART;
         c->n_by_sets++;
     }
-}
-
-static bool is_for_tuples(const struct core *c, const struct core_rules *r, uint32_t i, const uint8_t *tuple)
-{
-    return (r->rule[r->slot[i]].families & c->family) && is_under_tuple(tuple[r->slot[i]]);
 }
 
 static uint32_t choose_all(struct core *c, const struct core_rules *r, uint8_t *tuple)
@@ -302,11 +227,17 @@ static uint32_t units_of(const struct core *c, uint32_t heads)
     return (uint32_t)n;
 }
 
+void core_few(struct core *c, const struct core_rules *r, const uint8_t *tuple)
+{
+    if (c->few)
+        __atomic_store_n(&c->few_blocks, few_make(c->few, c, r, tuple), __ATOMIC_RELEASE); // partner: classify.c ask
+}
+
 // From a draft whose heads count their rules.
 static struct core *build(const struct acl_config *cfg, const struct core *d, struct layout l, const struct core_rules *r, const uint8_t *tuple,
                           size_t heads)
 {
-    struct core *c = core_map(cfg, l.bytes);
+    struct core *c = pages_map_for(cfg, l.bytes);
 
     if (!c)
         return NULL;
@@ -324,7 +255,7 @@ static struct core *build(const struct acl_config *cfg, const struct core *d, st
     memcpy(c->head, d->head, heads * sizeof *c->head);
     arena_init(&c->arena, c->block, (uint32_t)entry_bytes(c), l.units);
     if (!blocks_alloc(c)) {
-        core_unmap(cfg, c, c->bytes);
+        pages_unmap_for(cfg, c, c->bytes);
         return NULL;
     }
     blocks_fill(c, r, tuple);
@@ -484,159 +415,4 @@ struct core *core_new(const struct acl_config *cfg, uint8_t family, const struct
     free(slot);
     errno = c ? errno : rc;
     return c;
-}
-
-// --- changing ---
-
-void core_few(struct core *c, const struct core_rules *r, const uint8_t *tuple)
-{
-    if (c->few)
-        __atomic_store_n(&c->few_blocks, few_make(c->few, c, r, tuple), __ATOMIC_RELEASE); // partner: classify.c ask
-}
-
-static unsigned chain_now(const struct core *c, uint32_t head)
-{
-    return block_length(c, c->head[head]);
-}
-
-static void entries_copy(const struct core *c, uint32_t to, uint32_t from, uint32_t n)
-{
-    memcpy(c->block + to * entry_bytes(c), c->block + from * entry_bytes(c), n * entry_bytes(c));
-}
-
-static void publish(struct core *c, uint32_t *head, uint32_t ref, struct core_block *old, uint32_t n)
-{
-    *old = (struct core_block){*head, n, CORE_NONE};
-    __atomic_store_n(head, ref, __ATOMIC_RELEASE); // partner: heads_read in search.h
-}
-
-static void tuple_count(struct tuple *t, uint32_t by)
-{
-    __atomic_store_n(&t->rules, t->rules + by, __ATOMIC_RELAXED);
-}
-
-// False: it has to go under a tuple.
-static bool promoted_take(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple)
-{
-    unsigned side;
-
-    if (!c->n_promoted || !rule_is_promotable(r, c->family, &side))
-        return false;
-    for (unsigned i = 0; i < c->n_promoted; i++)
-        if (c->promoted[i]->side == side && !promoted_add(c->promoted[i], r, slot)) {
-            *tuple = (uint8_t)(CORE_PROMOTED + i);
-            c->rules++;
-            return true;
-        }
-    return false;
-}
-
-// Rules that name address sets have no place there.
-static void shelf_take(struct core *c, const struct acl_rule *r, uint32_t slot)
-{
-    if (!c->shelf || (r->src.set == ACL_NO_SET && r->dst.set == ACL_NO_SET && !shelf_add(c->shelf, r, slot, c->changed)))
-        return;
-    __atomic_store_n(&c->shelf, NULL, __ATOMIC_RELEASE); // partner: classify.c ask
-    c->shelf_full = true;
-}
-
-int core_add(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t *tuple, struct core_block *old)
-{
-    *old = (struct core_block){0};
-    if (promoted_take(c, r, slot, tuple))
-        return 0;
-    if (c->in_tuples >= c->room)
-        return -ENOSPC;
-    __atomic_store_n(&c->few_blocks, 0, __ATOMIC_RELAXED);
-    unsigned at = tuple_choose(c, r, chain_now);
-    struct tuple *t = &c->tuple[at];
-    uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from), to = arena_alloc(&c->arena, n + 1), i = 0;
-
-    if (!to)
-        return -ENOSPC;
-    while (i < n && entry_l4_at(c, from, i)->number < r->number)
-        i++;
-    entries_copy(c, to, from, i);
-    entry_write(c, to + i, r, slot, i == n ? ENTRY_LAST : 0);
-    entries_copy(c, to + i + 1, from + i, n - i);
-    if (i == n && n)
-        entry_l4_at(c, to, n - 1)->is &= (uint8_t)~ENTRY_LAST;
-    tuple_count(t, 1);
-    __atomic_store_n(&c->in_tuples, c->in_tuples + 1, __ATOMIC_RELAXED);
-    if (r->number < c->least)
-        __atomic_store_n(&c->least, r->number, __ATOMIC_RELAXED);
-    publish(c, head, to, old, n);
-    filter_set(c, tuple_key(c, t, r));
-    gates_add(c, at, r);
-    *tuple = (uint8_t)at;
-    c->rules++;
-    shelf_take(c, r, slot);
-    return 0;
-}
-
-static bool is_dead(const struct entry_l4 *e)
-{
-    return e->not_part == ENTRY_DEAD;
-}
-
-static void apart_del(struct core *c, uint32_t slot)
-{
-    unsigned i = 0;
-
-    while (c->by_sets[i].slot != slot || c->by_sets[i].number == UINT32_MAX)
-        i++;
-    __atomic_store_n(&c->by_sets[i].number, UINT32_MAX, __ATOMIC_RELAXED); // partner: apart_decide in burst.c
-    c->rules--;
-}
-
-void core_del(struct core *c, const struct acl_rule *r, uint32_t slot, uint8_t tuple, struct core_block *old)
-{
-    *old = (struct core_block){0};
-    if (tuple == CORE_APART) {
-        apart_del(c, slot);
-        return;
-    }
-    if (is_promoted(tuple)) {
-        uint32_t index = promoted_del(c->promoted[tuple - CORE_PROMOTED], r, slot);
-        *old = (struct core_block){index, index != 0, tuple - CORE_PROMOTED};
-        c->rules--;
-        return;
-    }
-    __atomic_store_n(&c->few_blocks, 0, __ATOMIC_RELAXED);
-    if (c->shelf)
-        shelf_del(c->shelf, r, slot);
-    struct tuple *t = &c->tuple[tuple];
-    uint32_t *head = head_of(c, tuple_key(c, t, r)), from = *head, n = block_length(c, from), to = n > 1 ? arena_alloc(&c->arena, n - 1) : 0, i = 0;
-
-    while (entry_l4_at(c, from, i)->slot != slot || is_dead(entry_l4_at(c, from, i)))
-        i++;
-    tuple_count(t, -1u);
-    __atomic_store_n(&c->in_tuples, c->in_tuples - 1, __ATOMIC_RELAXED);
-    c->rules--;
-    c->deleted++;
-    if (n > 1 && !to) { // no room to make a shorter one
-        uint32_t *word = (uint32_t *)&entry_l4_at(c, from, i)->proto; // not_part is its last byte; partner: l4_differs
-        __atomic_store_n(word, *word | (uint32_t)ENTRY_DEAD << 24, __ATOMIC_RELAXED);
-        return;
-    }
-    if (to) {
-        entries_copy(c, to, from, i);
-        entries_copy(c, to + i, from + i + 1, n - i - 1);
-        entry_l4_at(c, to, n - 2)->is |= ENTRY_LAST;
-    }
-    publish(c, head, to, old, n);
-}
-
-void core_epoch(struct core *c)
-{
-    for (unsigned i = 0; i < c->n_promoted; i++)
-        promoted_epoch(c->promoted[i]);
-}
-
-void core_reclaim(struct core *c, uint64_t epoch)
-{
-    for (unsigned i = 0; i < c->n_promoted; i++)
-        promoted_reclaim(c->promoted[i], epoch);
-    if (c->own_shelf)
-        shelf_reclaim(c->own_shelf, epoch);
 }

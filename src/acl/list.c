@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl.c - lists: slots, numbers, what is retired; each family's rules are in a core (core.h)
+// list.c - lists: slots, numbers, what is retired; each family's rules are in a core (core.h)
 //
 // A core has room for some more rules than it was made with. When that is used up, or when so many rules were deleted that
 // the filter tells little, a new one is made aside and swapped in by one store. A family without rules has no core.
-#include "acl/acl.h"
+#include "acl/list.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "acl/core.h"
+#include "acl/core_make.h"
 #include "acl/few.h"
-#include "acl/list.h"
 #include "acl/rule.h"
 #include "base/hash.h"
 
