@@ -4,7 +4,7 @@
 #define ACL_BURST_H
 
 #include "acl/core.h"
-#include "acl/set_priv.h"
+#include "acl/set4_find.h"
 
 #define BURST 64u
 #define FOUND_MAX 512u // candidates of a burst that are looked at together

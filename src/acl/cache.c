@@ -14,7 +14,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "acl/cache_priv.h"
+#include "acl/cache.h"
+#include "acl/cache_table.h"
 #include "acl/pages.h"
 #include "base/hash.h"
 

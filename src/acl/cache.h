@@ -45,4 +45,7 @@ bool acl_cache_stands_aside(struct acl_cache *c, uint16_t list, uint32_t epoch, 
 void acl_cache_classify4(struct acl_cache *c, const struct acl_asked *asked, const struct acl_key4 *key, uint32_t *slot, unsigned n);
 void acl_cache_classify6(struct acl_cache *c, const struct acl_asked *asked, const struct acl_key6 *key, uint32_t *slot, unsigned n);
 
+enum cache_kernel { CACHE_PLAIN, CACHE_AVX512, CACHE_VAES };
+bool acl_cache_use(struct acl_cache *c, enum cache_kernel k); // false: not on this CPU. For tests: before the first burst
+
 #endif

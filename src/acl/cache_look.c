@@ -2,7 +2,9 @@
 // cache_look.c - a burst of keys in the verdict cache, on any CPU
 //
 // First all hashes, and the buckets are on their way; then one bucket after the other.
-#include "acl/cache_priv.h"
+#include <stdbool.h>
+
+#include "acl/cache_table.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>

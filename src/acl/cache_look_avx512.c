@@ -6,7 +6,7 @@
 // That another way has the same tag, and the flow is taken for a new one, happens to one packet in ten thousand.
 #include <immintrin.h>
 
-#include "acl/cache_priv.h"
+#include "acl/cache_table.h"
 
 #ifdef __VAES__
 #define NAME(name) name##_vaes

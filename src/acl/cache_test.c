@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "acl/cache_priv.h"
+#include "acl/cache.h"
+#include "acl/cache_table.h"
 #include "poptrie/model.h"
 
 static const uint8_t secret[16] = "not so secret 1";

@@ -157,7 +157,7 @@ static inline uint32_t set4_filter_word(const struct set4_filter *f, uint32_t ad
 
 static inline uint32_t set4_word(const struct set4 *s, uint32_t addr)
 {
-    return __atomic_load_n(&s->dir[addr >> 15], __ATOMIC_ACQUIRE); // partner: slot_store in set4.c
+    return __atomic_load_n(&s->dir[addr >> 15], __ATOMIC_ACQUIRE); // partner: slot_store in set4_change.c
 }
 
 #define SET4_YES 0xffffffffu // a child's word is never this: its kind does not exist

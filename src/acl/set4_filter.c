@@ -147,6 +147,6 @@ bool set4_filter_fit(struct set4 *s, uint64_t epoch)
     filter_store(s, f, 0, SET4_DIR);
     s->old_filter = (struct set4_filter *)s->filter;
     s->old_filter_epoch = epoch;
-    __atomic_store_n(&s->filter, f, __ATOMIC_RELEASE); // partner: set_find.c
+    __atomic_store_n(&s->filter, f, __ATOMIC_RELEASE); // partners: acl_set_find4, acl_set_walk4
     return true;
 }

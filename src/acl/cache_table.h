@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cache_priv.h - how the verdict cache lies in memory
+// cache_table.h - how the verdict cache lies in memory
 //
 // A bucket is a cache line: eight entries of { generation and 16 bits of the hash, slot }. Keys lie beside the buckets; the one whose
 // tag agrees is compared in full, so that a verdict is never another flow's. A generation is a list with an epoch, in the
 // order in which this forwarder met them: one comparison tells flow, list and epoch.
-#ifndef ACL_CACHE_PRIV_H
-#define ACL_CACHE_PRIV_H
+#ifndef ACL_CACHE_TABLE_H
+#define ACL_CACHE_TABLE_H
 
-#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
-
-#include "acl/cache.h"
 
 #define CACHE_WAYS 8u
 #define CACHE_WORDS4 2u // of a key, 8 bytes each
@@ -72,8 +70,5 @@ typedef uint64_t cache_look(const struct cache_table *t, const uint64_t secret[C
 cache_look cache_look4_plain, cache_look6_plain;
 cache_look cache_look4_avx512, cache_look6_avx512; // and AES
 cache_look cache_look4_vaes, cache_look6_vaes;     // and VAES
-
-enum cache_kernel { CACHE_PLAIN, CACHE_AVX512, CACHE_VAES };
-bool acl_cache_use(struct acl_cache *c, enum cache_kernel k); // false: not on this CPU. For tests: before the first burst
 
 #endif

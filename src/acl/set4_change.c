@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set4.c - changes of the IPv4 half of a set: built aside, then brought in force
+// set4_change.c - changes of the IPv4 half of a set: built aside, then brought in force
 //
 // A change is a sorted list. For each /17 that it touches one new node is made, with new leaves for the /24s that it touches, and
 // nothing of it is visible. When all of that has found room, the directory's words are stored, one for each /17;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// set_find_avx512.c - IPv4 addresses in a set, 16 at a time; compiled twice, with and without VPOPCNTDQ and CD
+// set4_find_avx512.c - IPv4 addresses in a set, 16 at a time; compiled twice, with and without VPOPCNTDQ and CD
 //
 // The filter looks at all. Those that pass, when they are many, are packed together and go through directory, node and leaf side by
 // side; lists and bitmaps of a /24 are then looked at one by one. When they are few, waiting for memory is all there is, and
 // plain code waits as well, in steps too. Without VPOPCNTDQ only the filter is in vectors.
 // Gathers are plain loads that x86 keeps in order, so what a word leads to is complete when the word is read.
-#include "acl/set_priv.h"
+#include "acl/set4_find.h"
 
 #include <immintrin.h>
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// set6.h - the IPv6 half of an address set: a Poptrie in which every member has the value 1
+#ifndef ACL_SET6_H
+#define ACL_SET6_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "poptrie/poptrie.h"
+
+struct set6_change {
+    uint8_t addr[16]; // network order, left-aligned
+    uint8_t len;
+    bool add;
+};
+
+// All of them in this order, or none. 0; -ENOMEM, -ENOSPC. t: NULL: no member was ever there. *made: what takes the place of t, which is as it was; NULL:
+// t was changed in place. *skipped grows by the members that were there already, or absent.
+int set6_change(struct poptrie *t, const struct set6_change *c, size_t n, struct poptrie **made, uint64_t *skipped);
+// Bytes that so many members more take, about.
+size_t set6_need(const struct poptrie *t, size_t n);
+
+#endif
