@@ -113,7 +113,7 @@ bool set4_leaf_write(struct set4 *s, const struct set4_leaf *l, uint32_t *word);
 void set4_leaf_retire(struct set4 *s, uint32_t word);
 
 // --- set4_filter.c ---
-bool set4_filter_fit(struct set4 *s, uint64_t epoch); // a finer one when there are many members
+bool set4_filter_fit(struct set4 *s, size_t room, uint64_t epoch); // a finer one of so many bytes at most when there are many members
 void set4_filter_store(struct set4 *s, unsigned from, unsigned to); // what the directory says of the /17s [from, to)
 unsigned set4_used(const struct set4 *s, unsigned slot, uint64_t used[2]); // /24s of a /17 that are not empty: a bit for each; how many
 void set4_filter_free(struct set4_filter *f);

@@ -32,7 +32,7 @@ struct set4 *set4_new(size_t max_bytes, size_t expected)
     s->dir = pages_map(s->mapped_bytes, expected >= MANY);
     s->arena = (uint8_t *)s->dir + DIR_BYTES;
     s->members = expected; // for the first filter
-    if (!s->dir || pool_init(&s->pool, s->arena, arena) || !set4_filter_fit(s, 0)) {
+    if (!s->dir || pool_init(&s->pool, s->arena, arena) || !set4_filter_fit(s, SIZE_MAX, 0)) {
         set4_free(s);
         errno = ENOMEM;
         return NULL;
@@ -196,6 +196,13 @@ static bool parts_write(struct set4 *s, struct parts *p, uint32_t *word)
 }
 
 // --- a change ---
+
+static size_t room_of(const struct set4 *s)
+{
+    size_t bytes = set4_bytes(s);
+
+    return !s->max_bytes ? SIZE_MAX : s->max_bytes > bytes ? s->max_bytes - bytes : 0;
+}
 
 static uint32_t parts_child(const struct parts *p, unsigned i)
 {
@@ -389,7 +396,7 @@ void set4_commit(struct set4 *s, const struct set4_change *c, size_t n, uint64_t
         apply_top(s, c, n);
     vec_foreach(&s->dead, ref)
         *vec_push(&s->garbage) = (struct set4_garbage){epoch, *ref};
-    set4_filter_fit(s, epoch);
+    set4_filter_fit(s, room_of(s), epoch);
     *skipped += s->skipped;
 }
 

@@ -132,14 +132,14 @@ void set4_filter_store(struct set4 *s, unsigned from, unsigned to)
 }
 
 // Only one filter is waiting for readers at a time: what comes sooner waits with it until the next change.
-bool set4_filter_fit(struct set4 *s, uint64_t epoch)
+bool set4_filter_fit(struct set4 *s, size_t room, uint64_t epoch)
 {
     unsigned shift = s->used > MOST_USED ? SHIFT_MOST : s->members > MANY ? SHIFT_MANY : s->members > SOME ? SHIFT_SOME : SHIFT_FEW;
     struct set4_filter *f;
 
     if (s->filter && (shift >= s->filter->shift || s->old_filter))
         return true;
-    if (s->filter && s->max_bytes && set4_bytes(s) + words_bytes(shift) > s->max_bytes)
+    if (s->filter && words_bytes(shift) > room)
         return true; // the coarse one is slower, not wrong
     f = filter_new(shift);
     if (!f)

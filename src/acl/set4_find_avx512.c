@@ -62,7 +62,7 @@ INLINE __mmask16 filter16(const struct set4_filter *f, __m512i addr, __mmask16 m
     return _mm512_mask_cmpeq_epi32_mask(m, _mm512_and_si512(word, item), item);
 }
 
-INLINE uint64_t filter(const struct set4_filter *f, const uint32_t *addr_be, unsigned n, uint64_t *found)
+INLINE uint64_t filter_all(const struct set4_filter *f, const uint32_t *addr_be, unsigned n, uint64_t *found)
 {
     uint64_t pass = 0;
 
@@ -166,7 +166,7 @@ INLINE void children_read(const struct set4 *s, const uint32_t *word, const uint
 
 uint64_t set4_find_avx512_vpopcnt(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
 {
-    uint64_t found, pass = filter(f, addr_be, n, &found);
+    uint64_t found, pass = filter_all(f, addr_be, n, &found);
     unsigned some = (unsigned)__builtin_popcountll(pass);
     uint32_t addr[64 + LANES], child[64];
 
@@ -227,7 +227,7 @@ void set4_step_avx512_vpopcnt(struct set4_walk *w)
 
 uint64_t set4_find_avx512(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
 {
-    uint64_t found, pass = filter(f, addr_be, n, &found);
+    uint64_t found, pass = filter_all(f, addr_be, n, &found);
 
     return pass ? found | set4_find_few(s, pass, addr_be) : found;
 }

@@ -55,7 +55,7 @@ static inline uint64_t equal(__m128i a, __m128i b)
 #endif
 
 // Which addresses the filter leaves open; *found: which it says are in the set.
-static uint64_t filter(const struct set4_filter *f, const uint32_t *addr_be, unsigned n, uint64_t *found)
+static uint64_t filter_ask(const struct set4_filter *f, const uint32_t *addr_be, unsigned n, uint64_t *found)
 {
     uint64_t pass = 0, whole = 0;
     unsigned i = 0;
@@ -81,7 +81,7 @@ static uint64_t filter(const struct set4_filter *f, const uint32_t *addr_be, uns
 
 uint64_t set4_find_scalar(const struct set4 *s, const struct set4_filter *f, const uint32_t *addr_be, unsigned n)
 {
-    uint64_t found, pass = filter(f, addr_be, n, &found);
+    uint64_t found, pass = filter_ask(f, addr_be, n, &found);
 
     return pass ? found | set4_find_few(s, pass, addr_be) : found;
 }

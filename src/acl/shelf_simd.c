@@ -4,7 +4,7 @@
 #include "acl/shelf_find.h"
 
 #ifdef __AVX512F__
-SHELF_INLINE void places(const uint32_t *place, const uint32_t *number, unsigned n, struct shelf_asked *a)
+SHELF_INLINE void places_of(const uint32_t *place, const uint32_t *number, unsigned n, struct shelf_asked *a)
 {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 
@@ -21,7 +21,7 @@ SHELF_INLINE void places(const uint32_t *place, const uint32_t *number, unsigned
     }
 }
 #else
-#define places shelf_places_plain
+#define places_of shelf_places_plain
 #endif
 
 LANE_INLINE lane_vec row_of(const lane_row *row, unsigned r, unsigned from)
@@ -38,7 +38,7 @@ LANE_INLINE unsigned step(const lane_row *row, const struct acl_key_l4 *k, uint3
     return lane_same(lane_or(d, lane_differ(addr, row_of(row, LANE_ADDR, from), row_of(row, LANE_ADDR_MASK, from))));
 }
 
-LANE_INLINE unsigned match(const lane_row *row, const struct acl_key_l4 *k, uint32_t addr)
+LANE_INLINE unsigned block_match(const lane_row *row, const struct acl_key_l4 *k, uint32_t addr)
 {
     unsigned hit = 0;
 
@@ -49,5 +49,5 @@ LANE_INLINE unsigned match(const lane_row *row, const struct acl_key_l4 *k, uint
 
 void LANE_KERNEL(shelf)(const struct core *c, struct burst *b)
 {
-    shelves_ask(b, places, match);
+    shelves_ask(b, places_of, block_match);
 }
