@@ -57,7 +57,7 @@ COMMANDS = (
     Command("show icmp", "ICMP errors of the router: limits, sent, withheld", "show_punt:icmp", json="icmp"),
     Command("show ledger", "the zero-loss ledger: what came in against what went out", "show_drops:ledger",
             json="ledger"),
-    Command("show fib [vr VR]", "forwarding tables: prefixes, nodes, memory, updates", "show_fib:show", json="fib"),
+    Command("show fib [vr VR]", "forwarding tables: prefixes, memory, what of it is shared, updates", "show_fib:show", json="fib"),
     Command("show vr [VR]", "virtual routers and their link to the kernel", "show_fib:vr", json="vr"),
     Command("show capture", "captures that run: what they take, what they missed", "capture:show", json="capture"),
     Command("show acl", "access lists: rules, what they matched, where they are bound", "show_acl:show", json="acl"),

@@ -12,8 +12,8 @@ _INSIDE = "drop-packets, punt-packets, inject-packets, urpf-packets"
 _HOP = "{interface, gateway, weight, resolved, alive}"
 _COLLECTOR = "{address, port, datagrams, bytes, datagrams-lost, error}"
 _PROTOCOLS = "protocol [{name, routes}]"
-_FIB = ("family, engine, engine-faults, engine-rebuilds, rib-routes, routes, nodes, leaves, bytes, memory-node [{node, bytes}], "
-        "control-bytes, updates, " + _PROTOCOLS)
+_FIB = ("family, engine, engine-faults, engine-rebuilds, rib-routes, routes, nodes, leaves, bytes, shared-bytes, "
+        "memory-node [{node, bytes}], control-bytes, updates, " + _PROTOCOLS)
 _SYSTEM = "version, dpdk-version, pid, uptime, memory, pages, rss, lookup-kernel, audits, last-audit, fib-divergence"
 _WAY = "protocol, kind, nexthop, hop [{interface, gateway, weight}], more-hops"
 _AUDIT = "checked, prefixes, lookups, blocks, diverged, took, longest-pause, finding [{prefix, what}]"

@@ -10,9 +10,9 @@ from kamuee.show_port import text
 
 FEW = 1000  # prefixes below which memory by prefix says nothing
 
-FIB = (Column("VR"), Column("Family"), Column("Engine"), right("Prefixes"), right("Nodes"), right("Leaves", wide=True), right("Memory"),
-       right("B/prefix"), right("Control"), right("Updates", wide=True), right("RIB routes", wide=True),
-       right("Faults", wide=True), right("Rebuilds", wide=True), Column("Memory by node", wide=True))
+FIB = (Column("VR"), Column("Family"), Column("Engine"), right("Prefixes"), right("Nodes", wide=True), right("Leaves", wide=True),
+       right("Memory"), right("Shared"), right("B/prefix"), right("Control"), right("Updates", wide=True),
+       right("RIB routes", wide=True), right("Faults", wide=True), right("Rebuilds", wide=True), Column("Memory by node", wide=True))
 VR = (Column("VR"), Column("Namespace"), right("Table"), Column("Synced"), right("IPv4"), right("IPv6"),
       right("Next hops"), right("Neighbors"), right("Resyncs", wide=True), right("Messages", wide=True),
       right("Batches", wide=True), right("Overruns", wide=True), right("Swept", wide=True),
@@ -29,9 +29,9 @@ def show(context: Context, match: Match) -> None:
 
 def fib_row(fib: dict) -> list[str | None]:
     routes, size = fib.get("routes"), fib.get("bytes")
-    return [fib["vr"], fib["family"], fib.get("engine"), count(routes), count(fib.get("nodes")), count(fib.get("leaves")), iec(size),
-            f"{size / routes:.1f}" if size and routes and routes >= FEW else None, iec(fib.get("control-bytes")),
-            count(fib.get("updates")), count(fib.get("rib-routes")),
+    return [fib["vr"], fib["family"], fib.get("engine"), count(routes), count(fib.get("nodes")), count(fib.get("leaves")),
+            iec(size), iec(fib.get("shared-bytes")), f"{size / routes:.1f}" if size and routes and routes >= FEW else None,
+            iec(fib.get("control-bytes")), count(fib.get("updates")), count(fib.get("rib-routes")),
             *(count(fib.get(name)) for name in ("engine-faults", "engine-rebuilds")), by_node(fib)]
 
 

@@ -27,6 +27,7 @@ static const struct field field[] = {
     TWO(fib_nodes, METRIC_GAUGE, "fib_nodes", "nodes", "Inner nodes of the FIB."),
     TWO(fib_leaves, METRIC_GAUGE, "fib_leaves", "leaves", "Leaves of the FIB."),
     TWO(fib_bytes, METRIC_GAUGE, "fib_bytes", "bytes", "Memory of the FIB that forwarders read."),
+    TWO(fib_shared_bytes, METRIC_GAUGE, "fib_shared_bytes", "bytes", "Of them, what FIBs of other virtual routers have as well, each of which counts it."),
     TWO(fib_control_bytes, METRIC_GAUGE, "fib_control_bytes", "bytes", "Memory of the FIB that only its writer reads."),
     TWO(updates, METRIC_COUNTER, "fib_updates", "updates", "Changes of the FIB."),
     TWO(engine_faults, METRIC_COUNTER, "fib_engine_faults", "faults", "Changes that the FIB's engine refused; each was healed."),

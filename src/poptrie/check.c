@@ -449,14 +449,29 @@ static void check_pages(struct checker *k)
              g->n_free_pages, g->page_top - g->places * PAGES);
 }
 
+// What check_tree has counted.
+static void check_reach(struct checker *k)
+{
+    const struct poptrie *t = k->t;
+    uint64_t shared = 0;
+
+    if (k->blocks != t->reach.blocks || k->block_bytes != t->reach.bytes || k->leaves != t->reach.leaves)
+        fail(k, "P4: %llu blocks, %llu bytes, %llu leaves reachable, but %llu, %llu, %llu counted", (unsigned long long)k->blocks,
+             (unsigned long long)k->block_bytes, (unsigned long long)k->leaves, (unsigned long long)t->reach.blocks,
+             (unsigned long long)t->reach.bytes, (unsigned long long)t->reach.leaves);
+    for (uint32_t slot = 0; slot < dir_words(t) && t->maybe_shared != NULL; slot++)
+        if (slot_is_shared(t, slot))
+            shared += share_bytes(t, t->dir[slot]);
+    if (shared != t->shared_bytes)
+        fail(k, "P4: %llu bytes shared, but %llu counted", (unsigned long long)shared, (unsigned long long)t->shared_bytes);
+}
+
 int poptrie_check(const struct poptrie *t, char *why, size_t n)
 {
     struct checker k = {.t = t, .why = why, .n = n};
 
     check_tree(&k);
-    if (k.blocks != t->blocks || k.block_bytes != t->block_bytes)
-        fail(&k, "P4: %llu blocks of %llu bytes reachable, but %llu of %llu counted", (unsigned long long)k.blocks,
-             (unsigned long long)k.block_bytes, (unsigned long long)t->blocks, (unsigned long long)t->block_bytes);
+    check_reach(&k);
     if (t->group->tables > 1)
         check_group_blocks(&k);
     else if (k.blocks + t->group->garbage_n - t->group->garbage_pages != t->group->blocks.blocks)
@@ -479,8 +494,10 @@ void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s)
 {
     *s = (struct poptrie_stats){
         .routes = t->routes,
-        .nodes = t->blocks,
-        .bytes_used = t->group->dir_bytes + (t->group->tables == 1 ? pool_bytes(&t->group->blocks) : t->block_bytes),
+        .nodes = t->reach.blocks,
+        .leaves = t->reach.leaves,
+        .bytes_used = t->group->dir_bytes + (t->group->tables == 1 ? pool_bytes(&t->group->blocks) : t->reach.bytes),
+        .shared_bytes = t->shared_bytes,
         .bytes_reserved = t->group->dir_bytes + t->group->arena_bytes + ARENA_TAIL_BYTES,
         .garbage_bytes = t->group->garbage_bytes,
         .writer_bytes = pool_bytes(&t->nodes) + t->group->garbage_cap * sizeof(*t->group->garbage) +
@@ -497,9 +514,5 @@ void poptrie_stats(const struct poptrie *t, struct poptrie_stats *s)
 
     check_tree(&k);
     poptrie_usage(t, s);
-    s->leaves = k.leaves;
-    for (uint32_t slot = 0; slot < dir_words(t) && t->maybe_shared != NULL; slot++)
-        if (slot_is_shared(t, slot))
-            s->shared_bytes += share_bytes(t, t->dir[slot]);
     memcpy(s->depth, k.depth, sizeof(s->depth));
 }

@@ -32,12 +32,12 @@ void fold_later(struct poptrie *t, uint32_t from, uint32_t n)
 // Bytes behind the run vector, or the heads, that are leaves.
 static size_t leaves_bytes(const uint8_t *arena, uint32_t w)
 {
-    uint64_t head;
+    uint64_t last;
 
     if (word_code(w) != CODE_WIDE)
-        return ((run_of(block_at(arena, w), 63) + 1) * word_width(w) + 7) / 8;
-    memcpy(&head, block_at(arena, w) + 56, sizeof(head));
-    return (((head >> 32 & 0xffff) + __builtin_popcount((uint32_t)head)) * (head >> 48) + 7) / 8;
+        return (block_leaves(arena, w) * word_width(w) + 7) / 8;
+    memcpy(&last, block_at(arena, w) + WIDE_HEAD_BYTES - sizeof(last), sizeof(last));
+    return (block_leaves(arena, w) * (last >> 48) + 7) / 8;
 }
 
 // Blocks may have anything behind their last leaf.

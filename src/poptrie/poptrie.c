@@ -27,7 +27,7 @@
 //   P2  every block holds the words its node's routes and children make, in the smallest width;
 //   P3  a skip compares exactly the bits its node shares, and answers what its place inherits;
 //   P4  each block is reachable once, from a table's own tree or one that tables share under the same slot, or waits as
-//       garbage, and no other block is allocated; what a table reaches is as much as it counts;
+//       garbage, and no other block is allocated; what a table reaches, and what of it others reach, is as much as it counts;
 //   P5  the tree has no node without purpose, no unbuilt entry, and as many routes as counted;
 //   P6  the allocators' lists agree with their counts;
 //   P7  every copy of what readers touch says the same as the first;
@@ -314,7 +314,10 @@ int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n)
         txn_begin(t, true);
         edit_retire_tree(t, old);
         edit_everything(t);
+        share_leaving(t, true);
         rc = txn_finish(t);
+        if (rc != 0)
+            share_leaving(t, false);
     }
     if (rc != 0) {
         t->root = old;
@@ -322,8 +325,7 @@ int poptrie_load(struct poptrie *t, const struct poptrie_route *r, size_t n)
         t->refused++;
         return rc;
     }
-    if (t->maybe_shared != NULL)
-        memset(t->maybe_shared, 0, dir_words(t) / 8);
+    share_left(t);
     t->default_value = def;
     floor_refresh(t, (const uint64_t[2]){0}, 0);
     t->routes = routes;

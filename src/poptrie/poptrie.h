@@ -111,7 +111,7 @@ void poptrie_reclaim(struct poptrie *t, uint64_t epoch);
 int poptrie_check(const struct poptrie *t, char *why, size_t n);
 // Walks everything, milliseconds on a full table.
 void poptrie_stats(const struct poptrie *t, struct poptrie_stats *s);
-// The same without `leaves`, `depth` and `shared_bytes` (left 0), at once.
+// The same without `depth` (left 0), at once.
 void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s);
 
 // --- reader: any thread, wait-free, during any writer call ---

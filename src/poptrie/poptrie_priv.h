@@ -98,11 +98,16 @@ struct vec {
 // One change: what was made for it, what it makes useless, what to store where.  txn.c.
 struct txn {
     struct vec undo;   // struct undo: writer memory changed on the way
-    struct vec fresh;  // uint32_t: blocks made
-    struct vec dead;   // uint32_t: blocks to retire
+    struct vec fresh;  // uint32_t: words of blocks made
+    struct vec dead;   // uint32_t: words of blocks to retire
     struct vec stores; // struct store
     bool whole_tree;   // a load: the new tree is thrown away on failure, no need to undo in it
     int error;         // the first one
+};
+
+// What a table's readers reach.
+struct reach {
+    uint64_t blocks, bytes, leaves;
 };
 
 // Slots whose trees the writer has changed since the last fold.
@@ -147,7 +152,8 @@ struct poptrie {
     struct poptrie *copy[POPTRIE_COPIES_MAX - 1]; // what their readers touch, at the end of that copy's memory
     unsigned n_copies;                            // of them
     uint64_t routes;
-    uint64_t blocks, block_bytes; // that its readers reach
+    struct reach reach;
+    uint64_t shared_bytes; // of them, what other tables have as well
     struct txn txn;
     uint64_t *maybe_shared; // a bit for each slot: another table may have the same tree; NULL in a group of one place
     struct vec changed;     // struct changed, while there are other tables
@@ -311,6 +317,9 @@ uint64_t share_bytes(const struct poptrie *t, uint32_t w);           // of the b
 int share_take(struct poptrie *t, uint32_t slot, struct poptrie *o); // o's tree in place of its own, which is equal; 0, or an error with nothing changed
 // A change of slots [from, from + n) is going to follow: their trees become the table's own. 0, or an error with nothing changed.
 int share_part(struct poptrie *t, uint32_t from, uint32_t n);
+// All its trees are going to be left to the others, or after all not: who has one with this table alone counts it no more as shared, or again.
+void share_leaving(struct poptrie *t, bool leaves);
+void share_left(struct poptrie *t);  // they have been
 void share_leave(struct poptrie *t); // nobody reads the table any more, and others stay: it gives up all it has
 
 // --- fold.c: what is equal becomes one (poptrie_fold) ---

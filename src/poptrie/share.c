@@ -6,16 +6,27 @@
 // shared it is never changed: before a change the table gets blocks of its own (share_part), and leaves the old ones to the others.
 #include "poptrie/walk.h"
 
-bool slot_is_shared(const struct poptrie *t, uint32_t slot)
+// How many other tables have the tree under this slot, where more than `enough` are as many; *one: the last of them.
+static unsigned others(const struct poptrie *t, uint32_t slot, unsigned enough, struct poptrie **one)
 {
     const struct table_group *g = t->group;
+    unsigned n = 0;
 
     if (!slot_is_marked(t, slot) || !word_is_ref(t->dir[slot]))
-        return false;
-    for (unsigned k = 0; k < g->places; k++)
-        if (g->table[k] != NULL && g->table[k] != t && g->table[k]->dir[slot] == t->dir[slot])
-            return true;
-    return false;
+        return 0;
+    for (unsigned k = 0; k < g->places && n < enough; k++)
+        if (g->table[k] != NULL && g->table[k] != t && g->table[k]->dir[slot] == t->dir[slot]) {
+            *one = g->table[k];
+            n++;
+        }
+    return n;
+}
+
+bool slot_is_shared(const struct poptrie *t, uint32_t slot)
+{
+    struct poptrie *one;
+
+    return others(t, slot, 1, &one) > 0;
 }
 
 uint64_t share_bytes(const struct poptrie *t, uint32_t w)
@@ -105,20 +116,25 @@ static struct kid *entry_of(struct poptrie *t, uint32_t slot)
 // blocks that only this table's readers ever saw are what it replaces in place (edit.c).
 static int slot_part(struct poptrie *t, uint32_t slot)
 {
-    uint64_t blocks = t->blocks, bytes = t->block_bytes;
+    const struct reach was = t->reach;
+    struct poptrie *other;
+    unsigned n = others(t, slot, 2, &other);
     uint32_t word;
     int rc;
 
     txn_begin(t, false);
-    if (!slot_is_shared(t, slot))
+    if (n == 0)
         tree_retire(t, t->dir[slot]);
     word = tree_copy(t, t->dir[slot]);
     if (t->txn.error == 0)
         rehang(t, entry_of(t, slot), word);
     txn_stage(t, &t->dir[slot], 1, word);
     rc = txn_finish(t);
-    t->blocks = blocks; // as many as before
-    t->block_bytes = bytes;
+    if (n > 0)
+        t->shared_bytes -= t->reach.bytes - was.bytes;
+    if (n == 1)
+        other->shared_bytes -= t->reach.bytes - was.bytes;
+    t->reach = was; // as much as before
     return rc;
 }
 
@@ -150,7 +166,8 @@ static void mark(struct poptrie *t, uint32_t slot)
 
 int share_take(struct poptrie *t, uint32_t slot, struct poptrie *o)
 {
-    uint64_t blocks = t->blocks, bytes = t->block_bytes;
+    const struct reach was = t->reach;
+    bool first = !slot_is_shared(o, slot);
     int rc;
 
     txn_begin(t, false);
@@ -160,11 +177,31 @@ int share_take(struct poptrie *t, uint32_t slot, struct poptrie *o)
     rc = txn_finish(t);
     if (rc != 0)
         return rc;
-    t->blocks = blocks; // as many as before, and as large
-    t->block_bytes = bytes;
+    t->shared_bytes += was.bytes - t->reach.bytes;
+    if (first)
+        o->shared_bytes += was.bytes - t->reach.bytes;
+    t->reach = was; // as much as before
     mark(t, slot);
     mark(o, slot);
     return 0;
+}
+
+void share_leaving(struct poptrie *t, bool leaves)
+{
+    struct poptrie *other;
+
+    for (uint32_t slot = 0; t->shared_bytes > 0 && slot < dir_words(t); slot++)
+        if (t->maybe_shared[slot / 64] == 0)
+            slot |= 63;
+        else if (others(t, slot, 2, &other) == 1)
+            other->shared_bytes += share_bytes(t, t->dir[slot]) * (leaves ? -1 : 1);
+}
+
+void share_left(struct poptrie *t)
+{
+    if (t->maybe_shared != NULL)
+        memset(t->maybe_shared, 0, dir_words(t) / 8);
+    t->shared_bytes = 0;
 }
 
 // Readers of other tables may be in what it has: that becomes garbage.
@@ -172,6 +209,7 @@ void share_leave(struct poptrie *t)
 {
     struct table_group *g = t->group;
 
+    share_leaving(t, true);
     txn_begin(t, true);
     for (uint32_t i = 0; t->routes > 0 && i < dir_words(t); i++)
         if (!slot_is_shared(t, i))

@@ -8,7 +8,7 @@
 // from one complete answer to another, and only then retires what the old words led to.  Room
 // for the retired is made before the first store, so that nothing can fail after it.  Other copies of the table
 // get the new blocks first, then the same stores.
-#include "poptrie/poptrie_priv.h"
+#include "poptrie/walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -75,9 +75,11 @@ void txn_retire(struct poptrie *t, uint32_t w)
     while (word_is_ref(w)) {
         const struct skip *s = pool_at(&t->group->blocks, word_ref(w));
 
-        VEC_PUSH(t, &t->txn.dead, uint32_t, {word_ref(w)});
-        if (word_code(w) != CODE_SKIP)
+        VEC_PUSH(t, &t->txn.dead, uint32_t, {w});
+        if (word_code(w) != CODE_SKIP) {
+            __builtin_prefetch(s); // its leaves are going to be counted
             return;
+        }
         w = s->in;
     }
 }
@@ -92,7 +94,7 @@ void *txn_block(struct poptrie *t, size_t bytes, uint32_t code, uint32_t *word)
         t->txn.error = -ENOSPC;
         return NULL;
     }
-    VEC_PUSH(t, &t->txn.fresh, uint32_t, {ref});
+    VEC_PUSH(t, &t->txn.fresh, uint32_t, {word_make(ref, code)});
     if (t->txn.fresh.n == n) {
         pool_free(&t->group->blocks, ref);
         return NULL;
@@ -117,7 +119,7 @@ static void undo_all(struct poptrie *t)
     for (size_t i = t->txn.undo.n; i-- > 0;)
         *u[i].loc = u[i].old;
     for (size_t i = 0; i < t->txn.fresh.n; i++)
-        pool_free(&t->group->blocks, fresh[i]);
+        pool_free(&t->group->blocks, word_ref(fresh[i]));
 }
 
 // A load leaves megabytes behind; routes need a few kilobytes.
@@ -154,18 +156,30 @@ static void publish_copy(const struct poptrie *t, const struct poptrie *c)
     const struct store *s = t->txn.stores.v;
 
     for (size_t i = 0; i < t->txn.fresh.n; i++) {
-        const void *block = pool_at(&t->group->blocks, fresh[i]);
+        const void *block = pool_at(&t->group->blocks, word_ref(fresh[i]));
 
-        memcpy(copy_at(t, c, block), block, pool_block_bytes(&t->group->blocks, fresh[i]));
+        memcpy(copy_at(t, c, block), block, pool_block_bytes(&t->group->blocks, word_ref(fresh[i])));
     }
     for (size_t i = 0; i < t->txn.stores.n; i++)
         publish(&s[i], copy_at(t, c, s[i].loc));
 }
 
+// Blocks as they are, for the table's readers to reach from now on, or no more.
+static void count(struct poptrie *t, const struct vec *blocks, int sign)
+{
+    const uint32_t *w = blocks->v;
+
+    for (size_t i = 0; i < blocks->n; i++) {
+        t->reach.bytes += sign * (int64_t)pool_block_bytes(&t->group->blocks, word_ref(w[i]));
+        t->reach.leaves += sign * (int64_t)block_leaves(t->arena, w[i]);
+    }
+    t->reach.blocks += sign * (int64_t)blocks->n;
+}
+
 int txn_finish(struct poptrie *t)
 {
     const struct store *s = t->txn.stores.v;
-    const uint32_t *fresh = t->txn.fresh.v, *dead = t->txn.dead.v;
+    const uint32_t *dead = t->txn.dead.v;
     int error = t->txn.error;
 
     if (error == 0 && !group_garbage_reserve(t->group, t->txn.dead.n + PAGES))
@@ -174,20 +188,17 @@ int txn_finish(struct poptrie *t)
         undo_all(t);
     } else {
         if (t->txn.whole_tree)
-            t->blocks = t->block_bytes = 0;
-        for (size_t i = 0; i < t->txn.fresh.n; i++)
-            t->block_bytes += pool_block_bytes(&t->group->blocks, fresh[i]);
+            t->reach = (struct reach){0};
+        else
+            count(t, &t->txn.dead, -1);
+        count(t, &t->txn.fresh, 1);
         for (unsigned k = 0; k < t->n_copies; k++)
             publish_copy(t, t->copy[k]);
         for (size_t i = 0; i < t->txn.stores.n; i++)
             if (publish(&s[i], s[i].loc))
                 publish_pages(t, &s[i]);
-        for (size_t i = 0; i < t->txn.dead.n; i++) {
-            group_retire(t->group, dead[i]);
-            if (!t->txn.whole_tree)
-                t->block_bytes -= pool_block_bytes(&t->group->blocks, dead[i]);
-        }
-        t->blocks += t->txn.fresh.n - (t->txn.whole_tree ? 0 : t->txn.dead.n);
+        for (size_t i = 0; i < t->txn.dead.n; i++)
+            group_retire(t->group, word_ref(dead[i]));
     }
     vec_trim(&t->txn.undo);
     vec_trim(&t->txn.fresh);

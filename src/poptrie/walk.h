@@ -57,6 +57,20 @@ static inline uint32_t *block_slot(const uint8_t *arena, uint32_t w, unsigned c)
     return (uint32_t *)(uintptr_t)p + (leaf & ~(1u << (word_width(w) - 1)));
 }
 
+// The leaves of the block behind w: runs of equal children, words among them.
+static inline unsigned block_leaves(const uint8_t *arena, uint32_t w)
+{
+    const uint8_t *p = block_at(arena, w);
+    uint64_t last;
+
+    if (word_code(w) == CODE_SKIP)
+        return 0;
+    if (word_code(w) != CODE_WIDE)
+        return run_of(p, 63) + 1;
+    memcpy(&last, p + WIDE_HEAD_BYTES - sizeof(last), sizeof(last));
+    return (last >> 32 & 0xffff) + __builtin_popcount((uint32_t)last);
+}
+
 // The children at which the runs of a mixed or branch block begin; none of any other.
 static inline uint64_t runs_that_lead_on(const uint8_t *arena, uint32_t w)
 {

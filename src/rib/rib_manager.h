@@ -200,7 +200,8 @@ struct rib_stats {
     enum fib_engine engine4, engine6;   // in use
     unsigned fib_copies4, fib_copies6;  // struct fib_stats
     uint64_t engine_faults4, engine_faults6, engine_rebuilds4, engine_rebuilds6;
-    uint64_t fib_bytes4, fib_bytes6, fib_nodes4, fib_nodes6, fib_leaves4, fib_leaves6, fib_control_bytes4, fib_control_bytes6, rib_bytes;
+    uint64_t fib_bytes4, fib_bytes6, fib_nodes4, fib_nodes6, fib_leaves4, fib_leaves6;
+    uint64_t fib_shared_bytes4, fib_shared_bytes6, fib_control_bytes4, fib_control_bytes6, rib_bytes;
 };
 int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stats *s), void *ctx);
 

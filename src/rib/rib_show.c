@@ -150,6 +150,8 @@ static void fill_stats(struct rib_vr *v, struct rib_stats *s)
         .fib_copies6 = f6.copies,
         .fib_bytes4 = f4.bytes_used,
         .fib_bytes6 = f6.bytes_used,
+        .fib_shared_bytes4 = f4.bytes_shared,
+        .fib_shared_bytes6 = f6.bytes_shared,
         .fib_nodes4 = f4.nodes,
         .fib_nodes6 = f6.nodes,
         .fib_leaves4 = f4.leaves,

@@ -54,6 +54,7 @@ static void write_fib4(struct jwrite *j, const struct rib_stats *r)
     jwrite_u64(j, "nodes", r->fib_nodes4);
     jwrite_u64(j, "leaves", r->fib_leaves4);
     jwrite_u64(j, "bytes", r->fib_bytes4);
+    jwrite_u64(j, "shared-bytes", r->fib_shared_bytes4);
     write_nodes(j, r->fib_copies4, r->fib_bytes4);
     jwrite_u64(j, "control-bytes", r->fib_control_bytes4);
     jwrite_u64(j, "updates", r->updates4);
@@ -73,6 +74,7 @@ static void write_fib6(struct jwrite *j, const struct rib_stats *r)
     jwrite_u64(j, "nodes", r->fib_nodes6);
     jwrite_u64(j, "leaves", r->fib_leaves6);
     jwrite_u64(j, "bytes", r->fib_bytes6);
+    jwrite_u64(j, "shared-bytes", r->fib_shared_bytes6);
     write_nodes(j, r->fib_copies6, r->fib_bytes6);
     jwrite_u64(j, "control-bytes", r->fib_control_bytes6);
     jwrite_u64(j, "updates", r->updates6);

@@ -347,7 +347,7 @@ static void stats(const struct fib *f, struct fib_stats *s)
     struct poptrie_stats p;
 
     pthread_mutex_lock(&lock);
-    poptrie_stats(f->trie, &p);
+    poptrie_usage(f->trie, &p);
     pthread_mutex_unlock(&lock);
     *s = (struct fib_stats){
         .routes = p.routes,

@@ -198,7 +198,8 @@ def vr(name, number, table, n4, n6):
             "nexthops": "12", "neighbors": "3", "held": "0", "rib-bytes": "104857600",
             "fib": [{"family": family, "engine": "poptrie", "engine-faults": "0", "engine-rebuilds": "0",
                      "rib-routes": str(n + 3), "routes": str(n), "nodes": str(n // 10),
-                     "leaves": str(n // 3), "bytes": str(4 * n), "control-bytes": str(32 * n), "updates": str(2 * n),
+                     "leaves": str(n // 3), "bytes": str(4 * n), "shared-bytes": str(3 * n if n > 1000 else 0),
+                     "control-bytes": str(32 * n), "updates": str(2 * n),
                      **({"memory-node": [{"node": node, "bytes": str(4 * n)} for node in range(2)]} if n > 1000 else {}),
                      "protocol": [{"name": "bgp", "routes": str(n)}, {"name": "kernel", "routes": "3"}]}
                     for family, n in (("ipv4", n4), ("ipv6", n6))]}
