@@ -88,7 +88,7 @@ uint64_t set4_find_scalar(const struct set4 *s, const struct set4_filter *f, con
 
 // --- in steps ---
 
-static void walk_filter(struct set4_walk *w)
+static void step_filter(struct set4_walk *w)
 {
     unsigned n = 0;
 
@@ -106,7 +106,7 @@ static void walk_filter(struct set4_walk *w)
         __builtin_prefetch(&w->set->dir[w->addr[i] >> 15]);
 }
 
-static void walk_leaves(struct set4_walk *w)
+static void step_leaves(struct set4_walk *w)
 {
     uint64_t pass = w->pass;
 
@@ -119,7 +119,7 @@ void set4_step_scalar(struct set4_walk *w)
     const struct set4 *s = w->set;
 
     if (!w->step)
-        walk_filter(w);
+        step_filter(w);
     else if (w->step == 1)
         for (unsigned i = 0; i < w->n; i++) {
             w->word[i] = set4_word(s, w->addr[i]);
@@ -132,5 +132,5 @@ void set4_step_scalar(struct set4_walk *w)
                 __builtin_prefetch(set4_at(s, w->word[i]));
         }
     else
-        walk_leaves(w);
+        step_leaves(w);
 }

@@ -7,7 +7,7 @@
 #include "acl/set6.h"
 #include "acl/set_priv.h"
 
-#define FEW 8u // changes of a family that need no memory
+#define FEW 8u // changes that need no memory
 
 static bool all_sound(const struct acl_prefix *p, size_t n)
 {
@@ -56,11 +56,14 @@ static void changes_free(struct changes *all)
 
 static bool changes_make(struct changes *all, const struct acl_prefix *del, size_t n_del, const struct acl_prefix *add, size_t n_add)
 {
-    size_t six = count6(del, n_del) + count6(add, n_add), four = n_del + n_add - six;
-
-    all->c4 = four > FEW ? malloc(four * sizeof *all->c4) : all->few4;
-    all->c6 = six > FEW ? malloc(six * sizeof *all->c6) : all->few6;
+    all->c4 = all->few4;
+    all->c6 = all->few6;
     all->n4 = all->n6 = all->add6 = 0;
+    if (n_del + n_add > FEW) {
+        size_t six = count6(del, n_del) + count6(add, n_add), four = n_del + n_add - six;
+        all->c4 = malloc(four * sizeof *all->c4 + 1);
+        all->c6 = malloc(six * sizeof *all->c6 + 1);
+    }
     if (!all->c4 || !all->c6) {
         changes_free(all);
         return false;
@@ -73,12 +76,11 @@ static bool changes_make(struct changes *all, const struct acl_prefix *del, size
 // What the IPv4 half may take is what the other half leaves.
 static size_t room4(const struct acl_set *s)
 {
-    struct poptrie_stats st = {0};
+    struct poptrie_stats st;
 
-    if (!s->max_bytes)
-        return 0;
-    if (s->v6)
-        poptrie_usage(s->v6, &st);
+    if (!s->max_bytes || !s->v6)
+        return s->max_bytes;
+    poptrie_usage(s->v6, &st);
     size_t six = st.bytes_used + st.writer_bytes;
     return six < s->max_bytes ? s->max_bytes - six : 1;
 }
