@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lane_test.c - rules side by side: few compared one and all, more of them on shelves, and what is neither
+#include "acl/acl_list_kit.h"
+
+static uint32_t entries_of(const struct acl *a)
+{
+    struct acl_cost cost;
+
+    acl_cost(a, &cost);
+    return cost.few;
+}
+
+// Laid out to be compared one and all: as they are made, after each change, and again when nobody reads what was there before it.
+static void few_rules_are_compared_one_and_all(void **state)
+{
+    static const uint32_t size[] = {1, 2, 15, 16, 17, 33, 40, 48};
+
+    for (unsigned round = 0; round < 64; round++) {
+        uint32_t n = size[round % 8], apart = round % 3 == 2;
+
+        for (uint32_t i = 0; i < n; i++)
+            rule[i] = apart && !kit_random(6) ? set_rule(i * 7 % n * 3) : kit_rule_without_sets(i * 7 % n * 3);
+        make_keys(n);
+        struct acl *a = load(n);
+        assert_true(apart || n < 15 || entries_of(a) > n / 2); // a rule that asks for flags both set and not has none
+        kernels_agree_with_the_oracle(a, n);
+        kit_must_be_sound(a);
+        for (uint32_t i = 0; i < n; i += 1 + kit_random(5)) {
+            assert_int_equal(acl_del(a, rule[i].number), 0);
+            rule[i].families = 0;
+            kernels_agree_with_the_oracle(a, n);
+            if (kit_random(2))
+                acl_reclaim(a, acl_epoch(a));
+            kit_must_be_sound(a);
+            rule[i] = kit_rule_without_sets(200 + i);
+            assert_int_equal(acl_add(a, &rule[i]), 0);
+            kernels_agree_with_the_oracle(a, n);
+        }
+        acl_reclaim(a, acl_epoch(a));
+        assert_true(apart || n < 15 || entries_of(a) > n / 2); // a rule that asks for flags both set and not has none
+        kernels_agree_with_the_oracle(a, n);
+        kit_must_be_sound(a);
+        acl_free(a);
+    }
+}
+
+static void rules_that_are_not_few_or_name_sets_are_under_tuples(void **state)
+{
+    for (uint32_t i = 0; i < 70; i++) {
+        acl_rule_init(&rule[i], i, ACL_IP4);
+        rule[i].proto_any = false;
+        rule[i].proto = (uint8_t)i;
+    }
+    rule[69].src.set = 1;
+    make_keys(70);
+    struct acl *a = load(64);
+    assert_int_equal(entries_of(a), 64);
+    assert_int_equal(acl_add(a, &rule[64]), 0);
+    acl_reclaim(a, acl_epoch(a));
+    assert_int_equal(entries_of(a), 0);
+    kernels_agree_with_the_oracle(a, 65);
+    assert_int_equal(acl_del(a, 64), 0);
+    assert_int_equal(entries_of(a), 0);
+    uint64_t epoch = acl_epoch(a);
+    assert_int_equal(acl_del(a, 63), 0);
+    acl_reclaim(a, epoch); // readers may still be where the second change found them
+    assert_int_equal(entries_of(a), 0);
+    acl_reclaim(a, acl_epoch(a));
+    assert_int_equal(entries_of(a), 63);
+    assert_int_equal(acl_add(a, &rule[69]), 0);
+    acl_reclaim(a, acl_epoch(a));
+    assert_int_equal(entries_of(a), 0);
+    rule[63].families = rule[64].families = rule[65].families = rule[66].families = rule[67].families = rule[68].families = 0;
+    kernels_agree_with_the_oracle(a, 70);
+    acl_free(a);
+}
+
+static uint32_t on_shelves(const struct acl *a)
+{
+    struct acl_cost cost;
+
+    acl_cost(a, &cost);
+    return cost.shelf;
+}
+
+static void shelves_are_asked(bool wanted)
+{
+    kit_config.shelve_from = wanted ? 1 : UINT32_MAX;
+}
+
+// As they are made, and after each change, made in place or anew.
+static void shelved_rules_are_as_all_others(void **state)
+{
+    static const uint32_t size[] = {70, 90, 150, 300, 700};
+    unsigned shelved = 0;
+
+    shelves_are_asked(true);
+    for (unsigned round = 0; round < 10; round++) {
+        uint32_t n = size[round % 5];
+
+        for (uint32_t i = 0; i < n; i++)
+            rule[i] = kit_rule_without_sets(i * 11 % n * 3);
+        make_keys(n);
+        struct acl *a = load(n);
+        shelved += on_shelves(a) > 0;
+        kit_must_be_sound(a);
+        kernels_agree_with_the_oracle(a, n);
+        for (uint32_t i = 0; i < n; i += 1 + kit_random(n / 4)) {
+            assert_int_equal(acl_del(a, rule[i].number), 0);
+            rule[i].families = 0;
+            kit_must_be_sound(a);
+            kernels_agree_with_the_oracle(a, n);
+            rule[i] = kit_rule_without_sets(kit_random(2) ? i * 11 % n * 3 : 3 * MOST + i);
+            assert_int_equal(acl_add(a, &rule[i]), 0);
+            kit_must_be_sound(a);
+            kernels_agree_with_the_oracle(a, n);
+            if (!kit_random(4))
+                acl_reclaim(a, acl_epoch(a));
+        }
+        acl_free(a);
+    }
+    assert_true(shelved > 5); // those of one family may be few, or a shelf too long
+    shelves_are_asked(false);
+}
+
+// Only those that have many rules, where no burst is full.
+static void shelves_stand_behind_gates_in_long_lists(void **state)
+{
+    static struct acl_rule many[2200];
+    const uint32_t n = sizeof many / sizeof *many;
+
+    shelves_are_asked(true);
+    for (uint32_t i = 0; i < n; i++) {
+        do
+            many[i] = kit_rule_without_sets(i);
+        while (many[i].families != ACL_IP4);
+        many[i].src.len = (uint8_t)(many[i].src.len < 16 ? 16 : many[i].src.len);
+        many[i].dst.len = (uint8_t)(many[i].dst.len < 16 ? 16 : many[i].dst.len);
+        many[i].src.addr[1] = (uint8_t)(i % 64);
+        many[i].dst.addr[1] = (uint8_t)(i % 61);
+    }
+    for (unsigned i = 0; i < KEYS; i++)
+        key[i] = kit_key(&many[kit_random(n)]);
+    struct acl *a = acl_new(&kit_config);
+    assert_int_equal(acl_load(a, many, n), 0);
+    assert_true(on_shelves(a) > 0);
+    kit_must_be_sound(a);
+    for (unsigned s = 0; s < ACL_SIMDS; s++)
+        if (acl_use_simd(s))
+            kit_compare(a, many, n, key, KEYS);
+    acl_free(a);
+    shelves_are_asked(false);
+}
+
+// A shelf of one rule too many, or a rule that names a set: tuples serve from then on.
+static void what_no_shelf_takes_is_under_tuples(void **state)
+{
+    shelves_are_asked(true);
+    for (uint32_t i = 0; i < 300; i++) {
+        acl_rule_init(&rule[i], i, ACL_IP4);
+        rule[i].proto_any = false;
+        rule[i].proto = (uint8_t)(i % 250);
+        rule[i].dscp = (uint8_t)(i / 250);
+    }
+    make_keys(300);
+    struct acl *a = load(240);
+    assert_int_equal(on_shelves(a), 0); // 15 blocks are more than pay
+    acl_free(a);
+    for (uint32_t i = 0; i < 300; i++) {
+        rule[i].dst.len = i < 270 ? 24 : 0; // most of them are alone with few
+        rule[i].dst.addr[1] = (uint8_t)i;
+    }
+    make_keys(300);
+    a = load(300);
+    assert_int_equal(on_shelves(a), 30 + 2);
+    kernels_agree_with_the_oracle(a, 300);
+    for (uint32_t i = 300; i < 540; i++) {
+        acl_rule_init(&rule[i], i, ACL_IP4);
+        rule[i].dst.len = 16;
+        rule[i].proto_any = false;
+        rule[i].proto = (uint8_t)(i % 250);
+        rule[i].dscp = 2;
+        assert_int_equal(acl_add(a, &rule[i]), 0);
+    }
+    assert_int_equal(on_shelves(a), 0);
+    kernels_agree_with_the_oracle(a, 540);
+    kit_must_be_sound(a);
+    acl_free(a);
+    a = load(300);
+    assert_true(on_shelves(a) > 0);
+    rule[300].dst.len = 0;
+    rule[300].src.set = 1;
+    assert_int_equal(acl_add(a, &rule[300]), 0);
+    assert_int_equal(on_shelves(a), 0);
+    kernels_agree_with_the_oracle(a, 301);
+    acl_free(a);
+    shelves_are_asked(false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_rules_are_compared_one_and_all),
+        cmocka_unit_test(rules_that_are_not_few_or_name_sets_are_under_tuples),
+        cmocka_unit_test(shelved_rules_are_as_all_others),
+        cmocka_unit_test(shelves_stand_behind_gates_in_long_lists),
+        cmocka_unit_test(what_no_shelf_takes_is_under_tuples),
+    };
+
+    return cmocka_run_group_tests(tests, sets_new, sets_free);
+}
