@@ -7,23 +7,30 @@
 
 #define TABLES 5
 
-static struct model model[TABLES];
-static struct poptrie *table[TABLES];
+#define GROUPS 2 // of TABLES, one behind the other; all tests but one have the first alone
 
-static void tables_make(unsigned key_bits, unsigned copies)
+static struct model model[GROUPS * TABLES];
+static struct poptrie *table[GROUPS * TABLES];
+
+static void group_make(unsigned group, unsigned key_bits, unsigned copies)
 {
-    for (unsigned k = 0; k < TABLES; k++) {
+    for (unsigned k = group * TABLES; k < (group + 1) * TABLES; k++) {
         table[k] = poptrie_new(&(struct poptrie_config){
-            .key_bits = key_bits, .copies = copies, .places = TABLES, .beside = k ? table[0] : NULL});
+            .key_bits = key_bits, .copies = copies, .places = TABLES, .beside = k % TABLES ? table[group * TABLES] : NULL});
         assert_non_null(table[k]);
         model[k].n = 0;
         model[k].key_bits = key_bits;
     }
 }
 
+static void tables_make(unsigned key_bits, unsigned copies)
+{
+    group_make(0, key_bits, copies);
+}
+
 static void tables_free(void)
 {
-    for (unsigned k = 0; k < TABLES; k++) {
+    for (unsigned k = 0; k < GROUPS * TABLES; k++) {
         poptrie_free(table[k]);
         table[k] = NULL;
     }
@@ -36,8 +43,8 @@ static void fold_all(void)
     flush(table[0]);
 }
 
-// Addresses of all tables in one burst: every kernel, every copy.
-static void each_must_agree(unsigned n)
+// Addresses of all tables of a group in one burst, and one of `strays` in a table of the other one: every kernel, every copy.
+static void each_must_agree_but(unsigned n, unsigned group, unsigned strays)
 {
     static const struct poptrie *of[150];
     static uint8_t key[150][16];
@@ -46,7 +53,9 @@ static void each_must_agree(unsigned n)
 
     for (unsigned copy = 0; copy <= table[0]->n_copies; copy++) {
         for (unsigned i = 0; i < n; i++) {
-            who[i] = model_random(&seed) % TABLES;
+            bool stray = strays != 0 && model_random(&seed) % strays == 0;
+
+            who[i] = (stray ? 1 - group : group) * TABLES + model_random(&seed) % TABLES;
             of[i] = poptrie_copy(table[who[i]], copy);
             random_address(&model[who[i]], key[i]);
             memcpy(&dst[i], key[i], 4);
@@ -65,6 +74,11 @@ static void each_must_agree(unsigned n)
             assert_int_equal(got[n], 0xeeeeeeee);
         }
     }
+}
+
+static void each_must_agree(unsigned n)
+{
+    each_must_agree_but(n, 0, 0);
 }
 
 static void copy_route(unsigned to, const struct poptrie_route *r)
@@ -136,6 +150,40 @@ static void random_changes_of_five_ip4_tables(void **state)
 static void random_changes_of_five_ip6_tables(void **state)
 {
     random_changes(128);
+}
+
+// More virtual routers than places: their packets come in one burst all the same, most of one group, half and half, or one alone of the other.
+static void bursts_of_two_groups(unsigned key_bits)
+{
+    tables_make(key_bits, 2);
+    group_make(1, key_bits, 2);
+    for (unsigned round = 0; round < 8; round++) {
+        for (unsigned k = 0; k < GROUPS * TABLES; k++) {
+            for (unsigned i = 0; i < 30; i++)
+                random_step(table[k], &model[k], 200, k < TABLES ? 100 : 60000); // what one has the other one does not
+            if (k % TABLES && round % 2)
+                become_equal(k, k - k % TABLES);
+            poptrie_fold(table[k]);
+            if (k % TABLES == 0)
+                flush(table[k]);
+        }
+        for (unsigned n = 1; n <= 150; n += n < 70 ? 1 : 16)
+            for (unsigned strays = 2; strays <= 32; strays *= 4)
+                each_must_agree_but(n, round % GROUPS, strays);
+        for (unsigned k = 0; k < GROUPS * TABLES; k += TABLES)
+            must_be_sound(table[k]);
+    }
+    tables_free();
+}
+
+static void bursts_of_two_ip4_groups(void **state)
+{
+    bursts_of_two_groups(32);
+}
+
+static void bursts_of_two_ip6_groups(void **state)
+{
+    bursts_of_two_groups(128);
 }
 
 static struct poptrie_route *generated(size_t n, unsigned family, size_t *got)
@@ -373,6 +421,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_changes_of_five_ip4_tables),
         cmocka_unit_test(random_changes_of_five_ip6_tables),
+        cmocka_unit_test(bursts_of_two_ip4_groups),
+        cmocka_unit_test(bursts_of_two_ip6_groups),
         cmocka_unit_test(equal_ip4_tables_are_as_large_as_one),
         cmocka_unit_test(equal_ip6_tables_are_as_large_as_one),
         cmocka_unit_test(the_last_one_keeps_what_it_shared),

@@ -260,6 +260,96 @@ static void random_changes_of_all_equal_what_was_set(void **state)
     check_routers();
 }
 
+// --- more routers than an estate has places ---
+
+#define CROWD (POPTRIE_TABLES_MAX + 3u)
+#define CROWD_ROUTES 200u
+
+static struct fib *crowd[CROWD];
+
+static uint32_t crowd_id(unsigned k, unsigned i) // of router k for route i: nobody else's
+{
+    return 1 + 100 * k + route[i].nexthop;
+}
+
+static void crowd_join(unsigned k, uint8_t family)
+{
+    crowd[k] = fib_new(family, FIB_POPTRIE);
+    assert_non_null(crowd[k]);
+    for (unsigned i = 0; i < CROWD_ROUTES; i++)
+        assert_int_equal(fib_set(crowd[k], &route[i].prefix, crowd_id(k, i)), 0);
+    fib_commit(crowd[k]);
+}
+
+static uint64_t crowd_shared(unsigned k)
+{
+    struct fib_stats s;
+
+    fib_stats(crowd[k], &s);
+    return s.bytes_shared;
+}
+
+// Bursts of all, and of one estate's with one of another's among them.
+static void check_crowd(uint8_t family)
+{
+    const struct fib *of[FIB_EACH_MAX];
+    uint32_t want[FIB_EACH_MAX], got[FIB_EACH_MAX];
+    ip4_t dst4[FIB_EACH_MAX];
+    uint8_t dst6[FIB_EACH_MAX][16];
+
+    for (unsigned round = 0; round < 300; round++) {
+        unsigned n = 1 + (unsigned)random() % FIB_EACH_MAX, stray = (unsigned)random() % n;
+        for (unsigned at = 0; at < n; at++) {
+            unsigned k = (unsigned)random() % CROWD, i = (unsigned)random() % CROWD_ROUTES;
+            if (round % 3)
+                k = (at == stray) == (round % 3 == 1) ? CROWD - 1 - k % 3 : k % (CROWD - 3);
+            struct ip_addr a = address_in(i);
+            of[at] = fib_near(crowd[k], round % mem_nodes());
+            dst4[at] = a.ip4;
+            memcpy(dst6[at], a.b, 16);
+            want[at] = crowd_id(k, i);
+        }
+        if (family == IP4)
+            fib_find4_each(of, dst4, got, n);
+        else
+            fib_find6_each(of, (const uint8_t(*)[16])dst6, got, n);
+        assert_memory_equal(got, want, n * sizeof *got);
+    }
+}
+
+// The estate that open_routers has begun has places for all but the last few: those share with each other, and not with the first.
+static void routers_beyond_an_estate_have_another_one(void **state)
+{
+    const uint8_t family = *(uint8_t *)*state;
+
+    for (unsigned k = 0; k < ROUTERS; k++)
+        fib_free(router[k]);
+    for (unsigned k = 0; k < CROWD - 2; k++)
+        crowd_join(k, family);
+    assert_int_equal(crowd_shared(CROWD - 3), 0);
+    assert_true(crowd_shared(CROWD - 4) > 0);
+    for (unsigned k = CROWD - 2; k < CROWD; k++)
+        crowd_join(k, family);
+    assert_true(crowd_shared(CROWD - 3) > 0);
+    check_crowd(family);
+    for (unsigned k = 3; k < CROWD; k += 31) { // some go, others come and take their places, in whichever estate
+        rcu_barrier();
+        fib_free(crowd[k]);
+        crowd_join(k, family);
+        assert_true(crowd_shared(k) > 0);
+        check_crowd(family);
+    }
+    rcu_barrier();
+    for (unsigned k = 0; k < CROWD; k++) {
+        char why[160] = "";
+        if (k + 3 >= CROWD && fib_check(crowd[k], why, sizeof why))
+            fail_msg("%s", why);
+        fib_free(crowd[k]);
+    }
+    for (unsigned k = 0; k < ROUTERS; k++)
+        router[k] = fib_new(family, FIB_POPTRIE);
+}
+
 // --- readers ---
 
 static _Atomic bool stop;
@@ -341,6 +431,7 @@ int main(void)
         SHARE_TEST(loads_share_as_changes_do),
         SHARE_TEST(loads_with_other_groupings_keep_routes_apart),
         SHARE_TEST(random_changes_of_all_equal_what_was_set),
+        SHARE_TEST(routers_beyond_an_estate_have_another_one),
         SHARE_TEST(readers_never_find_what_another_router_has),
     };
     int failed = 0;
