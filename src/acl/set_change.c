@@ -105,9 +105,18 @@ static int change4(struct acl_set *s, const struct changes *all, struct set4 **m
     return rc;
 }
 
-static int change6(struct acl_set *s, const struct changes *all, uint64_t *skip)
+static bool fits6(const struct acl_set *s, size_t more)
 {
     struct acl_set_stats st;
+
+    if (!s->max_bytes || !more)
+        return true;
+    acl_set_stats(s, &st);
+    return st.bytes + st.writer_bytes + set6_need(s->v6, more) <= s->max_bytes;
+}
+
+static int change6(struct acl_set *s, const struct changes *all, uint64_t *skip)
+{
     struct poptrie *made;
 
     if (!all->n6)
@@ -116,8 +125,7 @@ static int change6(struct acl_set *s, const struct changes *all, uint64_t *skip)
         *skip += all->n6;
         return 0;
     }
-    acl_set_stats(s, &st);
-    if (s->max_bytes && all->add6 && st.bytes + st.writer_bytes + set6_need(s->v6, all->add6) > s->max_bytes)
+    if (!fits6(s, all->add6))
         return -ENOSPC;
     int rc = set6_change(s->v6, all->c6, all->n6, &made, skip);
     if (!made)
