@@ -97,6 +97,7 @@ demo-stop: ## end the demo and remove all it made
 bench: build ## measured claims: lookups, forwarding, full table, convergence (root for the last two)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed $(PYTHON) bench/run.py --build $(BUILD) $(ARGS)
 
+fuzz: export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1# else what it finds is printed and passed over
 fuzz: ## each libFuzzer harness for SECONDS_EACH (60), then FRAMES (10^7) mutated frames; clang and sanitizers
 	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer,address -x c -o /dev/null - 2>/dev/null || \
 		{ echo "fuzz: clang cannot link fuzzers here: apt-get install clang libclang-rt-14-dev"; exit 1; }
