@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // acl_test.c - lists against the linear oracle, and changes in place against lists made anew
 #include "acl/list.h"
-#include "acl/acl_list_kit.h"
+#include "acl/acl_test.h"
 
 static void random_lists_match_as_the_oracle_says(void **state)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lane_test.c - rules side by side: few compared one and all, more of them on shelves, and what is neither
-#include "acl/acl_list_kit.h"
+#include "acl/acl_test.h"
 
 static uint32_t entries_of(const struct acl *a)
 {

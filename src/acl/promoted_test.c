@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // promoted_test.c - rules that are promoted: what is their own (acl_test.c: that they are as all others)
-#include "acl/acl_list_kit.h"
+#include "acl/acl_test.h"
 
 static uint32_t beside_tuples(const struct acl *a)
 {

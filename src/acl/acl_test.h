@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// acl_list_kit.h - for tests of lists: some hundred rules, packets to ask them, all kernels against the oracle
-#ifndef ACL_LIST_KIT_H
-#define ACL_LIST_KIT_H
+// acl_test.h - what tests of lists share: some hundred rules, packets to ask them, all kernels against the oracle
+#ifndef ACL_TEST_H
+#define ACL_TEST_H
 
 #include "acl/acl_kit.h"
 
