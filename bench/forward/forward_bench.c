@@ -135,7 +135,7 @@ static uint16_t iface_make(unsigned p, uint16_t vlan)
     i->vlan = vlan;
     i->mtu = 1500;
     i->kind = vlan ? IFACE_VPORT : IFACE_PORT;
-    i->up = 1;
+    i->flags |= IFACE_UP;
     if (vlan)
         port_get(port_id[p])->vlan_iface[vlan] = i->id;
     else

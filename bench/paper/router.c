@@ -288,7 +288,7 @@ static uint16_t iface_make(unsigned p, uint16_t port_id)
     i->port = port_id;
     i->mtu = 1500;
     i->kind = IFACE_PORT;
-    i->up = 1;
+    i->flags |= IFACE_UP;
     port_get(port_id)->untagged = i->id;
     return i->id;
 }

@@ -118,7 +118,7 @@ static void redirect(struct forwarder *f, const struct burst *b, unsigned i, uin
 {
     if (b->kind != BURST_TRANSIT)
         return;
-    uint32_t way = way_to(f, to, burst_vr(b, i), b->family);
+    uint32_t way = way_to(f, to, b->vr[i], b->family);
     if (!way) {
         if (!f->dry)
             acl_redirect_counted(to, f->index, false);

@@ -16,6 +16,7 @@ void burst_remove(struct burst *b, uint64_t gone)
         b->hop[k] = b->hop[i];
         b->hop_out[k] = b->hop_out[i];
         b->iface[k] = b->iface[i];
+        b->vr[k] = b->vr[i];
         b->len[k] = b->len[i];
         b->size[k] = b->size[i];
         b->why[k] = b->why[i];

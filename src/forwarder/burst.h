@@ -8,7 +8,7 @@
 // without exceptions is never moved.
 //
 //     set by      field
-//     ether_in    pkt ip iface, vr, mixed, features, chained, l2, size, len; of plain packets also what ip4/6_in sets
+//     ether_in    pkt ip iface vr, mixed, features, chained, l2, size, len; of plain packets also what ip4/6_in sets
 //     ip4/6_in    len (as the header says) dst hop
 //     features    sometimes nh ahead of fwd, found
 //     fwd         nh word hop_out size in_place same
@@ -40,14 +40,13 @@ struct burst {
     uint32_t n;
     uint8_t kind;   // enum burst_kind
     uint8_t family; // enum ip_family
-    bool mixed;     // packets of several virtual routers: each one's interface tells
+    bool mixed;     // packets of several virtual routers
     bool chained;   // some packet may have more than one segment
     bool found;     // nh[] is what the FIB says: looked up ahead of ip4_fwd
     bool in_place;  // each frame leaves with as many bytes in front of the IP header as it came with, l2
     bool same;      // and with the length that it came with: the mbufs stay as they are
     uint8_t l2;     // bytes in front of the IP header of each frame, 0 = not the same for all
-    uint16_t features; // enum iface_feature, of all interfaces they came in by
-    uint16_t vr;    // the one virtual router unless mixed
+    uint16_t features; // enum iface_flag, of all interfaces they came in by
     struct rte_mbuf *pkt[BURST_ROOM];
     uint8_t *ip[BURST_ROOM];     // IP header, in the first segment
     uint64_t word[BURST_ROOM];   // next hop's word as it was when the packet was looked at
@@ -55,6 +54,7 @@ struct burst {
     uint32_t hop[BURST_ROOM];    // bytes 8..11 of the IPv4 header, 4..7 of the IPv6 header: with the TTL, as received
     uint32_t hop_out[BURST_ROOM]; // the same as it will be sent
     uint16_t iface[BURST_ROOM];  // came in by
+    uint16_t vr[BURST_ROOM];     // virtual router of that interface
     uint16_t len[BURST_ROOM];    // bytes from `ip` on: at first of the frame, then of the packet (frames may be padded)
     uint16_t size[BURST_ROOM];   // bytes of the frame: as it came (0 = not known), then as it leaves
     uint8_t why[BURST_ROOM];     // BURST_LOCAL: enum drop_reason when the packet is not for us
@@ -83,10 +83,9 @@ static inline unsigned burst_hop_at(const struct burst *b)
 // The burst has another packet, of that interface, at place i.
 static inline void burst_joins(struct burst *b, unsigned i, const struct iface *iface)
 {
-    if (i == 0)
-        b->vr = iface->vr;
-    b->mixed |= iface->vr != b->vr;
-    b->features |= iface->features;
+    b->vr[i] = iface->vr;
+    b->mixed |= b->vr[i] != b->vr[0];
+    b->features |= iface->flags & IFACE_FEATURES;
 }
 
 // Appends a packet; its place. The caller knows that there is room.
@@ -101,12 +100,6 @@ static inline unsigned burst_add(struct burst *b, struct rte_mbuf *m, uint8_t *i
     b->iface[i] = iface;
     memcpy(&b->hop[i], ip + burst_hop_at(b), 4);
     return i;
-}
-
-// Virtual router of packet i.
-static inline uint16_t burst_vr(const struct burst *b, unsigned i)
-{
-    return b->mixed ? iface_get(b->iface[i])->vr : b->vr;
 }
 
 // Takes the packets of mask `gone` out; the rest keep their order.

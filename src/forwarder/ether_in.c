@@ -106,7 +106,7 @@ static void ether_one(struct forwarder *f, const struct port *port, struct rte_m
     f->counter->iface[id].rx_packets++;
     f->counter->iface[id].rx_bytes += m->pkt_len;
     bool group = frame[0] & 1;
-    if (!iface->up)
+    if (!iface_is_up(iface))
         packet_drop(f, m, id, DROP_IFACE_DOWN);
     else if (!group && memcmp(frame, iface->mac, 6))
         packet_drop(f, m, id, DROP_ETHER_NOT_OURS);
@@ -131,32 +131,34 @@ static struct kind kind_of(const struct rte_mbuf *m, const uint8_t *frame)
     return (struct kind){.family = load16(frame + lanes_l2(tag) - 2) == ETHER_TYPE_IP6 ? IP6 : IP4, .tag = tag};
 }
 
-// Counts the packets from `at` on as received by their interfaces, and notes their virtual routers and features. Their bytes.
-// Those of one interface that follow each other are counted together: a counter that each packet adds to is eight cycles a packet.
-static uint64_t count_plain(struct forwarder *f, const struct port *port, struct burst *b, unsigned at, enum tag tag)
+// That the packets from `at` on came in by one interface: each by the one of the packet before.
+static bool is_one_iface(const struct burst *b, unsigned at)
+{
+    return !memcmp(b->iface + at, b->iface + at + 1, (b->n - at - 1) * sizeof *b->iface);
+}
+
+// Counts the packets from `at` on as received by their interfaces, and sees whether the burst's virtual routers differ. Their bytes.
+// Nothing that a packet changes is in memory but its own counter, whose two words are one: what each packet reads that the one before
+// has written is six cycles a packet.
+static uint64_t count_plain(struct forwarder *f, struct burst *b, unsigned at)
 {
     struct counter_iface *const counter = f->counter->iface;
     const unsigned n = b->n;
+    const bool one = n == at || is_one_iface(b, at);
+    unsigned others = 0;
     uint64_t bytes = 0;
 
-    if (tag == UNTAGGED && n > at) {
-        for (unsigned i = at; i < n; i++)
-            bytes += b->size[i];
-        counter[port->untagged].rx_packets += n - at;
-        counter[port->untagged].rx_bytes += bytes;
-        burst_joins(b, at, iface_get(port->untagged));
-        return bytes;
+    for (unsigned i = at; i < n; i++) {
+        bytes += b->size[i];
+        others |= (unsigned)(b->vr[i] ^ b->vr[0]);
     }
-    for (unsigned i = at, end; i < n; i = end) {
-        const uint16_t id = b->iface[i];
-        uint64_t run = 0;
-        for (end = i; end < n && b->iface[end] == id; end++)
-            run += b->size[end];
-        counter[id].rx_packets += end - i;
-        counter[id].rx_bytes += run;
-        bytes += run;
-        burst_joins(b, i, iface_get(id));
+    b->mixed |= others != 0;
+    if (one && n > at) {
+        counter[b->iface[at]].rx_packets += n - at;
+        counter[b->iface[at]].rx_bytes += bytes;
     }
+    for (unsigned i = at; i < n && !one; i++)
+        counter_pair_add(&counter[b->iface[i]].rx_packets, b->size[i]);
     return bytes;
 }
 
@@ -183,7 +185,7 @@ static uint64_t take_kind(struct forwarder *f, const struct port *port)
     uint64_t odd = (k.family == IP4 ? f->lanes->plain4 : f->lanes->plain6)(&f->rx, port, k.tag, b);
     b->l2 = at == 0 || b->l2 == lanes_l2(k.tag) ? (uint8_t)lanes_l2(k.tag) : 0;
     rx_keep(f, odd);
-    return count_plain(f, port, b, at, k.tag);
+    return count_plain(f, b, at);
 }
 
 uint64_t ether_in(struct forwarder *f, uint16_t port_id)

@@ -67,10 +67,14 @@ INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsi
         unsigned port = nexthop_word_port(word), head = l2 ? l2 : nexthop_word_head(word);
         uint8_t *ip = b->ip[i], *frame = ip - head;
 
-        store64(frame, load64(end - head));
-        if (l2 != ETHER_HDR) { // of an untagged frame that others may be among: the first bytes once more
-            unsigned rest = RTE_MIN(head, 16u);
-            store64(ip - rest, load64(end - rest));
+        if (l2 > ETHER_HDR) {
+            memcpy(frame, end - head, 16);
+        } else {
+            store64(frame, load64(end - head));
+            if (!l2) { // of an untagged frame the first bytes once more
+                unsigned rest = RTE_MIN(head, 16u);
+                store64(ip - rest, load64(end - rest));
+            }
         }
         store64(ip - 8, load64(end - 8) | type_at_end); // the adjacency has zeros there
         store32(ip + hop_at, b->hop_out[i]);
@@ -85,8 +89,7 @@ INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsi
         } else {
             struct counter_iface *c = &counter[nexthop_word_iface(word)];
             tx_word[port] = at + 1;
-            c->tx_packets++;
-            c->tx_bytes += size;
+            counter_pair_add(&c->tx_packets, size);
         }
         ports |= 1ull << port;
         if (unlikely(mark[id] != epoch))

@@ -2,7 +2,7 @@
 // Stage features_in: what the interfaces have been given beyond routing
 //
 //   in     a burst of received packets, header and addresses checked, some of whose interfaces have input features
-//          (b->features is the OR of struct iface.features); not what we made ourselves nor what was held
+//          (b->features is the OR of the features of struct iface.flags); not what we made ourselves nor what was held
 //   out    survivors in the same order
 //   exits  those of the features
 //

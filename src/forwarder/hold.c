@@ -22,7 +22,7 @@ void hold(struct forwarder *f, struct burst *b, unsigned i)
     packet_trim(m, b->len[i]);
     *meta = (struct packet_meta){
         .iface = b->iface[i],
-        .vr = burst_vr(b, i),
+        .vr = b->vr[i],
         .kind = INJECT_NEXTHOP,
         .family = b->family,
         .nexthop = b->nh[i],

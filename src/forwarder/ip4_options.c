@@ -26,13 +26,12 @@ enum { TIMESTAMP_ONLY = 0, TIMESTAMP_AND_ADDRESS = 1, TIMESTAMP_PRESPECIFIED = 3
 // Our address on the way out (RFC 791 3.1), 0 where the packet is not forwarded.
 static ip4_t address_of_way_out(const struct forwarder *f, const struct burst *b, unsigned i)
 {
-    const struct vr *vr = vr_get(burst_vr(b, i));
+    const struct vr *vr = vr_get(b->vr[i]);
     const struct fib *fib = vr_fib(vr, IP4, f->node);
     ip4_t dst = load32(b->ip[i] + 16);
-    uint32_t id = 0;
+    uint32_t id;
 
-    if (fib)
-        fib_find4_bulk(fib, &dst, &id, 1);
+    fib_find4_bulk(fib, &dst, &id, 1);
     id = nexthop_real(id);
     if (nexthop_word_kind(nexthop_word(nexthop_get(id))) == NEXTHOP_GROUP)
         id = nexthop_member(nexthop_get(id), flow_hash4(b->ip[i], packet_readable(b->pkt[i], b->ip[i]), b->len[i],

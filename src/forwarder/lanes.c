@@ -28,8 +28,8 @@ INLINE uint32_t header_sum(uint64_t w0, uint64_t w8, uint32_t w16)
     return (uint32_t)((s & 0xffff) + (s >> 16));
 }
 
-// The interface by tag, and whether the frame is for it.
-INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_mbuf *m, const uint8_t *frame, uint16_t *iface)
+// The interface by tag, its first word, and whether the frame is for it.
+INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_mbuf *m, const uint8_t *frame, uint16_t *iface, uint64_t *own)
 {
     unsigned vlan = tag == UNTAGGED ? 0 : (tag == TAGGED ? load16_host(frame + 14) : m->vlan_tci) & 0xfff;
 
@@ -37,8 +37,8 @@ INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_m
         *iface = lanes_pair(port, tag, load64(frame + 12), m->vlan_tci);
     else
         *iface = tag == UNTAGGED || !vlan ? port->untagged : port->vlan_iface[vlan];
-    uint64_t own = load64(iface_get(*iface));
-    return ((own >> 16) == (load64(frame) & LANES_MAC)) & ((own & 0xff) != IFACE_NONE) & ((own & 0xff00) != 0) &
+    *own = load64(iface_get(*iface));
+    return ((*own >> 16) == (load64(frame) & LANES_MAC)) & ((*own & IFACE_UP) != 0) &
            ((m->ol_flags & LANES_STRIPPED) == lanes_stripped(tag)) & (tag != TAGGED || load16(frame + 12) == ETHER_TYPE_VLAN);
 }
 
@@ -54,7 +54,8 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         unsigned all = m->pkt_len, first = m->data_len, len;
         // Loads lie inside the buffer of any mbuf; what is behind data_len decides nothing.
         uint64_t w0 = load64(ip), w8 = load64(ip + 8), type = (uint64_t)load16(ip - 2) | (w0 & 0xff) << 16;
-        unsigned ok = for_us(port, tag, m, frame, &b->iface[at]) & ((first >= LANES_WHOLE) | (first >= all));
+        uint64_t own;
+        unsigned ok = for_us(port, tag, m, frame, &b->iface[at], &own) & ((first >= LANES_WHOLE) | (first >= all));
         if (family == IP4) {
             uint32_t dst = load32(ip + 16);
             len = rte_bswap16((uint16_t)(w0 >> 16));
@@ -75,7 +76,9 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         b->ip[at] = ip;
         b->len[at] = (uint16_t)len;
         b->size[at] = (uint16_t)all;
+        b->vr[at] = (uint8_t)(own >> 8);
         ok &= len + l2 <= all;
+        b->features |= ok ? own & IFACE_FEATURES : 0;
         at += ok;
         odd |= (uint64_t)!ok << i;
     }

@@ -28,7 +28,7 @@ struct arrivals { // received by one port, not yet looked at
 struct lanes {
     const char *name;
     // Which of the frames are plain packets (ether_in.c) of this family and tag? They are appended to b, with
-    // pkt ip iface len size(of the frame) hop dst. Returns the mask of those that are not.
+    // pkt ip iface vr len size(of the frame) hop dst; b->features, b->chained. Returns the mask of those that are not.
     uint64_t (*plain4)(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b);
     uint64_t (*plain6)(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b);
     // nh, len, size, hop -> word, hop_out, size of the frame that leaves; b->same. Returns the mask of packets that the

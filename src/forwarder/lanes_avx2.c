@@ -83,10 +83,10 @@ INLINE void iface_ids(const struct port *port, enum tag tag, const uint8_t *cons
         id[j] = id[j] ? port->vlan_iface[id[j]] : port->untagged;
 }
 
-// The interface by tag; not 0 where the frame is not for it. `tci`: of the mbuf.
-INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *const *frame, __m256i tci, __m256i *iface)
+// The interface by tag, its first word; not 0 where the frame is not for it. `tci`: of the mbuf.
+INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *const *frame, __m256i tci, __m256i *iface, __m256i own[2])
 {
-    __m256i mac[2], own[2], bad = _mm256_setzero_si256();
+    __m256i mac[2], bad = _mm256_setzero_si256();
 
     two_columns(frame, 0, mac);
     if (tag == UNTAGGED) {
@@ -110,15 +110,15 @@ INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *
         two_columns(at, 0, own);
         *iface = _mm256_loadu_si256((const __m256i *)id);
     }
-    // kind, up and the MAC's first two bytes are in the first word; the rest of the MAC in the second
+    // flags, virtual router and the MAC's first two bytes are in the first word; the rest of the MAC in the second
     __m256i first = _mm256_srli_epi32(_mm256_xor_si256(own[0], _mm256_slli_epi32(mac[0], 16)), 16);
     __m256i rest = _mm256_xor_si256(own[1], _mm256_or_si256(_mm256_srli_epi32(mac[0], 16), _mm256_slli_epi32(mac[1], 16)));
-    __m256i none = _mm256_cmpeq_epi8(_mm256_or_si256(own[0], ALL(0xffff0000)), _mm256_setzero_si256());
-    return _mm256_or_si256(_mm256_or_si256(bad, none), _mm256_or_si256(first, rest));
+    __m256i down = _mm256_andnot_si256(own[0], ALL(IFACE_UP));
+    return _mm256_or_si256(_mm256_or_si256(bad, down), _mm256_or_si256(first, rest));
 }
 
 struct packets { // what plain() appends of eight, beside where they are
-    __m256i iface, len, size, hop, dst;
+    __m256i iface, vr, len, size, hop, dst;
 };
 
 // How the set ones of four lanes are moved together, by the mask of them: qwords of a register, dwords and words of half of one.
@@ -145,7 +145,7 @@ INLINE void store_pointers(void *to, const void *from, __m256i closed, __m256i m
 
 // The lanes of mask k out of four, `half` 0 or 1 of eight, to place `at` of b. mbuf and frame: where these four are.
 INLINE void append_some(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *const *mbuf, uint8_t *const *frame, __m256i l2,
-                        __m128i iface, __m128i len_size, __m128i hop, __m128i dst, uint8_t family)
+                        __m128i iface_vr, __m128i len_size, __m128i hop, __m128i dst, uint8_t family)
 {
     const struct closing *c = &closing[k];
     __m256i qword = _mm256_load_si256((const __m256i *)c->qword);
@@ -153,8 +153,10 @@ INLINE void append_some(struct burst *b, unsigned at, unsigned k, struct rte_mbu
 
     store_pointers(b->pkt + at, mbuf, qword, _mm256_setzero_si256());
     store_pointers(b->ip + at, frame, qword, l2);
+    iface_vr = _mm_shuffle_epi8(iface_vr, word);
     len_size = _mm_shuffle_epi8(len_size, word);
-    _mm_storel_epi64((__m128i *)(b->iface + at), _mm_shuffle_epi8(iface, word));
+    _mm_storel_epi64((__m128i *)(b->iface + at), iface_vr);
+    _mm_storel_epi64((__m128i *)(b->vr + at), _mm_unpackhi_epi64(iface_vr, iface_vr));
     _mm_storel_epi64((__m128i *)(b->len + at), len_size);
     _mm_storel_epi64((__m128i *)(b->size + at), _mm_unpackhi_epi64(len_size, len_size));
     _mm_storeu_si128((__m128i *)(b->hop + at), _mm_shuffle_epi8(hop, dword));
@@ -166,13 +168,13 @@ INLINE void append_some(struct burst *b, unsigned at, unsigned k, struct rte_mbu
 INLINE void append(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *const *mbuf, uint8_t *const *frame, unsigned l2,
                    const struct packets *p, uint8_t family)
 {
-    __m256i len_size = narrow(p->len, p->size), iface = narrow(p->iface, p->iface), more = _mm256_set1_epi64x(l2);
+    __m256i len_size = narrow(p->len, p->size), iface_vr = narrow(p->iface, p->vr), more = _mm256_set1_epi64x(l2);
 
     if (k != 0xff) {
-        append_some(b, at, k & 15, mbuf, frame, more, _mm256_castsi256_si128(iface), _mm256_castsi256_si128(len_size),
+        append_some(b, at, k & 15, mbuf, frame, more, _mm256_castsi256_si128(iface_vr), _mm256_castsi256_si128(len_size),
                     _mm256_castsi256_si128(p->hop), _mm256_castsi256_si128(p->dst), family);
         at += (unsigned)__builtin_popcount(k & 15);
-        append_some(b, at, k >> 4, mbuf + 4, frame + 4, more, _mm256_extracti128_si256(iface, 1), _mm256_extracti128_si256(len_size, 1),
+        append_some(b, at, k >> 4, mbuf + 4, frame + 4, more, _mm256_extracti128_si256(iface_vr, 1), _mm256_extracti128_si256(len_size, 1),
                     _mm256_extracti128_si256(p->hop, 1), _mm256_extracti128_si256(p->dst, 1), family);
         return;
     }
@@ -180,7 +182,7 @@ INLINE void append(struct burst *b, unsigned at, unsigned k, struct rte_mbuf *co
         _mm256_storeu_si256((__m256i *)(b->pkt + at + j), _mm256_loadu_si256((const __m256i *)(mbuf + j)));
         _mm256_storeu_si256((__m256i *)(b->ip + at + j), _mm256_add_epi64(_mm256_loadu_si256((const __m256i *)(frame + j)), more));
     }
-    _mm_storeu_si128((__m128i *)(b->iface + at), _mm256_castsi256_si128(in_order(iface)));
+    store_halves(b->iface + at, b->vr + at, in_order(iface_vr));
     store_halves(b->len + at, b->size + at, in_order(len_size));
     _mm256_storeu_si256((__m256i *)(b->hop + at), p->hop);
     if (family == IP4)
@@ -227,17 +229,18 @@ INLINE __m256i not_plain6(struct packets *p, const __m256i c[4], const __m256i t
 
 // The plain ones of eight frames, in p. What is not 0 in *chained: they have more than one segment.
 INLINE unsigned plain_eight(struct rte_mbuf *const *mbuf, uint8_t *const *frame, const struct port *port, enum tag tag, uint8_t family,
-                            struct packets *p, __m256i *chained)
+                            struct packets *p, __m256i *chained, __m256i *owns)
 {
     const unsigned l2 = lanes_l2(tag);
-    __m256i c[4], tail[2], flag[2], sizes[2], bad;
+    __m256i c[4], tail[2], flag[2], sizes[2], own[2], bad;
 
     four_columns(frame, l2 - 4, c);
     two_columns(frame, family == IP4 ? l2 + 12 : l2 + 24, tail);
     two_columns(mbuf, offsetof(struct rte_mbuf, ol_flags), flag); // all that are asked for are in the first word
     two_columns(mbuf, offsetof(struct rte_mbuf, pkt_len), sizes);
     __m256i all = sizes[0], first = _mm256_and_si256(sizes[1], ALL(0xffff));
-    bad = not_for_us(port, tag, (const uint8_t *const *)frame, _mm256_srli_epi32(sizes[1], 16), &p->iface);
+    bad = not_for_us(port, tag, (const uint8_t *const *)frame, _mm256_srli_epi32(sizes[1], 16), &p->iface, own);
+    p->vr = _mm256_and_si256(_mm256_srli_epi32(own[0], 8), ALL(0xff));
     bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_and_si256(flag[0], ALL(LANES_STRIPPED)), ALL(lanes_stripped(tag))));
     bad = _mm256_or_si256(bad, GREATER(_mm256_min_epu32(all, ALL(LANES_WHOLE)), first));
     *chained = _mm256_or_si256(*chained, _mm256_xor_si256(first, all));
@@ -245,19 +248,31 @@ INLINE unsigned plain_eight(struct rte_mbuf *const *mbuf, uint8_t *const *frame,
     p->size = all;
     __m256i needed = _mm256_add_epi32(p->len, ALL(l2));
     bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_min_epu32(needed, all), needed));
-    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(bad, _mm256_setzero_si256())));
+    __m256i good = _mm256_cmpeq_epi32(bad, _mm256_setzero_si256());
+    *owns = _mm256_or_si256(*owns, _mm256_and_si256(good, own[0]));
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(good));
+}
+
+// Of the lanes' interfaces together.
+INLINE uint16_t features_of(__m256i owns)
+{
+    __m128i v = _mm_or_si128(_mm256_castsi256_si128(owns), _mm256_extracti128_si256(owns, 1));
+
+    v = _mm_or_si128(v, _mm_srli_si128(v, 8));
+    v = _mm_or_si128(v, _mm_srli_si128(v, 4));
+    return (uint16_t)(_mm_cvtsi128_si32(v) & IFACE_FEATURES);
 }
 
 INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
 {
     const unsigned n = a->n, whole = n & ~7u;
-    __m256i chained = _mm256_setzero_si256();
+    __m256i chained = _mm256_setzero_si256(), owns = _mm256_setzero_si256();
     struct packets p;
     unsigned at = b->n;
     uint64_t odd = 0;
 
     for (unsigned i = 0; i < whole; i += 8) {
-        unsigned k = plain_eight(a->pkt + i, a->frame + i, port, tag, family, &p, &chained);
+        unsigned k = plain_eight(a->pkt + i, a->frame + i, port, tag, family, &p, &chained, &owns);
         append(b, at, k, a->pkt + i, a->frame + i, lanes_l2(tag), &p, family);
         at += (unsigned)__builtin_popcount(k);
         odd |= (uint64_t)(k ^ 0xff) << i;
@@ -269,7 +284,7 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
             mbuf[j] = a->pkt[whole + (j < n - whole ? j : 0)];
             frame[j] = a->frame[whole + (j < n - whole ? j : 0)];
         }
-        unsigned live = (1u << (n - whole)) - 1, k = live & plain_eight(mbuf, frame, port, tag, family, &p, &chained);
+        unsigned live = (1u << (n - whole)) - 1, k = live & plain_eight(mbuf, frame, port, tag, family, &p, &chained, &owns);
         append(b, at, k, mbuf, frame, lanes_l2(tag), &p, family);
         at += (unsigned)__builtin_popcount(k);
         odd |= (uint64_t)(k ^ live) << whole;
@@ -277,6 +292,7 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
     for (unsigned j = b->n; family == IP6 && j < at; j++)
         __builtin_memcpy(b->dst6[j], b->ip[j] + 24, 16);
     b->chained |= !_mm256_testz_si256(chained, chained);
+    b->features |= features_of(owns);
     b->n = at;
     return odd;
 }

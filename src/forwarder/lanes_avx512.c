@@ -58,66 +58,73 @@ INLINE void store32(uint32_t *p, __m512i v)
 }
 
 // The interface of each lane by its one VLAN id.
-INLINE void single_ids(const struct port *port, __m512i vlan, uint64_t id[8])
+INLINE __m512i single_ids(__mmask8 live, const struct port *port, __m512i vlan)
 {
-    _mm512_storeu_si512(id, vlan);
-    for (unsigned j = 0; j < 8; j++)
-        id[j] = id[j] ? port->vlan_iface[id[j]] : port->untagged;
+    __mmask8 none = _mm512_testn_epi64_mask(vlan, vlan);
+
+    if (!LANES_BY_LOADS || live != LANES_ALL) {
+        __m256i two = _mm256_mmask_i32gather_epi32(_mm256_setzero_si256(), live, _mm512_cvtepi64_epi32(vlan), port->vlan_iface, 2);
+        return _mm512_mask_mov_epi64(_mm512_cvtepu32_epi64(_mm256_and_si256(two, _mm256_set1_epi32(0xffff))), none, ALL(port->untagged));
+    }
+    const uint16_t *of = port->vlan_iface;
+    uint16_t v[8];
+    store16(v, vlan);
+    __m128i id = _mm_setr_epi16((short)of[v[0]], (short)of[v[1]], (short)of[v[2]], (short)of[v[3]], (short)of[v[4]], (short)of[v[5]],
+                                (short)of[v[6]], (short)of[v[7]]);
+    return _mm512_mask_mov_epi64(_mm512_cvtepu16_epi64(id), none, ALL(port->untagged));
 }
 
 // The interface of each lane by its two tags.
-INLINE void pair_ids(const struct port *port, enum tag tag, __m512i word, __m512i tci, uint64_t id[8])
+INLINE __m512i pair_ids(const struct port *port, enum tag tag, __m512i word, __m512i tci)
 {
     uint64_t words[8], tcis[8];
 
     _mm512_storeu_si512(words, word);
     _mm512_storeu_si512(tcis, tci);
     for (unsigned j = 0; j < 8; j++)
-        id[j] = lanes_pair(port, tag, words[j], (uint16_t)tcis[j]);
+        tcis[j] = lanes_pair(port, tag, words[j], (uint16_t)tcis[j]);
+    return _mm512_loadu_si512(tcis);
 }
 
 // struct iface's first word of each lane.
-INLINE __m512i own_words(__mmask8 live, const uint64_t id[8])
+INLINE __m512i own_words(__mmask8 live, __m512i id)
 {
-    const void *at[8];
+    __m512i at = _mm512_add_epi64(ALL((uintptr_t)iface_table), _mm512_slli_epi64(id, IFACE_SHIFT));
+    const void *ifaces[8];
 
     if (!LANES_BY_LOADS)
-        return gather(live, _mm512_add_epi64(ALL((uintptr_t)iface_table), _mm512_mullo_epi64(_mm512_loadu_si512(id), ALL(sizeof(struct iface)))), 0);
-    for (unsigned j = 0; j < 8; j++)
-        at[j] = iface_get((uint16_t)id[j]);
-    return column(LANES_ALL, at, 0);
+        return gather(live, at, 0);
+    _mm512_storeu_si512(ifaces, at);
+    return column(LANES_ALL, ifaces, 0);
 }
 
-// The interface by tag, and whether the frame is for it.
-INLINE __mmask8 for_us(__mmask8 k, const struct port *port, enum tag tag, uint8_t *const *frame, __m512i size, __m512i *iface)
+// The interface by tag, its first word, and whether the frame is for it. `word`: the first tag in the frame, and what follows it.
+INLINE __mmask8 for_us(__mmask8 k, const struct port *port, enum tag tag, uint8_t *const *frame, __m512i word, __m512i size, __m512i *iface,
+                       __m512i *own)
 {
-    __m512i mac = _mm512_and_si512(column(k, frame, 0), ALL(LANES_MAC)), own;
+    __m512i mac = _mm512_and_si512(column(k, frame, 0), ALL(LANES_MAC));
 
     if (tag == UNTAGGED) {
-        uint64_t word;
-        __builtin_memcpy(&word, iface_get(port->untagged), 8);
+        uint64_t one;
+        __builtin_memcpy(&one, iface_get(port->untagged), 8);
         *iface = ALL(port->untagged);
-        if (!(word & 0xff) || !(word & 0xff00))
-            return 0;
-        return _mm512_mask_cmpeq_epu64_mask(k, mac, ALL(word >> 16));
+        *own = ALL(one);
+        return one & IFACE_UP ? _mm512_mask_cmpeq_epu64_mask(k, mac, ALL(one >> 16)) : 0;
     }
-    __m512i word = tag == STRIPPED ? _mm512_setzero_si512() : column(k, frame, 12), tci = _mm512_srli_epi64(size, 48);
-    uint64_t id[8];
+    __m512i tci = _mm512_srli_epi64(size, 48);
     if (tag == DOUBLE || tag == DOUBLE_STRIPPED)
-        pair_ids(port, tag, word, tci, id);
+        *iface = pair_ids(port, tag, word, tci);
     else
-        single_ids(port, _mm512_and_si512(tag == TAGGED ? number16(word, 2) : tci, ALL(0xfff)), id);
-    *iface = _mm512_loadu_si512(id);
-    own = own_words(k, id);
+        *iface = single_ids(k, port, _mm512_and_si512(tag == TAGGED ? number16(word, 2) : tci, ALL(0xfff)));
+    *own = own_words(k, *iface);
     if (tag == TAGGED)
         k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(word, ALL(0xffff)), ALL(LANES_TAG));
-    k = _mm512_mask_test_epi64_mask(k, own, ALL(0xff));
-    k = _mm512_mask_test_epi64_mask(k, own, ALL(0xff00));
-    return _mm512_mask_cmpeq_epu64_mask(k, mac, _mm512_srli_epi64(own, 16));
+    k = _mm512_mask_test_epi64_mask(k, *own, ALL(IFACE_UP));
+    return _mm512_mask_cmpeq_epu64_mask(k, mac, _mm512_srli_epi64(*own, 16));
 }
 
 struct packets { // what plain() appends of eight
-    __m512i pkt, ip, iface, len, size, hop, dst;
+    __m512i pkt, ip, iface, vr, len, size, hop, dst;
 };
 
 // The lanes of mask k, moved together, to place `at` of b.
@@ -127,6 +134,7 @@ INLINE void append(struct burst *b, unsigned at, __mmask8 k, struct packets p, u
         p.pkt = _mm512_maskz_compress_epi64(k, p.pkt);
         p.ip = _mm512_maskz_compress_epi64(k, p.ip);
         p.iface = _mm512_maskz_compress_epi64(k, p.iface);
+        p.vr = _mm512_maskz_compress_epi64(k, p.vr);
         p.len = _mm512_maskz_compress_epi64(k, p.len);
         p.size = _mm512_maskz_compress_epi64(k, p.size);
         p.hop = _mm512_maskz_compress_epi64(k, p.hop);
@@ -135,6 +143,7 @@ INLINE void append(struct burst *b, unsigned at, __mmask8 k, struct packets p, u
     _mm512_storeu_si512(b->pkt + at, p.pkt);
     _mm512_storeu_si512(b->ip + at, p.ip);
     store16(b->iface + at, p.iface);
+    store16(b->vr + at, p.vr);
     store16(b->len + at, p.len);
     store16(b->size + at, p.size);
     store32(b->hop + at, p.hop);
@@ -144,19 +153,25 @@ INLINE void append(struct burst *b, unsigned at, __mmask8 k, struct packets p, u
 
 // The plain ones of eight frames, in p.
 INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t *const *frame, const struct port *port, enum tag tag,
-                            struct burst *b, uint8_t family, struct packets *p)
+                            struct burst *b, uint8_t family, struct packets *p, __m512i *owns)
 {
     const unsigned l2 = lanes_l2(tag);
-    __m512i c[4];
-    columns(live, frame, l2 - 2, c); // the last one is used of IPv6 alone
-    __m512i type = c[0], ip6 = c[1], end = c[2];
+    const bool in_frame = tag != UNTAGGED && tag != STRIPPED, ahead = in_frame && family == IP4; // then the tags are in the first column
+    __m512i c[4], own, word = _mm512_setzero_si512();
+    columns(live, frame, ahead ? l2 - 10 : l2 - 2, c); // the last one is used of IPv6 alone, or of tagged IPv4
+    __m512i type = c[ahead], ip6 = c[1 + ahead], end = c[2 + ahead];
+    if (ahead)
+        word = tag == DOUBLE ? c[0] : _mm512_srli_epi64(c[0], 32);
+    else if (in_frame)
+        word = column(live, frame, 12);
     __m512i size = column(live, mbuf, offsetof(struct rte_mbuf, pkt_len)), flags = column(live, mbuf, offsetof(struct rte_mbuf, ol_flags));
     __m512i all = _mm512_and_si512(size, ALL(0xffffffff)), first = _mm512_and_si512(_mm512_srli_epi64(size, 32), ALL(0xffff));
     p->pkt = _mm512_loadu_si512(mbuf);
     p->ip = _mm512_add_epi64(_mm512_loadu_si512(frame), ALL(l2));
     p->size = all;
-    __mmask8 k = for_us(live, port, tag, frame, size, &p->iface);
+    __mmask8 k = for_us(live, port, tag, frame, word, size, &p->iface, &own);
 
+    p->vr = byte_of(own, 1);
     k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(flags, ALL(LANES_STRIPPED)), ALL(lanes_stripped(tag)));
     k &= _mm512_cmpge_epu64_mask(first, ALL(LANES_WHOLE)) | _mm512_cmpge_epu64_mask(first, all);
     b->chained |= _mm512_mask_cmpneq_epu64_mask(live, first, all) != 0;
@@ -183,12 +198,15 @@ INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
         k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(byte_of(ip6, 2), ALL(1)), ALL(0xfd));
         k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(first_octet, ALL(1)), ALL(0xfd));
     }
-    return _mm512_mask_cmple_epu64_mask(k, _mm512_add_epi64(p->len, ALL(l2)), all);
+    k = _mm512_mask_cmple_epu64_mask(k, _mm512_add_epi64(p->len, ALL(l2)), all);
+    *owns = _mm512_mask_or_epi64(*owns, k, *owns, own);
+    return k;
 }
 
 INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
 {
     const unsigned n = a->n;
+    __m512i owns = _mm512_setzero_si512();
     unsigned at = b->n;
     uint64_t odd = 0;
 
@@ -196,16 +214,17 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         __mmask8 live = n - i >= 8 ? LANES_ALL : (__mmask8)((1u << (n - i)) - 1), k;
         struct packets p;
 
-        if (LANES_BY_LOADS && live == LANES_ALL)
-            k = plain_eight(LANES_ALL, a->pkt + i, a->frame + i, port, tag, b, family, &p);
+        if (live == LANES_ALL)
+            k = plain_eight(LANES_ALL, a->pkt + i, a->frame + i, port, tag, b, family, &p, &owns);
         else
-            k = plain_eight(live, a->pkt + i, a->frame + i, port, tag, b, family, &p);
+            k = plain_eight(live, a->pkt + i, a->frame + i, port, tag, b, family, &p, &owns);
         append(b, at, k, p, family);
         at += (unsigned)__builtin_popcount(k);
         odd |= (uint64_t)(uint8_t)(k ^ live) << i;
     }
     for (unsigned j = b->n; family == IP6 && j < at; j++)
         __builtin_memcpy(b->dst6[j], b->ip[j] + 24, 16);
+    b->features |= _mm512_reduce_or_epi64(owns) & IFACE_FEATURES;
     b->n = at;
     return odd;
 }

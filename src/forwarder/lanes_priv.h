@@ -16,8 +16,12 @@
 #define LANES_WHOLE 128u                          // ether_in.c: HEADERS_MAX
 #define LANES_CKSUM (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_BAD)
 
-// struct iface as its first 8 bytes: kind, up, MAC
-_Static_assert(offsetof(struct iface, kind) == 0 && offsetof(struct iface, up) == 1 && offsetof(struct iface, mac) == 2, "own");
+// struct iface as its first 8 bytes: flags, virtual router, MAC. An interface that is none is not up.
+_Static_assert(offsetof(struct iface, flags) == 0 && offsetof(struct iface, vr) == 1 && offsetof(struct iface, mac) == 2, "own");
+#define IFACE_SHIFT 7
+_Static_assert(sizeof(struct iface) == 1 << IFACE_SHIFT, "where interface `id` is, without a multiplication");
+// The interfaces of VLANs are read two at a time; the second one of the last is in the next field.
+_Static_assert(offsetof(struct port, outer_row) == offsetof(struct port, vlan_iface) + sizeof ((struct port *)0)->vlan_iface, "behind");
 
 // How the port has marked all frames of a kind.
 #define LANES_STRIPPED (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED)

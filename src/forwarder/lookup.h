@@ -13,10 +13,9 @@
 
 #define FWD_INLINE static inline __attribute__((always_inline))
 
-// A virtual router that is being made or taken apart has no fib: it routes nothing.
 FWD_INLINE const struct fib *fwd_fib(const struct forwarder *f, uint16_t vr, uint8_t family)
 {
-    return vr_fib(vr_get(vr), family, f->node);
+    return rcu_load(&vr_fibs(family, f->node)[vr]);
 }
 
 // That all packets have one destination, as those of one large flow do: each has the one of the packet before.
@@ -29,22 +28,17 @@ FWD_INLINE bool fwd_is_one(const struct burst *b, uint8_t family)
 
 FWD_INLINE void fwd_lookup(const struct forwarder *f, struct burst *b, uint8_t family)
 {
-    const struct fib *fib[BURST_MAX];
-
     if (unlikely(b->mixed)) {
-        for (unsigned i = 0; i < b->n; i++)
-            fib[i] = fwd_fib(f, iface_get(b->iface[i])->vr, family);
-        family == IP4 ? fib_find4_each(fib, b->dst4, b->nh, b->n) : fib_find6_each(fib, b->dst6, b->nh, b->n);
+        const struct fib *const *of = vr_fibs(family, f->node);
+        family == IP4 ? fib_find4_each(of, b->vr, b->dst4, b->nh, b->n) : fib_find6_each(of, b->vr, b->dst6, b->nh, b->n);
         return;
     }
     const unsigned n = fwd_is_one(b, family) ? 1 : b->n;
-    fib[0] = fwd_fib(f, b->vr, family);
-    if (unlikely(!fib[0]))
-        memset(b->nh, 0, b->n * sizeof *b->nh);
-    else if (family == IP4)
-        fib_find4_bulk(fib[0], b->dst4, b->nh, n);
+    const struct fib *fib = fwd_fib(f, b->vr[0], family);
+    if (family == IP4)
+        fib_find4_bulk(fib, b->dst4, b->nh, n);
     else
-        fib_find6_bulk(fib[0], b->dst6, b->nh, n);
+        fib_find6_bulk(fib, b->dst6, b->nh, n);
     for (unsigned i = n; i < b->n; i++)
         b->nh[i] = b->nh[0];
 }
@@ -52,7 +46,7 @@ FWD_INLINE void fwd_lookup(const struct forwarder *f, struct burst *b, uint8_t f
 // What packet i's flow is told by.
 FWD_INLINE uint32_t fwd_hash(const struct burst *b, unsigned i, uint8_t family)
 {
-    struct flow_hash how = vr_flow_hash(vr_get(burst_vr(b, i)));
+    struct flow_hash how = vr_flow_hash(vr_get(b->vr[i]));
     uint32_t readable = packet_readable(b->pkt[i], b->ip[i]);
 
     return family == IP4 ? flow_hash4(b->ip[i], readable, b->len[i], how) : flow_hash6(b->ip[i], readable, b->len[i], how);

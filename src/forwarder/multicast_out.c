@@ -42,7 +42,7 @@ static void choose(const struct burst *b, unsigned i, const struct multicast_ent
     w->mtu = UINT16_MAX;
     for (unsigned k = 0; k < r->n_out; k++) {
         const struct iface *out = iface_get(r->out[k].iface);
-        if (r->out[k].iface == b->iface[i] || out->kind == IFACE_NONE || !out->up)
+        if (r->out[k].iface == b->iface[i] || out->kind == IFACE_NONE || !iface_is_up(out))
             continue;
         if (ttl <= r->out[k].ttl) {
             w->n_low++;

@@ -143,7 +143,7 @@ static void find_packet(const struct burst *b, struct passage_step *s)
 {
     s->family = b->family;
     s->iface = b->iface[0];
-    s->vr = burst_vr(b, 0);
+    s->vr = b->vr[0];
     s->len = b->len[0];
     s->ttl = (uint16_t)(b->family == IP4 ? b->hop[0] & 0xff : b->hop[0] >> 24);
 }
@@ -161,10 +161,8 @@ static void find_lookup(const struct forwarder *f, const struct burst *b, struct
         l->dst.ip4 = b->dst4[0];
     else
         memcpy(l->dst.b, b->dst6[0], 16);
-    if (fib) {
-        l->leaf = nexthop_real(fib_find(fib, &l->dst));
-        l->n_nodes = (uint8_t)RTE_MIN(fib_path(fib, &l->dst, l->node, PASSAGE_NODES), (unsigned)PASSAGE_NODES);
-    }
+    l->leaf = nexthop_real(fib_find(fib, &l->dst));
+    l->n_nodes = (uint8_t)RTE_MIN(fib_path(fib, &l->dst, l->node, PASSAGE_NODES), (unsigned)PASSAGE_NODES);
     uint64_t word = nexthop_word(nexthop_get(l->leaf));
     l->leaf_kind = nexthop_word_kind(word);
     l->nexthop = b->nh[0];

@@ -33,13 +33,11 @@ enum { OPTION_TARGET_MAC = 2, OPTION_REDIRECTED = 4 };
 // The sender's adjacency when it is a neighbour on the interface it sent by; 0 = it is none.
 static uint32_t sender(const struct forwarder *f, const struct burst *b, unsigned i, uint8_t family)
 {
-    const struct fib *fib = fwd_fib(f, burst_vr(b, i), family);
+    const struct fib *fib = fwd_fib(f, b->vr[i], family);
     struct ip_addr src = {.family = family};
     uint32_t id;
 
     memcpy(src.b, b->ip[i] + (family == IP4 ? 12 : 8), family == IP4 ? 4 : 16);
-    if (!fib)
-        return 0;
     if (family == IP4)
         fib_find4_bulk(fib, &src.ip4, &id, 1);
     else
@@ -52,7 +50,7 @@ static uint32_t sender(const struct forwarder *f, const struct burst *b, unsigne
 // The next hop that the sender should use itself; 0 = none, it did well to send to us.
 FWD_INLINE uint32_t better(struct burst *b, unsigned i, uint8_t family)
 {
-    if (!(iface_get(b->iface[i])->features & IFACE_REDIRECT) || ttl_of(b->ip[i], family) <= 1)
+    if (!(iface_get(b->iface[i])->flags & IFACE_REDIRECT) || ttl_of(b->ip[i], family) <= 1)
         return 0;
     b->nh[i] = nexthop_real(b->nh[i]);
     if (nexthop_word_kind(nexthop_word(nexthop_get(b->nh[i]))) == NEXTHOP_GROUP)

@@ -127,7 +127,7 @@ void tx_frame(struct forwarder *f, struct rte_mbuf *m, uint16_t id, enum drop_re
 {
     const struct iface *iface = iface_get(id);
 
-    if (iface->kind == IFACE_NONE || !iface->up) {
+    if (iface->kind == IFACE_NONE || !iface_is_up(iface)) {
         packet_drop(f, m, id, DROP_IFACE_DOWN);
         return;
     }

@@ -24,7 +24,7 @@
 struct asked { // packets whose source is asked about
     unsigned n;
     uint8_t at[BURST_MAX]; // place in the burst
-    const struct fib *fib[BURST_MAX];
+    uint16_t vr[BURST_MAX];
     union {
         ip4_t src4[BURST_MAX];
         uint8_t src6[BURST_MAX][16];
@@ -37,33 +37,32 @@ static bool is_of_link(const uint8_t *ip, uint8_t family)
     return family == IP4 ? ip[12] == 169 && ip[13] == 254 : ip[8] == 0xfe && (ip[9] & 0xc0) == 0x80;
 }
 
-static void ask(struct asked *a, const struct burst *b, unsigned node)
+static void ask(struct asked *a, const struct burst *b)
 {
     const uint16_t bit = b->family == IP4 ? IFACE_URPF4 : IFACE_URPF6;
 
     a->n = 0;
     for (unsigned i = 0; i < b->n; i++) {
         const struct iface *iface = iface_get(b->iface[i]);
-        const struct vr *vr = vr_get(iface->vr);
-        if (!(iface->features & bit) || is_of_link(b->ip[i], b->family))
+        if (!(iface->flags & bit) || is_of_link(b->ip[i], b->family))
             continue;
         if (b->family == IP4)
             a->src4[a->n] = load32(b->ip[i] + 12);
         else
             memcpy(a->src6[a->n], b->ip[i] + 8, 16);
-        a->fib[a->n] = vr_fib(vr, b->family, node);
+        a->vr[a->n] = iface->vr;
         a->at[a->n++] = (uint8_t)i;
     }
 }
 
-static void lookup(struct asked *a, uint8_t family, bool mixed)
+static void lookup(struct asked *a, const struct fib *const *of, uint8_t family, bool mixed)
 {
-    if (mixed || !a->fib[0])
-        family == IP4 ? fib_find4_each(a->fib, a->src4, a->nh, a->n) : fib_find6_each(a->fib, a->src6, a->nh, a->n);
+    if (mixed)
+        family == IP4 ? fib_find4_each(of, a->vr, a->src4, a->nh, a->n) : fib_find6_each(of, a->vr, a->src6, a->nh, a->n);
     else if (family == IP4)
-        fib_find4_bulk(a->fib[0], a->src4, a->nh, a->n);
+        fib_find4_bulk(rcu_load(&of[a->vr[0]]), a->src4, a->nh, a->n);
     else
-        fib_find6_bulk(a->fib[0], a->src6, a->nh, a->n);
+        fib_find6_bulk(rcu_load(&of[a->vr[0]]), a->src6, a->nh, a->n);
 }
 
 // Does a next hop of that kind lead to anybody but us?
@@ -108,10 +107,10 @@ void urpf(struct forwarder *f, struct burst *b)
     struct asked a;
     uint64_t gone = 0;
 
-    ask(&a, b, f->node);
+    ask(&a, b);
     if (!a.n)
         return;
-    lookup(&a, b->family, b->mixed);
+    lookup(&a, vr_fibs(b->family, f->node), b->family, b->mixed);
     for (unsigned k = 0; k < a.n; k++) {
         unsigned i = a.at[k];
         enum drop_reason why = judge(iface_get(b->iface[i]), b->family, a.nh[k]);

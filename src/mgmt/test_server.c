@@ -95,7 +95,7 @@ static void put_interface(const char *name, uint8_t kind, uint16_t vlan)
     i->vlan = vlan;
     i->admin_up = true;
     i->carrier = true;
-    i->up = 1;
+    i->flags |= IFACE_UP;
     i->mtu = 1500;
     i->addr4 = htobe32(0x0a000001);
     i->addr6_ll[0] = 0xfe;

@@ -6,6 +6,7 @@
 #include "poptrie/walk.h"
 
 #include <immintrin.h>
+#include <stddef.h>
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -22,6 +23,19 @@ INLINE __m512i popcount64(__m512i v)
 
     return _mm512_sad_epu8(_mm512_add_epi8(lo, hi), _mm512_setzero_si512());
 #endif
+}
+
+// The tables of eight addresses; lanes that are not used get `other`.
+INLINE __m512i tables8(__m512i other, __mmask8 used, const struct poptrie_each *each)
+{
+    const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    const unsigned words = _pdep_u32(used, 0x5555);
+
+    _Static_assert(sizeof *each == 16 && offsetof(struct poptrie_each, table) == 0, "every second word");
+    if (__builtin_expect(used == 0xff, 1))
+        return _mm512_permutex2var_epi64(_mm512_loadu_si512(each), even, _mm512_loadu_si512(each + 4));
+    __m512i low = _mm512_maskz_loadu_epi64((__mmask8)words, each), high = _mm512_maskz_loadu_epi64((__mmask8)(words >> 8), each + 4);
+    return _mm512_mask_mov_epi64(other, used, _mm512_permutex2var_epi64(low, even, high));
 }
 
 // --- IPv4: 16 addresses a vector ---
@@ -92,7 +106,7 @@ void find6_avx512(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *v
 void find6_avx512_vpopcnt(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
 
 // kernel_avx512_each.c
-void find4_each_avx512(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
-void find4_each_avx512_vpopcnt(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
+void find4_each_avx512(const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
+void find4_each_avx512_vpopcnt(const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
 
 #endif

@@ -19,17 +19,17 @@ struct lanes {
     __mmask16 plain;
 };
 
-INLINE __m256i offsets8(const struct poptrie *const *each, const struct poptrie *first, __mmask8 used, __mmask8 *far)
+INLINE __m256i offsets8(const struct poptrie_each *each, const struct poptrie *first, __mmask8 used, __mmask8 *far)
 {
     __m512i base = _mm512_set1_epi64((long long)(uintptr_t)first);
-    __m512i at = _mm512_sub_epi64(_mm512_mask_loadu_epi64(base, used, each), base);
+    __m512i at = _mm512_sub_epi64(tables8(base, used, each), base);
 
     *far |= _mm512_cmpge_epu64_mask(at, _mm512_set1_epi64((long long)TABLES_BYTES));
     return _mm512_cvtepi64_epi32(at);
 }
 
 // Where in the group's tables each one is, in bytes; lanes that are not used get the first. `far`: some are not there.
-INLINE __m512i offsets(const struct poptrie *const *each, const struct poptrie *first, __mmask16 used, __mmask8 *far)
+INLINE __m512i offsets(const struct poptrie_each *each, const struct poptrie *first, __mmask16 used, __mmask8 *far)
 {
     __m256i low = offsets8(each, first, (__mmask8)used, far), high = offsets8(each + 8, first, (__mmask8)(used >> 8), far);
 
@@ -67,9 +67,9 @@ INLINE __mmask16 finish(const struct poptrie *first, __m512i table, const struct
 }
 
 // False: the tables are of several groups.
-INLINE bool burst(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned groups, unsigned n)
+INLINE bool burst(const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *value, unsigned groups, unsigned n)
 {
-    const struct poptrie *first = each[0]->first;
+    const struct poptrie *first = each[0].table->first;
     const __mmask16 tail = (__mmask16)(0xffffu >> (16 * groups - n));
     struct lanes l[GROUPS];
     __m512i table[GROUPS];
@@ -100,7 +100,7 @@ INLINE bool burst(const struct poptrie *const *each, const uint32_t *dst_be, uin
     for (; deep; deep &= deep - 1) {
         unsigned i = (unsigned)__builtin_ctzll(deep);
         uint32_t dst = __builtin_bswap32(dst_be[i]);
-        value[i] = walk_answer4(each[i], word_load(&each[i]->dir[dst >> (32 - DIR4_BITS)]), dst);
+        value[i] = walk_answer4(each[i].table, word_load(&each[i].table->dir[dst >> (32 - DIR4_BITS)]), dst);
     }
     return true;
 }
@@ -111,7 +111,7 @@ INLINE bool burst(const struct poptrie *const *each, const uint32_t *dst_be, uin
 #define find4_each find4_each_avx512
 #endif
 
-void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
+void find4_each(const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     for (unsigned some; n; n -= some, each += some, dst_be += some, value += some) {
         some = n < 64 ? n : 64;

@@ -105,18 +105,18 @@ INLINE __mmask8 used_of(unsigned left)
 }
 
 // n of 1..64 addresses in the table `one`, or when that is NULL, each in its own.
-INLINE void burst4(const struct poptrie *one, const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
+INLINE void burst4(const struct poptrie *one, const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     struct burst b;
     uint64_t deep = 0;
 
     for (unsigned i = 0; i < n; i++) {
         uint32_t slot = __builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS);
-        b.at[i] = one ? &one->dir[slot] : page_word(each[i], slot, PAGE4_BITS);
+        b.at[i] = one ? &one->dir[slot] : page_word(each[i].table, slot, PAGE4_BITS);
         __builtin_prefetch(b.at[i]);
     }
     for (unsigned i = 0; i < n; i++) {
-        const struct poptrie *t = one ? one : each[i];
+        const struct poptrie *t = one ? one : each[i].table;
         uint32_t w = word_load(b.at[i]);
         b.word[i] = w;
         b.block[i] = t->arena + (size_t)word_ref(w & -(w / WORD_REF)) * POOL_UNIT;
@@ -130,9 +130,9 @@ INLINE void burst4(const struct poptrie *one, const struct poptrie *const *each,
         find_leaves(&b, i, load_addresses(dst_be + i, used_of(n - i)));
     for (unsigned i = 0; i < n; i += LANES) {
         __mmask8 used = used_of(n - i);
-        __m512i table = _mm512_set1_epi64((long long)(uintptr_t)(one ? one : each[0]));
+        __m512i table = _mm512_set1_epi64((long long)(uintptr_t)(one ? one : each[0].table));
         if (!one)
-            table = _mm512_mask_loadu_epi64(table, used, each + i);
+            table = tables8(table, used, each + i);
         __m256i found;
         deep |= (uint64_t)(read_leaves(&b, i, table, load_addresses(dst_be + i, used), &found) & used) << i;
         if (used == 0xff)
@@ -142,7 +142,7 @@ INLINE void burst4(const struct poptrie *one, const struct poptrie *const *each,
     }
     for (; deep; deep &= deep - 1) {
         unsigned i = (unsigned)__builtin_ctzll(deep);
-        value[i] = walk_answer4(one ? one : each[i], b.word[i], __builtin_bswap32(dst_be[i]));
+        value[i] = walk_answer4(one ? one : each[i].table, b.word[i], __builtin_bswap32(dst_be[i]));
     }
 }
 
@@ -153,7 +153,7 @@ static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *val
     burst4(t, NULL, dst_be, value, n);
 }
 
-static void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
+static void find4_each(const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     for (; n > BURST; n -= BURST, each += BURST, dst_be += BURST, value += BURST)
         burst4(NULL, each, dst_be, value, BURST);

@@ -127,10 +127,14 @@ void poptrie_find4_bulk(const struct poptrie *t, const uint32_t *dst_be, uint32_
                         unsigned n);
 void poptrie_find6_bulk(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                         unsigned n);
-// Address i in table t[i]: a burst whose packets belong to several routing tables. IPv6 has no vector
+// Address i in t[i].table: a burst whose packets belong to several routing tables. IPv6 has no vector
 // kernel for that; the loads of the burst overlap all the same.
-void poptrie_find4_each(const struct poptrie *const *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
-void poptrie_find6_each(const struct poptrie *const *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
+struct poptrie_each {
+    const struct poptrie *table;
+    const void *with; // the caller's: what it wants at hand behind the lookup
+};
+void poptrie_find4_each(const struct poptrie_each *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
+void poptrie_find6_each(const struct poptrie_each *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
 
 // The nodes by which a lookup of dst (network order, key_bits/8 bytes; key_bits as the table's) finds its answer, for who asks why: how many, of which
 // node[0..min(max, n)) are written; *value: the answer, as poptrie_find gives it.

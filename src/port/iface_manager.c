@@ -108,8 +108,7 @@ void iface_manager_started(void)
 
 static void up_set(struct iface *i)
 {
-    // One word, read by forwarders at each packet; nothing else depends on it.
-    __atomic_store_n(&i->up, i->admin_up && i->carrier, __ATOMIC_RELAXED);
+    iface_set_flags(i, IFACE_UP, i->admin_up && i->carrier ? IFACE_UP : 0);
 }
 
 // --- the TAP ---

@@ -64,10 +64,9 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
     if (sampled)
         watch_manager_port_changed();
     iface_policy_settle();
-    uint16_t on = (uint16_t)((policy->urpf[0] & URPF_MODE ? IFACE_URPF4 : 0) | (policy->urpf[1] & URPF_MODE ? IFACE_URPF6 : 0) |
-                             (policy->redirect ? IFACE_REDIRECT : 0));
-    uint16_t off = IFACE_URPF4 | IFACE_URPF6 | IFACE_REDIRECT;
-    __atomic_store_n(&i->features, (uint16_t)((i->features & ~off) | on), __ATOMIC_RELEASE); // after what they need
+    iface_set_flags(i, IFACE_URPF4 | IFACE_URPF6 | IFACE_REDIRECT,
+                    (policy->urpf[0] & URPF_MODE ? IFACE_URPF4 : 0) | (policy->urpf[1] & URPF_MODE ? IFACE_URPF6 : 0) |
+                        (policy->redirect ? IFACE_REDIRECT : 0));
     return 0;
 }
 

@@ -145,7 +145,7 @@ static void probe_add(const struct iface *i, int family, int type)
     p->result.interface = i->name;
     p->result.family = family == AF_INET ? "ipv4" : "ipv6";
     p->result.socket = type == SOCK_STREAM ? "tcp" : type == SOCK_DGRAM ? "udp" : "raw";
-    if (!i->up)
+    if (!iface_is_up(i))
         finish(p, "the interface is down", 0);
     else
         probe_open(p, family);

@@ -219,7 +219,7 @@ static void iface_up(unsigned i)
     f->port = (uint16_t)i;
     f->vr = vr->id;
     f->mtu = 1500;
-    f->up = 1;
+    f->flags |= IFACE_UP;
     f->carrier = true;
     memcpy(f->mac, "\2\0\0\0\1\0", 6);
     f->mac[5] = (uint8_t)i;

@@ -15,6 +15,7 @@
 #ifndef TABLE_COUNTER_H
 #define TABLE_COUNTER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/thread.h"
@@ -41,6 +42,16 @@ struct counter_iface { // one cache line
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
     uint64_t drop_packets, punt_packets, inject_packets, urpf_packets;
 } __attribute__((aligned(64)));
+
+typedef uint64_t counter_pair __attribute__((vector_size(16), may_alias));
+_Static_assert(offsetof(struct counter_iface, rx_packets) % 16 == 0 && offsetof(struct counter_iface, rx_bytes) % 16 == 8, "a pair");
+_Static_assert(offsetof(struct counter_iface, tx_packets) % 16 == 0 && offsetof(struct counter_iface, tx_bytes) % 16 == 8, "a pair");
+
+// A packet of so many bytes is added to rx_packets and rx_bytes, or to tx_packets and tx_bytes, with one load and one store. The owning thread.
+static inline void counter_pair_add(uint64_t *packets, uint64_t bytes)
+{
+    *(counter_pair *)(void *)packets += (counter_pair){1, bytes};
+}
 
 struct counter_punt { // packets of one class
     uint64_t passed;  // taken by the kernel

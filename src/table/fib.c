@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "core/rcu.h"
 #include "core/thread.h"
 #include "poptrie/poptrie.h"
 #include "table/fib_engine.h"
@@ -22,6 +23,24 @@ const char *fib_engine_name(enum fib_engine e)
     static const char *const name[FIB_ENGINES] = {"poptrie", "dir24_8", "lpm"};
 
     return name[e];
+}
+
+static void none_find4(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+{
+    memset(nexthop, 0, n * sizeof *nexthop);
+}
+
+static void none_find6(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
+{
+    memset(nexthop, 0, n * sizeof *nexthop);
+}
+
+static const struct fib_ops none_ops = {.find4_bulk = none_find4, .find6_bulk = none_find6};
+static const struct fib none[2] = {{.ops = &none_ops, .family = IP4}, {.ops = &none_ops, .family = IP6}};
+
+const struct fib *fib_none(uint8_t family)
+{
+    return &none[family == IP6];
 }
 
 struct fib *fib_new(uint8_t family, enum fib_engine engine)
@@ -211,62 +230,52 @@ void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nex
     }
 }
 
-struct each { // of a burst of several FIBs
-    const struct poptrie *trie[FIB_EACH_MAX];
-    const uint16_t *meaning[FIB_EACH_MAX];
-};
+_Static_assert(offsetof(struct fib, trie) == offsetof(struct poptrie_each, table) &&
+                   offsetof(struct fib, meaning) == offsetof(struct poptrie_each, with), "so that both are copied at once");
 
-// What n FIBs have for the lookup; false when one has no trie.
-static bool each_of(const struct fib *const *fib, struct each *e, unsigned n)
+// What the FIBs of a burst have for the lookup; false when one has no trie.
+static bool each_of(const struct fib *const *of, const uint16_t *which, struct poptrie_each *each, unsigned n)
 {
-    static const struct fib none;
-    bool all = true;
+    unsigned without = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        const struct fib *f = fib[i] ? fib[i] : &none;
-        e->trie[i] = f->trie;
-        e->meaning[i] = f->meaning;
-        all &= f->trie != NULL;
+        const struct fib *f = rcu_load(&of[which[i]]);
+        each[i] = (struct poptrie_each){f->trie, f->meaning};
+        without += !f->trie;
     }
-    return all;
+    return !without;
 }
 
-static inline void hops_each(const struct each *e, uint32_t *nexthop, unsigned n)
+static inline void hops_each(const struct poptrie_each *each, uint32_t *nexthop, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        nexthop[i] = hop_at(e->meaning[i], nexthop[i]);
+        nexthop[i] = hop_at(each[i].with, nexthop[i]);
 }
 
-void fib_find4_each(const struct fib *const *fib, const ip4_t *dst, uint32_t *nexthop, unsigned n)
+void fib_find4_each(const struct fib *const *of, const uint16_t *which, const ip4_t *dst, uint32_t *nexthop, unsigned n)
 {
-    struct each e;
+    struct poptrie_each each[FIB_EACH_MAX];
 
-    if (n && each_of(fib, &e, n)) {
-        poptrie_find4_each(e.trie, dst, nexthop, n);
-        hops_each(&e, nexthop, n);
+    if (n && each_of(of, which, each, n)) {
+        poptrie_find4_each(each, dst, nexthop, n);
+        hops_each(each, nexthop, n);
         return;
     }
-    for (unsigned i = 0; i < n; i++) {
-        nexthop[i] = 0;
-        if (fib[i])
-            fib_find4_bulk(fib[i], &dst[i], &nexthop[i], 1);
-    }
+    for (unsigned i = 0; i < n; i++)
+        fib_find4_bulk(rcu_load(&of[which[i]]), &dst[i], &nexthop[i], 1);
 }
 
-void fib_find6_each(const struct fib *const *fib, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
+void fib_find6_each(const struct fib *const *of, const uint16_t *which, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
 {
-    struct each e;
+    struct poptrie_each each[FIB_EACH_MAX];
 
-    if (n && each_of(fib, &e, n)) {
-        poptrie_find6_each(e.trie, dst, nexthop, n);
-        hops_each(&e, nexthop, n);
+    if (n && each_of(of, which, each, n)) {
+        poptrie_find6_each(each, dst, nexthop, n);
+        hops_each(each, nexthop, n);
         return;
     }
-    for (unsigned i = 0; i < n; i++) {
-        nexthop[i] = 0;
-        if (fib[i])
-            fib_find6_bulk(fib[i], &dst[i], &nexthop[i], 1);
-    }
+    for (unsigned i = 0; i < n; i++)
+        fib_find6_bulk(rcu_load(&of[which[i]]), &dst[i], &nexthop[i], 1);
 }
 
 const char *fib_kernel_name(void)

@@ -41,6 +41,7 @@ struct fib_stats {
 // --- any thread ---
 // The FIB as readers on a memory node had best read it: poptrie keeps a copy on each, other engines have one for all.
 const struct fib *fib_near(const struct fib *f, unsigned node);
+const struct fib *fib_none(uint8_t family); // has no routes, for readers that are to find none
 const char *fib_engine_name(enum fib_engine e); // as in the configuration
 enum fib_engine fib_engine_of(const struct fib *f);
 unsigned fib_engine_mib(enum fib_engine e, uint8_t family, size_t routes); // of DPDK memory, about; 0 = none
@@ -79,9 +80,9 @@ struct fib_node {
 unsigned fib_path(const struct fib *f, const struct ip_addr *dst, struct fib_node *node, unsigned max);
 void fib_find4_bulk(const struct fib *f, const ip4_t *dst, uint32_t *nexthop, unsigned n);
 void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
-// Destination i in fib[i], NULL = no routes; n <= FIB_EACH_MAX.
+// Destination i in of[which[i]]; n <= FIB_EACH_MAX. `of` may be published into meanwhile (core/rcu.h).
 #define FIB_EACH_MAX 64
-void fib_find4_each(const struct fib *const *fib, const ip4_t *dst, uint32_t *nexthop, unsigned n);
-void fib_find6_each(const struct fib *const *fib, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
+void fib_find4_each(const struct fib *const *of, const uint16_t *which, const ip4_t *dst, uint32_t *nexthop, unsigned n);
+void fib_find6_each(const struct fib *const *of, const uint16_t *which, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n);
 
 #endif

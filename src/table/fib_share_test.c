@@ -75,6 +75,7 @@ static struct ip_addr address_in(unsigned i)
 static void check_routers(void)
 {
     const struct fib *of[FIB_EACH_MAX];
+    uint16_t which[FIB_EACH_MAX];
     uint32_t want[FIB_EACH_MAX], got[FIB_EACH_MAX];
     ip4_t dst4[FIB_EACH_MAX];
     uint8_t dst6[FIB_EACH_MAX][16];
@@ -84,17 +85,18 @@ static void check_routers(void)
         for (unsigned n = 0; n < FIB_EACH_MAX; n++) {
             unsigned k = (unsigned)random() % ROUTERS, i = (unsigned)random() % ROUTES;
             struct ip_addr a = address_in(i);
-            of[n] = fib_near(router[k], n % mem_nodes());
+            which[n] = (uint16_t)(FIB_EACH_MAX - 1 - n);
+            of[which[n]] = fib_near(router[k], n % mem_nodes());
             dst4[n] = a.ip4;
             memcpy(dst6[n], a.b, 16);
             want[n] = now[k][i] ? now[k][i] : fib_get(router[k], &all);
-            assert_int_equal(fib_find(of[n], &a), want[n]);
+            assert_int_equal(fib_find(of[which[n]], &a), want[n]);
             assert_int_equal(fib_get(router[k], &route[i].prefix), now[k][i]);
         }
         if (route[0].prefix.family == IP4)
-            fib_find4_each(of, dst4, got, FIB_EACH_MAX);
+            fib_find4_each(of, which, dst4, got, FIB_EACH_MAX);
         else
-            fib_find6_each(of, (const uint8_t(*)[16])dst6, got, FIB_EACH_MAX);
+            fib_find6_each(of, which, (const uint8_t(*)[16])dst6, got, FIB_EACH_MAX);
         assert_memory_equal(got, want, sizeof got);
     }
     for (unsigned k = 0; k < ROUTERS; k++) {
@@ -293,6 +295,7 @@ static uint64_t crowd_shared(unsigned k)
 static void check_crowd(uint8_t family)
 {
     const struct fib *of[FIB_EACH_MAX];
+    uint16_t which[FIB_EACH_MAX];
     uint32_t want[FIB_EACH_MAX], got[FIB_EACH_MAX];
     ip4_t dst4[FIB_EACH_MAX];
     uint8_t dst6[FIB_EACH_MAX][16];
@@ -304,15 +307,16 @@ static void check_crowd(uint8_t family)
             if (round % 3)
                 k = (at == stray) == (round % 3 == 1) ? CROWD - 1 - k % 3 : k % (CROWD - 3);
             struct ip_addr a = address_in(i);
-            of[at] = fib_near(crowd[k], round % mem_nodes());
+            which[at] = (uint16_t)(n - 1 - at);
+            of[which[at]] = fib_near(crowd[k], round % mem_nodes());
             dst4[at] = a.ip4;
             memcpy(dst6[at], a.b, 16);
             want[at] = crowd_id(k, i);
         }
         if (family == IP4)
-            fib_find4_each(of, dst4, got, n);
+            fib_find4_each(of, which, dst4, got, n);
         else
-            fib_find6_each(of, (const uint8_t(*)[16])dst6, got, n);
+            fib_find6_each(of, which, (const uint8_t(*)[16])dst6, got, n);
         assert_memory_equal(got, want, n * sizeof *got);
     }
 }
@@ -350,6 +354,35 @@ static void routers_beyond_an_estate_have_another_one(void **state)
         router[k] = fib_new(family, FIB_POPTRIE);
 }
 
+// What forwarders find while a virtual router is being made or taken apart.
+static void a_burst_with_a_router_that_is_none_finds_the_others_routes(void **state)
+{
+    const uint8_t family = route[0].prefix.family;
+    const struct fib *of[2] = {router[1], fib_none(family)};
+    uint16_t which[FIB_EACH_MAX];
+    uint32_t got[FIB_EACH_MAX];
+    ip4_t dst4[FIB_EACH_MAX];
+    uint8_t dst6[FIB_EACH_MAX][16];
+    struct ip_addr a;
+
+    for (unsigned i = 0; i < FIB_EACH_MAX; i++) {
+        put(1, i, 1 + i % WAYS);
+        a = address_in(i);
+        which[i] = i % 3 == 1;
+        dst4[i] = a.ip4;
+        memcpy(dst6[i], a.b, 16);
+    }
+    fib_commit(router[1]);
+    if (family == IP4)
+        fib_find4_each(of, which, dst4, got, FIB_EACH_MAX);
+    else
+        fib_find6_each(of, which, (const uint8_t(*)[16])dst6, got, FIB_EACH_MAX);
+    for (unsigned i = 0; i < FIB_EACH_MAX; i++)
+        assert_int_equal(got[i], which[i] ? 0 : id_of(1, 1 + i % WAYS));
+    assert_int_equal(fib_find(fib_none(family), &a), 0);
+    assert_int_equal(fib_path(fib_none(family), &a, NULL, 0), 0);
+}
+
 // --- readers ---
 
 static _Atomic bool stop;
@@ -357,7 +390,8 @@ static _Atomic uint64_t n_wrong, n_read;
 
 static void read_all(void *arg)
 {
-    const struct fib *of[FIB_EACH_MAX];
+    const struct fib *const *of = (const struct fib *const *)router;
+    uint16_t which[FIB_EACH_MAX];
     uint32_t got[FIB_EACH_MAX], x = 12345;
     ip4_t dst4[FIB_EACH_MAX];
     uint8_t dst6[FIB_EACH_MAX][16];
@@ -369,16 +403,14 @@ static void read_all(void *arg)
             struct ip_addr a = address_in(x / 65536 % ROUTES);
             dst4[n] = a.ip4;
             memcpy(dst6[n], a.b, 16);
-            of[n] = router[(x >> 8) % ROUTERS];
+            which[n] = (uint16_t)((x >> 8) % ROUTERS);
         }
         if (route[0].prefix.family == IP4)
-            fib_find4_each(of, dst4, got, FIB_EACH_MAX);
+            fib_find4_each(of, which, dst4, got, FIB_EACH_MAX);
         else
-            fib_find6_each(of, (const uint8_t(*)[16])dst6, got, FIB_EACH_MAX);
+            fib_find6_each(of, which, (const uint8_t(*)[16])dst6, got, FIB_EACH_MAX);
         for (unsigned n = 0; n < FIB_EACH_MAX; n++) {
-            unsigned k = 0;
-            while (router[k] != of[n])
-                k++;
+            unsigned k = which[n];
             n_wrong += got[n] <= IDS * (k + 1) || got[n] >= IDS * (k + 2); // there is always a route, over one of its own
         }
         if (route[0].prefix.family == IP4) {
@@ -432,6 +464,7 @@ int main(void)
         SHARE_TEST(loads_with_other_groupings_keep_routes_apart),
         SHARE_TEST(random_changes_of_all_equal_what_was_set),
         SHARE_TEST(routers_beyond_an_estate_have_another_one),
+        SHARE_TEST(a_burst_with_a_router_that_is_none_finds_the_others_routes),
         SHARE_TEST(readers_never_find_what_another_router_has),
     };
     int failed = 0;

@@ -93,10 +93,10 @@ static bool is_reusable(struct slot *s)
     return s->state == FREE || (s->state == WAITING && grace_over(s->ticket));
 }
 
-static void feature_set(struct iface *i, uint16_t bit, bool on)
+void iface_set_flags(struct iface *i, unsigned mask, unsigned flags)
 {
-    // Release: the list before the bit.
-    __atomic_store_n(&i->features, (uint16_t)((i->features & ~bit) | (on ? bit : 0)), __ATOMIC_RELEASE);
+    thread_must_be(ROLE_CONTROL);
+    __atomic_store_n(&i->flags, (uint8_t)((i->flags & ~mask) | (flags & mask)), __ATOMIC_RELEASE); // a list before the bit
 }
 
 static void acl_out_compare(void)
@@ -124,10 +124,10 @@ void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out)
     __atomic_store_n(&i->acl_out, out, __ATOMIC_RELAXED);
     if (changes)
         acl_out_compare();
-    feature_set(i, IFACE_ACL_IN, in);
+    iface_set_flags(i, IFACE_ACL_IN, in ? IFACE_ACL_IN : 0);
     for (unsigned id = 1; was != !!acl_out_bound && id < n_ids; id++)
         if (slots[id].state == USED)
-            feature_set(&iface_table[id], IFACE_ACL_OUT, acl_out_bound);
+            iface_set_flags(&iface_table[id], IFACE_ACL_OUT, acl_out_bound ? IFACE_ACL_OUT : 0);
 }
 
 struct iface *iface_new(const char *name)
@@ -143,7 +143,7 @@ struct iface *iface_new(const char *name)
     memset(i, 0, sizeof *i);
     i->id = (uint16_t)id;
     snprintf(i->name, sizeof i->name, "%s", name);
-    i->features = acl_out_bound ? IFACE_ACL_OUT : 0;
+    i->flags = acl_out_bound ? IFACE_ACL_OUT : 0;
     __atomic_store_n(&iface_acl_out_of_all, 0, __ATOMIC_RELAXED); // this one has none
     counter_begin_iface(i->id);
     __atomic_store_n(&slots[id].state, USED, __ATOMIC_RELEASE); // after the name; partner: find()
@@ -157,7 +157,7 @@ void iface_free(struct iface *i)
     thread_must_be(ROLE_CONTROL);
     bug_on(slots[i->id].state != USED);
     iface_bind_acl(i, 0, 0);
-    __atomic_store_n(&i->up, 0, __ATOMIC_RELAXED);
+    iface_set_flags(i, IFACE_UP, 0);
     __atomic_store_n(&i->kind, IFACE_NONE, __ATOMIC_RELAXED);
     __atomic_store_n(&slots[i->id].state, WAITING, __ATOMIC_RELEASE);
     acl_out_compare();

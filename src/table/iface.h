@@ -16,9 +16,11 @@
 
 enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT };
 
-// Input features: a bit for each that the interface has (forwarder/features.c). A family's bit is set when it is on for that family.
-// All interfaces have IFACE_ACL_OUT while some interface has a list for what leaves by it: who looks at what comes in need not ask.
-enum iface_feature { IFACE_URPF4 = 1, IFACE_URPF6 = 2, IFACE_REDIRECT = 4, IFACE_ACL_IN = 8, IFACE_ACL_OUT = 16 };
+// Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and input features, a bit for each that the interface has
+// (forwarder/features.c). A family's bit is set when it is on for that family. All interfaces have IFACE_ACL_OUT while some interface has a
+// list for what leaves by it: who looks at what comes in need not ask.
+enum iface_flag { IFACE_URPF4 = 1, IFACE_URPF6 = 2, IFACE_REDIRECT = 4, IFACE_ACL_IN = 8, IFACE_ACL_OUT = 16, IFACE_UP = 128 };
+#define IFACE_FEATURES 0x7f
 
 // Which sources are believed (RFC 3704): any that a route leads to; those whose best route leaves by the interface; those of
 // which any candidate route does.
@@ -34,13 +36,13 @@ struct iface_policy { // as configured; all zero = none of it
 };
 
 struct iface {
-    // reader: forwarder
-    uint8_t kind; // enum iface_kind
-    uint8_t up;   // admin up (kernel's IFF_UP on the TAP) and carrier of the port
+    // reader: forwarder; of most packets the first word alone (forwarder/lanes_priv.h)
+    uint8_t flags; // enum iface_flag
+    uint8_t vr;
     uint8_t mac[6];
-    uint16_t id, port, vlan /* of the only or inner tag, 0 = untagged */, vr;
+    uint8_t kind; // enum iface_kind
+    uint16_t id, port, vlan; // of the only or inner tag, 0 = untagged
     uint16_t mtu; // bytes of layer 3
-    uint16_t features; // enum iface_feature: what its packets pass before their lookup; 0 = nothing
     struct iface_policy policy;
     uint16_t outer_vlan; // of the outer tag, 0 = none
     uint16_t tpid_be;    // EtherType of the outer tag; with one tag 0x8100, untagged 0
@@ -56,6 +58,8 @@ struct iface {
     bool carrier;         // of the port; rib_manager reads it
 } __attribute__((aligned(64)));
 
+_Static_assert(VR_MAX <= 256, "iface.vr");
+
 int iface_table_init(void);
 void iface_table_fini(void);
 extern struct iface *iface_table; // [IFACE_MAX]
@@ -68,10 +72,16 @@ static inline struct iface *iface_get(uint16_t id)
     return &iface_table[id];
 }
 
+static inline bool iface_is_up(const struct iface *i)
+{
+    return i->flags & IFACE_UP;
+}
+
 // --- control ---
 struct iface *iface_find_name(const char *name); // NULL when absent; any manager may call it between mailbox calls
 struct iface *iface_new(const char *name);       // free id with the name set, kind still NONE; NULL when full
 void iface_free(struct iface *i);                // id becomes free after a grace period
+void iface_set_flags(struct iface *i, unsigned mask, unsigned flags); // those of `mask`; what a feature needs was stored before
 // The access lists of what comes in and what leaves, 0 = none. A list may be freed a grace period after no interface has it.
 void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out);
 

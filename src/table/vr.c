@@ -18,10 +18,15 @@
 #include "core/thread.h"
 
 struct vr *vr_table;
+const struct fib *vr_near[MEM_NODES_MAX][2][VR_MAX];
 const struct flow_hash flow_hash_default = {.mode = FLOW_HASH_L4, .label = true};
 
 int vr_table_init(void)
 {
+    for (unsigned i = 0; i < MEM_NODES_MAX * VR_MAX; i++) {
+        vr_near[i / VR_MAX][0][i % VR_MAX] = fib_none(IP4);
+        vr_near[i / VR_MAX][1][i % VR_MAX] = fib_none(IP6);
+    }
     vr_table = mem_map("virtual routers", VR_MAX * sizeof *vr_table);
     return vr_table ? 0 : -errno;
 }
@@ -62,7 +67,7 @@ void vr_set_flow_hash(struct vr *v, struct flow_hash h)
 void vr_publish(struct vr *v, uint8_t family, struct fib *f)
 {
     for (unsigned node = 0; node < MEM_NODES_MAX; node++)
-        rcu_publish(family == IP4 ? &v->near[node].fib4 : &v->near[node].fib6, f ? fib_near(f, node) : NULL);
+        rcu_publish(&vr_near[node][family == IP6][v->id], f ? fib_near(f, node) : fib_none(family));
     rcu_publish(family == IP4 ? &v->fib4 : &v->fib6, f);
 }
 

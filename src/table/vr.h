@@ -31,10 +31,7 @@ struct flow_hash {
 _Static_assert(sizeof(struct flow_hash) == 8, "one word");
 
 struct vr {
-    // reader: forwarder; published by vr_publish
-    struct {
-        const struct fib *fib4, *fib6;
-    } near[MEM_NODES_MAX]; // as its memory node reads them
+    // reader: forwarder; its FIBs are in vr_fibs
     struct flow_hash flow_hash;
     // writer: rib_manager; what ICMP errors come from where the interface has no address (RFC 1812 4.3.2.4); 0 = none
     ip4_t addr4;
@@ -53,16 +50,23 @@ struct vr {
 int vr_table_init(void);
 void vr_table_fini(void);
 extern struct vr *vr_table; // [VR_MAX]
+// Each one's FIB of a family as readers on a memory node have it; fib_none while it is being made or taken apart. Published by vr_publish.
+extern const struct fib *vr_near[MEM_NODES_MAX][2][VR_MAX];
 
 static inline struct vr *vr_get(uint16_t id)
 {
     return &vr_table[id];
 }
 
-// A forwarder's FIB of one family, by the memory node it runs on; NULL: the virtual router is being made or taken apart.
+// The FIBs of a family of all virtual routers, by id, for a forwarder on that memory node: each is read with rcu_load.
+static inline const struct fib *const *vr_fibs(uint8_t family, unsigned node)
+{
+    return vr_near[node][family == IP6];
+}
+
 static inline const struct fib *vr_fib(const struct vr *v, uint8_t family, unsigned node)
 {
-    return rcu_load(family == IP4 ? &v->near[node].fib4 : &v->near[node].fib6);
+    return rcu_load(&vr_fibs(family, node)[v - vr_table]);
 }
 
 static inline struct flow_hash vr_flow_hash(const struct vr *v)
@@ -80,7 +84,7 @@ void vr_set_flow_hash(struct vr *v, struct flow_hash h); // control; live: flows
 struct vr *vr_find(const char *name); // control; NULL when absent
 struct vr *vr_new(const char *name);  // control; with empty FIBs; NULL with errno
 void vr_free(struct vr *v);           // control; nothing refers to it any more
-// Everybody finds another FIB of the family, or none (NULL). control; rib_manager while control waits.
+// Everybody finds another FIB of the family, or one without routes (NULL). control; rib_manager while control waits.
 void vr_publish(struct vr *v, uint8_t family, struct fib *f);
 
 #endif

@@ -62,8 +62,8 @@ static void policy_switch(uint32_t state)
     for (uint16_t i = 1; i <= 5; i++, state = state >> 4 | state << 28) {
         uint8_t mode = (uint8_t)(state & 3);
         iface_get(i)->policy.urpf[0] = iface_get(i)->policy.urpf[1] = mode | (state & 4 ? URPF_ALLOW_DEFAULT : 0);
-        iface_get(i)->features = (uint16_t)((mode && state & 8 ? IFACE_URPF4 | IFACE_URPF6 : state & 4 ? IFACE_REDIRECT : 0) |
-                                            (state & 32 ? IFACE_ACL_IN : 0) | (state & 64 ? IFACE_ACL_OUT : 0));
+        iface_set_flags(iface_get(i), IFACE_FEATURES, (mode && state & 8 ? IFACE_URPF4 | IFACE_URPF6 : state & 4 ? IFACE_REDIRECT : 0u) |
+                                                          (state & 32 ? IFACE_ACL_IN : 0u) | (state & 64 ? IFACE_ACL_OUT : 0u));
         iface_get(i)->policy.directed_broadcast = state & 8;
     }
 }
@@ -96,7 +96,7 @@ void fuzz_switch(uint32_t state)
     (void)nexthop_group_set(group, member, (uint32_t[]){1, 2, 3, 1}, state >> 4 & 3 ? 4 : state >> 6 & 3);
     rig_role(ROLE_CONTROL);
     plan_ip4_options = (uint8_t)((state >> 8 & 3) % 3);
-    iface_get(6)->up = state >> 10 & 1;
+    iface_set_flags(iface_get(6), IFACE_UP, state >> 10 & 1 ? IFACE_UP : 0);
     iface_get(3)->mtu = state >> 11 & 1 ? 1280 : 1500;
     watches_switch(state >> 12 & 1 ? state >> 13 & 15 : 0);
     policy_switch(state >> 17 & 1 ? state * 2654435761u : 0);

@@ -240,7 +240,7 @@ uint16_t rig_iface_pair(unsigned port, uint16_t outer, uint16_t tpid, uint16_t v
     memcpy(&i->addr4, (uint8_t[4]){10, 255, (uint8_t)port, (uint8_t)vlan}, 4);
     memcpy(i->addr6, (uint8_t[16]){0x20, 1, 0xd, 0xb8, 0, 0xff, [13] = (uint8_t)port, [15] = (uint8_t)vlan}, 16);
     i->kind = vlan ? IFACE_VPORT : IFACE_PORT;
-    i->up = 1;
+    i->flags |= IFACE_UP;
     struct port *p = port_get(port_id[port]);
     p->used = p->started = true;
     assert_int_equal(port_lead(p, outer, vlan, i->id), 0);

@@ -252,8 +252,8 @@ static void an_interface_that_is_down_receives_nothing(void **state)
     uint16_t sub = rig_iface(0, 100, VR_DEFAULT);
     struct frame f = packet();
     struct frame t = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1", .vlan = 100, .to_iface = sub});
-    iface_get(in)->up = 0;
-    iface_get(sub)->up = 0;
+    iface_get(in)->flags = 0;
+    iface_get(sub)->flags = 0;
     rig_send(0, &f);
     rig_send(0, &t);
     rig_poll();

@@ -76,7 +76,7 @@ static void a_frame_for_an_interface_that_is_down_or_gone_is_dropped(void **stat
 {
     two_interfaces();
     struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.2"});
-    iface_get(out)->up = 0;
+    iface_get(out)->flags = 0;
     rig_inject_frame(0, out, &f);
     rig_inject_frame(0, 4000, &f);
     rig_poll();

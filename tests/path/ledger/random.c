@@ -51,7 +51,7 @@ void random_router(void)
     iface[5] = rig_iface(3, 0, VR_DEFAULT);
     iface[6] = rig_iface_pair(0, outer_of[6], tpid_of[6], tag_of[6], VR_DEFAULT);
     iface[7] = rig_iface_pair(2, outer_of[7], tpid_of[7], tag_of[7], blue);
-    iface_get(iface[5])->up = 0;
+    iface_get(iface[5])->flags = 0;
     iface_get(iface[4])->mtu = 300;
     nh[0] = rig_adjacency(iface[1], 1);
     nh[1] = rig_adjacency(iface[4], 2); // narrow

@@ -132,7 +132,7 @@ static void never_back_by_the_input(void **state)
     send_one(0, &stream4);
     assert_only_drop(DROP_MULTICAST_NO_OUTPUT, 1);
     ROUTE(NULL, "239.129.2.3", 0, in, 1, one, 1, two, 1);
-    iface_get(two)->up = 0;
+    iface_get(two)->flags = 0;
     struct frame f = send_one(0, &stream4);
     assert_copy(1, one, &f);
     nothing_left();

@@ -240,7 +240,7 @@ static void the_wrong_mac_and_a_down_interface_are_named_with_two_tags_too(void 
     rig_send(0, &f);
     rig_poll();
     assert_only_drop(DROP_ETHER_NOT_OURS, 1);
-    iface_get(two)->up = 0;
+    iface_get(two)->flags = 0;
     f = pair_packet(0, 0x88a8, 100, 10, two);
     rig_send(0, &f);
     rig_poll();
