@@ -214,7 +214,7 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         __mmask8 live = n - i >= 8 ? LANES_ALL : (__mmask8)((1u << (n - i)) - 1), k;
         struct packets p;
 
-        if (live == LANES_ALL)
+        if (LANES_BY_LOADS && live == LANES_ALL)
             k = plain_eight(LANES_ALL, a->pkt + i, a->frame + i, port, tag, b, family, &p, &owns);
         else
             k = plain_eight(live, a->pkt + i, a->frame + i, port, tag, b, family, &p, &owns);

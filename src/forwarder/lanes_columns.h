@@ -3,8 +3,7 @@
 //
 // With AVX-512, 8 bytes a lane, in two ways, of which lanes_avx512.c is compiled with one each: gathers, and, with LANES_LOADS,
 // a load a lane and shuffles. CPUs whose gathers are many small steps (AMD's up to Zen 4 at least) take 1.3 cycles a lane for a gather,
-// 0.5 for loads, and 0.33 where neighbouring words are wanted and one load brings four of them (docs/performance.md). Four neighbouring
-// words of eight frames are loaded in both: on an Ice Lake, whose gathers are fast, that is a cycle or two a packet, too.
+// 0.5 for loads, and 0.33 where neighbouring words are wanted and one load brings four of them (docs/performance.md).
 // With AVX2, 4 bytes a lane and always loads: one brings two or four neighbouring words.
 #ifndef FORWARDER_LANES_COLUMNS_H
 #define FORWARDER_LANES_COLUMNS_H
@@ -58,7 +57,7 @@ INLINE __m512i load_rows(const char *a, const char *b)
 // Four columns that follow each other: word k of the 32 bytes from `offset` on is in c[k].
 INLINE void columns(__mmask8 live, const void *at, long offset, __m512i c[4])
 {
-    if (live != LANES_ALL) {
+    if (!LANES_BY_LOADS || live != LANES_ALL) {
         for (long k = 0; k < 4; k++)
             c[k] = gather(live, _mm512_loadu_si512(at), offset + 8 * k);
         return;
