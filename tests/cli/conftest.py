@@ -2,6 +2,7 @@
 """A daemon to talk to, and ways to run the command line against it: inside this process, and as a program."""
 import io
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -18,6 +19,9 @@ from kamuee import cli  # noqa: E402
 from server import Daemon  # noqa: E402
 from state import state  # noqa: E402
 from terminal import Terminal  # noqa: E402
+
+# A shell starts what runs in the background with it ignored, and our programs would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Result(NamedTuple):

@@ -15,6 +15,7 @@ without a reason), and the FIB equals the kernel's table.
 """
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,9 @@ from kamuee.lab.kamueenode import KamueeNode                                    
 
 from daemon import Daemon                                                       # noqa: E402
 import support                                                                  # noqa: E402
+
+# A shell starts what runs in the background with it ignored, and our programs would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
 EMPTY_DIRECTORIES = ("/run/netns", "/var/run/frr", "/etc/frr", "/run/kamuee-lab")
