@@ -27,7 +27,7 @@ enum { TIMESTAMP_ONLY = 0, TIMESTAMP_AND_ADDRESS = 1, TIMESTAMP_PRESPECIFIED = 3
 static ip4_t address_of_way_out(const struct forwarder *f, const struct burst *b, unsigned i)
 {
     const struct vr *vr = vr_get(b->vr[i]);
-    const struct fib *fib = vr_fib(vr, IP4, f->node);
+    const struct fib *fib = vr_fib(b->vr[i], IP4, f->node);
     ip4_t dst = load32(b->ip[i] + 16);
     uint32_t id;
 

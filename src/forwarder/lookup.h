@@ -15,7 +15,7 @@
 
 FWD_INLINE const struct fib *fwd_fib(const struct forwarder *f, uint16_t vr, uint8_t family)
 {
-    return rcu_load(&vr_fibs(family, f->node)[vr]);
+    return vr_fib(vr, family, f->node);
 }
 
 // That all packets have one destination, as those of one large flow do: each has the one of the packet before.

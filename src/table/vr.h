@@ -64,9 +64,9 @@ static inline const struct fib *const *vr_fibs(uint8_t family, unsigned node)
     return vr_near[node][family == IP6];
 }
 
-static inline const struct fib *vr_fib(const struct vr *v, uint8_t family, unsigned node)
+static inline const struct fib *vr_fib(uint16_t id, uint8_t family, unsigned node)
 {
-    return rcu_load(&vr_fibs(family, node)[v - vr_table]);
+    return rcu_load(&vr_fibs(family, node)[id]);
 }
 
 static inline struct flow_hash vr_flow_hash(const struct vr *v)

@@ -111,9 +111,9 @@ static void each_node_has_its_own_copy(void **state)
 {
     const struct vr *vr = vr_get(VR_DEFAULT);
 
-    assert_ptr_not_equal(vr_fib(vr, IP4, 0), vr_fib(vr, IP4, 1));
-    assert_ptr_not_equal(vr_fib(vr, IP6, 0), vr_fib(vr, IP6, 1));
-    assert_ptr_equal(vr_fib(vr, IP4, 0), vr->fib4);
+    assert_ptr_not_equal(vr_fib(vr->id, IP4, 0), vr_fib(vr->id, IP4, 1));
+    assert_ptr_not_equal(vr_fib(vr->id, IP6, 0), vr_fib(vr->id, IP6, 1));
+    assert_ptr_equal(vr_fib(vr->id, IP4, 0), vr->fib4);
 }
 
 static void count(void *ctx, const struct mem_region *r)
