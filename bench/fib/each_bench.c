@@ -34,7 +34,7 @@
 
 static struct poptrie *table[TABLES_MAX], *shared[TABLES_MAX];
 static unsigned tables = 16, rounds = 31;
-static struct poptrie_each own[N_ADDRESSES], beside[N_ADDRESSES], same[BURST];
+static const struct poptrie *own[N_ADDRESSES], *beside[N_ADDRESSES], *same[BURST];
 static const uint32_t *dst;
 static const uint8_t *word_line[N_ADDRESSES], *block_line[N_ADDRESSES];
 static uint8_t (*frame)[64], (*buffer)[2304];
@@ -202,15 +202,15 @@ static void tables_make(const char *prefixes)
     dst = a.net;
     for (unsigned i = 0; i < N_ADDRESSES; i++) {
         uint32_t d = __builtin_bswap32(dst[i]);
-        const struct poptrie *of = own[i].table = table[i % tables];
-        beside[i].table = shared[i % tables];
+        const struct poptrie *of = own[i] = table[i % tables];
+        beside[i] = shared[i % tables];
         const uint32_t *w = &of->dir[d >> (32 - DIR4_BITS)];
         word_line[i] = block_line[i] = (const uint8_t *)w;
         if (word_is_ref(*w))
             block_line[i] = block_at(of->arena, *w);
     }
     for (unsigned i = 0; i < BURST; i++)
-        same[i].table = table[0];
+        same[i] = table[0];
 }
 
 static int by_value(const void *a, const void *b)

@@ -28,18 +28,13 @@ INLINE uint32_t header_sum(uint64_t w0, uint64_t w8, uint32_t w16)
     return (uint32_t)((s & 0xffff) + (s >> 16));
 }
 
-// The interface by tag, its first word, and whether the frame is for it.
+// The interface, its first word, and whether the frame is for it.
 INLINE unsigned for_us(const struct port *port, enum tag tag, const struct rte_mbuf *m, const uint8_t *frame, uint16_t *iface, uint64_t *own)
 {
-    unsigned vlan = tag == UNTAGGED ? 0 : (tag == TAGGED ? load16_host(frame + 14) : m->vlan_tci) & 0xfff;
-
-    if (tag == DOUBLE || tag == DOUBLE_STRIPPED)
-        *iface = lanes_pair(port, tag, load64(frame + 12), m->vlan_tci);
-    else
-        *iface = tag == UNTAGGED || !vlan ? port->untagged : port->vlan_iface[vlan];
+    *iface = lanes_iface_of(port, tag, m, frame);
     *own = load64(iface_get(*iface));
     return ((*own >> 16) == (load64(frame) & LANES_MAC)) & ((*own & IFACE_UP) != 0) &
-           ((m->ol_flags & LANES_STRIPPED) == lanes_stripped(tag)) & (tag != TAGGED || load16(frame + 12) == ETHER_TYPE_VLAN);
+           ((m->ol_flags & LANES_STRIPPED) == lanes_stripped(tag));
 }
 
 INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)

@@ -47,80 +47,23 @@ INLINE __m512i folded(__m512i sum)
     return _mm512_add_epi64(_mm512_and_si512(sum, ALL(0xffff)), _mm512_srli_epi64(sum, 16));
 }
 
-INLINE void store16(uint16_t *p, __m512i v)
+INLINE void store_words(uint16_t *p, __m512i v)
 {
     _mm_storeu_si128((__m128i *)p, _mm512_cvtepi64_epi16(v));
 }
 
-INLINE void store32(uint32_t *p, __m512i v)
+INLINE void store_dwords(uint32_t *p, __m512i v)
 {
     _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi64_epi32(v));
 }
 
-// The interface of each lane by its one VLAN id.
-INLINE __m512i single_ids(__mmask8 live, const struct port *port, __m512i vlan)
-{
-    __mmask8 none = _mm512_testn_epi64_mask(vlan, vlan);
-
-    if (!LANES_BY_LOADS || live != LANES_ALL) {
-        __m256i two = _mm256_mmask_i32gather_epi32(_mm256_setzero_si256(), live, _mm512_cvtepi64_epi32(vlan), port->vlan_iface, 2);
-        return _mm512_mask_mov_epi64(_mm512_cvtepu32_epi64(_mm256_and_si256(two, _mm256_set1_epi32(0xffff))), none, ALL(port->untagged));
-    }
-    const uint16_t *of = port->vlan_iface;
-    uint16_t v[8];
-    store16(v, vlan);
-    __m128i id = _mm_setr_epi16((short)of[v[0]], (short)of[v[1]], (short)of[v[2]], (short)of[v[3]], (short)of[v[4]], (short)of[v[5]],
-                                (short)of[v[6]], (short)of[v[7]]);
-    return _mm512_mask_mov_epi64(_mm512_cvtepu16_epi64(id), none, ALL(port->untagged));
-}
-
-// The interface of each lane by its two tags.
-INLINE __m512i pair_ids(const struct port *port, enum tag tag, __m512i word, __m512i tci)
-{
-    uint64_t words[8], tcis[8];
-
-    _mm512_storeu_si512(words, word);
-    _mm512_storeu_si512(tcis, tci);
-    for (unsigned j = 0; j < 8; j++)
-        tcis[j] = lanes_pair(port, tag, words[j], (uint16_t)tcis[j]);
-    return _mm512_loadu_si512(tcis);
-}
-
-// struct iface's first word of each lane.
-INLINE __m512i own_words(__mmask8 live, __m512i id)
-{
-    __m512i at = _mm512_add_epi64(ALL((uintptr_t)iface_table), _mm512_slli_epi64(id, IFACE_SHIFT));
-    const void *ifaces[8];
-
-    if (!LANES_BY_LOADS)
-        return gather(live, at, 0);
-    _mm512_storeu_si512(ifaces, at);
-    return column(LANES_ALL, ifaces, 0);
-}
-
-// The interface by tag, its first word, and whether the frame is for it. `word`: the first tag in the frame, and what follows it.
-INLINE __mmask8 for_us(__mmask8 k, const struct port *port, enum tag tag, uint8_t *const *frame, __m512i word, __m512i size, __m512i *iface,
-                       __m512i *own)
+// Whether the frames are for their interfaces, of which `own` are the first words.
+INLINE __mmask8 for_us(__mmask8 k, uint8_t *const *frame, __m512i own)
 {
     __m512i mac = _mm512_and_si512(column(k, frame, 0), ALL(LANES_MAC));
 
-    if (tag == UNTAGGED) {
-        uint64_t one;
-        __builtin_memcpy(&one, iface_get(port->untagged), 8);
-        *iface = ALL(port->untagged);
-        *own = ALL(one);
-        return one & IFACE_UP ? _mm512_mask_cmpeq_epu64_mask(k, mac, ALL(one >> 16)) : 0;
-    }
-    __m512i tci = _mm512_srli_epi64(size, 48);
-    if (tag == DOUBLE || tag == DOUBLE_STRIPPED)
-        *iface = pair_ids(port, tag, word, tci);
-    else
-        *iface = single_ids(k, port, _mm512_and_si512(tag == TAGGED ? number16(word, 2) : tci, ALL(0xfff)));
-    *own = own_words(k, *iface);
-    if (tag == TAGGED)
-        k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(word, ALL(0xffff)), ALL(LANES_TAG));
-    k = _mm512_mask_test_epi64_mask(k, *own, ALL(IFACE_UP));
-    return _mm512_mask_cmpeq_epu64_mask(k, mac, _mm512_srli_epi64(*own, 16));
+    k = _mm512_mask_test_epi64_mask(k, own, ALL(IFACE_UP));
+    return _mm512_mask_cmpeq_epu64_mask(k, mac, _mm512_srli_epi64(own, 16));
 }
 
 struct packets { // what plain() appends of eight
@@ -142,36 +85,34 @@ INLINE void append(struct burst *b, unsigned at, __mmask8 k, struct packets p, u
     }
     _mm512_storeu_si512(b->pkt + at, p.pkt);
     _mm512_storeu_si512(b->ip + at, p.ip);
-    store16(b->iface + at, p.iface);
-    store16(b->vr + at, p.vr);
-    store16(b->len + at, p.len);
-    store16(b->size + at, p.size);
-    store32(b->hop + at, p.hop);
+    store_words(b->iface + at, p.iface);
+    store_words(b->vr + at, p.vr);
+    store_words(b->len + at, p.len);
+    store_words(b->size + at, p.size);
+    store_dwords(b->hop + at, p.hop);
     if (family == IP4)
-        store32(b->dst4 + at, p.dst);
+        store_dwords(b->dst4 + at, p.dst);
 }
 
-// The plain ones of eight frames, in p.
-INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t *const *frame, const struct port *port, enum tag tag,
-                            struct burst *b, uint8_t family, struct packets *p, __m512i *owns)
+// The plain ones of eight frames, in p. `id`, `own`: of their interfaces, and those of an untagged frame.
+INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t *const *frame, const uint16_t *id, const uint64_t *own,
+                            __m512i untagged, enum tag tag, struct burst *b, uint8_t family, struct packets *p, __m512i *owns)
 {
     const unsigned l2 = lanes_l2(tag);
-    const bool in_frame = tag != UNTAGGED && tag != STRIPPED, ahead = in_frame && family == IP4; // then the tags are in the first column
-    __m512i c[4], own, word = _mm512_setzero_si512();
-    columns(live, frame, ahead ? l2 - 10 : l2 - 2, c); // the last one is used of IPv6 alone, or of tagged IPv4
-    __m512i type = c[ahead], ip6 = c[1 + ahead], end = c[2 + ahead];
-    if (ahead)
-        word = tag == DOUBLE ? c[0] : _mm512_srli_epi64(c[0], 32);
-    else if (in_frame)
-        word = column(live, frame, 12);
+    __m512i c[4], word = untagged;
+    columns(live, frame, l2 - 2, c); // the last one is used of IPv6 alone
+    __m512i type = c[0], ip6 = c[1], end = c[2];
     __m512i size = column(live, mbuf, offsetof(struct rte_mbuf, pkt_len)), flags = column(live, mbuf, offsetof(struct rte_mbuf, ol_flags));
     __m512i all = _mm512_and_si512(size, ALL(0xffffffff)), first = _mm512_and_si512(_mm512_srli_epi64(size, 32), ALL(0xffff));
     p->pkt = _mm512_loadu_si512(mbuf);
     p->ip = _mm512_add_epi64(_mm512_loadu_si512(frame), ALL(l2));
     p->size = all;
-    __mmask8 k = for_us(live, port, tag, frame, word, size, &p->iface, &own);
+    if (tag != UNTAGGED)
+        word = _mm512_loadu_si512(own);
+    p->iface = tag == UNTAGGED ? ALL(*id) : _mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)id));
+    p->vr = byte_of(word, 1);
+    __mmask8 k = for_us(live, frame, word);
 
-    p->vr = byte_of(own, 1);
     k = _mm512_mask_cmpeq_epu64_mask(k, _mm512_and_si512(flags, ALL(LANES_STRIPPED)), ALL(lanes_stripped(tag)));
     k &= _mm512_cmpge_epu64_mask(first, ALL(LANES_WHOLE)) | _mm512_cmpge_epu64_mask(first, all);
     b->chained |= _mm512_mask_cmpneq_epu64_mask(live, first, all) != 0;
@@ -199,14 +140,16 @@ INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
         k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(first_octet, ALL(1)), ALL(0xfd));
     }
     k = _mm512_mask_cmple_epu64_mask(k, _mm512_add_epi64(p->len, ALL(l2)), all);
-    *owns = _mm512_mask_or_epi64(*owns, k, *owns, own);
+    *owns = _mm512_mask_or_epi64(*owns, k, *owns, word);
     return k;
 }
 
 INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
 {
-    const unsigned n = a->n;
-    __m512i owns = _mm512_setzero_si512();
+    const unsigned n = a->n, step = tag != UNTAGGED;
+    struct lanes_iface of;
+    lanes_ifaces(&of, a, port, tag);
+    __m512i owns = _mm512_setzero_si512(), untagged = ALL(of.own[0]);
     unsigned at = b->n;
     uint64_t odd = 0;
 
@@ -215,9 +158,9 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         struct packets p;
 
         if (LANES_BY_LOADS && live == LANES_ALL)
-            k = plain_eight(LANES_ALL, a->pkt + i, a->frame + i, port, tag, b, family, &p, &owns);
+            k = plain_eight(LANES_ALL, a->pkt + i, a->frame + i, of.id + i * step, of.own + i * step, untagged, tag, b, family, &p, &owns);
         else
-            k = plain_eight(live, a->pkt + i, a->frame + i, port, tag, b, family, &p, &owns);
+            k = plain_eight(live, a->pkt + i, a->frame + i, of.id + i * step, of.own + i * step, untagged, tag, b, family, &p, &owns);
         append(b, at, k, p, family);
         at += (unsigned)__builtin_popcount(k);
         odd |= (uint64_t)(uint8_t)(k ^ live) << i;
@@ -277,8 +220,8 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
         resized |= _mm512_mask_cmpneq_epu64_mask(live, size, came);
         moved |= _mm512_mask_cmpneq_epu64_mask(live, head, ALL(b->l2));
         _mm512_storeu_si512(b->word + i, word);
-        store32(b->hop_out + i, lower ? hop_lowered(hop, family) : hop);
-        store16(b->size + i, size);
+        store_dwords(b->hop_out + i, lower ? hop_lowered(hop, family) : hop);
+        store_words(b->size + i, size);
         bad |= (uint64_t)(uint8_t)(k ^ live) << i;
     }
     b->in_place = !moved;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "forwarder/lanes.h"
+#include "forwarder/packet.h"
 #include "table/nexthop.h"
 
 #define LANES_MAC 0x0000ffffffffffffull
@@ -18,10 +19,7 @@
 
 // struct iface as its first 8 bytes: flags, virtual router, MAC. An interface that is none is not up.
 _Static_assert(offsetof(struct iface, flags) == 0 && offsetof(struct iface, vr) == 1 && offsetof(struct iface, mac) == 2, "own");
-#define IFACE_SHIFT 7
-_Static_assert(sizeof(struct iface) == 1 << IFACE_SHIFT, "where interface `id` is, without a multiplication");
-// The interfaces of VLANs are read two at a time; the second one of the last is in the next field.
-_Static_assert(offsetof(struct port, outer_row) == offsetof(struct port, vlan_iface) + sizeof ((struct port *)0)->vlan_iface, "behind");
+_Static_assert((sizeof(struct iface) & (sizeof(struct iface) - 1)) == 0, "where an interface is, without a multiplication");
 
 // How the port has marked all frames of a kind.
 #define LANES_STRIPPED (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED)
@@ -45,6 +43,39 @@ static inline uint16_t lanes_pair(const struct port *port, enum tag tag, uint64_
     bool right = (uint16_t)inner == LANES_TAG && (tag != DOUBLE || (uint16_t)word == iface_get(id)->tpid_be);
 
     return right ? id : 0;
+}
+
+// The interfaces of frames, and the first words of these. Of untagged ones entry 0 is everybody's.
+struct lanes_iface {
+    uint16_t id[BURST_ROOM];
+    uint64_t own[BURST_ROOM];
+};
+
+// The interface of a frame of that kind; 0 = none, or an outer tag of another type than its own.
+static inline uint16_t lanes_iface_of(const struct port *port, enum tag tag, const struct rte_mbuf *m, const uint8_t *frame)
+{
+    uint32_t word = tag == TAGGED ? load32(frame + 12) : LANES_TAG | (uint32_t)rte_bswap16(m->vlan_tci) << 16;
+    uint16_t vlan = rte_bswap16((uint16_t)(word >> 16)) & 0xfff;
+
+    if (tag == UNTAGGED)
+        return port->untagged;
+    if (tag == DOUBLE || tag == DOUBLE_STRIPPED)
+        return lanes_pair(port, tag, load64(frame + 12), m->vlan_tci);
+    uint16_t id = vlan ? port->vlan_iface[vlan] : port->untagged;
+    return (uint16_t)word == LANES_TAG ? id : 0;
+}
+
+// Frame by frame, ahead of the lanes: loads that wait for each other, but of all frames at once, where the lanes would wait for those of eight.
+static inline void lanes_ifaces(struct lanes_iface *of, const struct arrivals *a, const struct port *port, enum tag tag)
+{
+    const unsigned n = tag == UNTAGGED ? 1 : a->n;
+
+    for (unsigned i = 0; i < n; i++) {
+        of->id[i] = lanes_iface_of(port, tag, a->pkt[i], a->frame[i]);
+        of->own[i] = load64(iface_get(of->id[i]));
+    }
+    for (unsigned i = n; tag != UNTAGGED && i % BURST_BLOCK; i++)
+        of->own[i] = of->id[i] = 0; // an interface that is not up
 }
 
 extern const struct lanes lanes_scalar, lanes_avx2, lanes_avx512, lanes_avx512_loads;

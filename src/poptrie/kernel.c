@@ -15,7 +15,7 @@ static void boot_find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t
 static void boot_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                        unsigned n);
 
-static void boot_find4_each(const struct poptrie_each *t, const uint32_t *dst_be, uint32_t *value,
+static void boot_find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
                             unsigned n);
 
 static const struct kernel kernel_boot = {"auto", boot_find4, boot_find6, boot_find4_each};
@@ -99,11 +99,11 @@ static void boot_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32
     kernel_now()->find6(t, dst, value, n);
 }
 
-static void boot_find4_each(const struct poptrie_each *t, const uint32_t *dst_be, uint32_t *value,
+static void boot_find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
                             unsigned n)
 {
     poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
-    kernel_now()->find4_each(t, dst_be, value, n);
+    kernel_now()->find4_each(each, dst_be, value, n);
 }
 
 void poptrie_find4_bulk(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
@@ -126,12 +126,12 @@ void poptrie_find6_bulk(const struct poptrie *t, const uint8_t (*dst)[16], uint3
             value[i] = poptrie_find6(t, dst[i]);
 }
 
-void poptrie_find4_each(const struct poptrie_each *t, const uint32_t *dst_be, uint32_t *value,
+void poptrie_find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
                         unsigned n)
 {
     if (n >= FEW)
-        kernel_now()->find4_each(t, dst_be, value, n);
+        kernel_now()->find4_each(each, dst_be, value, n);
     else
         for (unsigned i = 0; i < n; i++)
-            value[i] = poptrie_find4(t[i].table, dst_be[i]);
+            value[i] = poptrie_find4(each[i], dst_be[i]);
 }

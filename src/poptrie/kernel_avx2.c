@@ -79,18 +79,18 @@ INLINE void words4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *wo
 }
 
 // The same where each address has its own table.
-INLINE void floors4(const struct poptrie_each *each, __m256i leaf, const uint32_t *dst_be, uint32_t *value)
+INLINE void floors4(const struct poptrie *const *each, __m256i leaf, const uint32_t *dst_be, uint32_t *value)
 {
     __m256i none = _mm256_cmpeq_epi32(leaf, _mm256_setzero_si256());
 
     for (unsigned m = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(none)); m; m &= m - 1) {
         unsigned i = (unsigned)__builtin_ctz(m);
-        value[i] = leaf_answer(each[i].table, 0, __builtin_bswap32(dst_be[i]) >> (32 - FLOOR_BITS));
+        value[i] = leaf_answer(each[i], 0, __builtin_bswap32(dst_be[i]) >> (32 - FLOOR_BITS));
     }
 }
 
 // `found` are the directory's words. Of the table t; or, if `each` is not NULL, of the addresses' tables, whose arena is t's.
-INLINE void burst4(const struct poptrie *t, const struct poptrie_each *each, const uint32_t *found, const uint32_t *dst_be, uint32_t *value,
+INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each, const uint32_t *found, const uint32_t *dst_be, uint32_t *value,
                    unsigned groups)
 {
     const __m256i swap = _mm256_broadcastsi128_si256(
@@ -145,7 +145,7 @@ INLINE void burst4(const struct poptrie *t, const struct poptrie_each *each, con
     if (__builtin_expect(!_mm256_testz_si256(any, any), 0))
         for (unsigned i = 0; i < 8 * groups; i++) // what is left over is still a word
             if (word_is_ref(value[i]))
-                value[i] = walk_answer4(each ? each[i].table : t, value[i], __builtin_bswap32(dst_be[i]));
+                value[i] = walk_answer4(each ? each[i] : t, value[i], __builtin_bswap32(dst_be[i]));
 }
 
 INLINE void table4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned groups)
@@ -176,16 +176,16 @@ static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *val
 }
 
 // The directory's words of n of 1..64 addresses; false: the tables have several arenas.
-INLINE bool words4_each(const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *word, unsigned n)
+INLINE bool words4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *word, unsigned n)
 {
     const uint32_t *at[EACH4];
-    const uint8_t *arena = each[0].table->arena;
+    const uint8_t *arena = each[0]->arena;
     uintptr_t differ = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        at[i] = page_word(each[i].table, __builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS), PAGE4_BITS);
+        at[i] = page_word(each[i], __builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS), PAGE4_BITS);
         __builtin_prefetch(at[i]);
-        differ |= (uintptr_t)each[i].table->arena ^ (uintptr_t)arena;
+        differ |= (uintptr_t)each[i]->arena ^ (uintptr_t)arena;
     }
     if (differ != 0)
         return false;
@@ -196,7 +196,7 @@ INLINE bool words4_each(const struct poptrie_each *each, const uint32_t *dst_be,
     return true;
 }
 
-static void find4_each(const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
+static void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     uint32_t word[EACH4];
 
@@ -205,13 +205,13 @@ static void find4_each(const struct poptrie_each *each, const uint32_t *dst_be, 
         if (!words4_each(each, dst_be, word, left)) {
             find4_each_scalar(each, dst_be, value, left);
         } else if (left == EACH4) {
-            burst4(each[0].table, each, word, dst_be, value, 8);
+            burst4(each[0], each, word, dst_be, value, 8);
         } else {
             for (unsigned i = 0; i + 8 <= left; i += 8)
-                burst4(each[0].table, each + i, word + i, dst_be + i, value + i, 1);
+                burst4(each[0], each + i, word + i, dst_be + i, value + i, 1);
             for (unsigned i = left & ~7u; i < left; i++)
-                value[i] = word_is_ref(word[i]) ? walk_answer4(each[i].table, word[i], __builtin_bswap32(dst_be[i]))
-                                                : leaf_answer(each[i].table, word[i], __builtin_bswap32(dst_be[i]) >> (32 - FLOOR_BITS));
+                value[i] = word_is_ref(word[i]) ? walk_answer4(each[i], word[i], __builtin_bswap32(dst_be[i]))
+                                                : leaf_answer(each[i], word[i], __builtin_bswap32(dst_be[i]) >> (32 - FLOOR_BITS));
         }
     }
 }

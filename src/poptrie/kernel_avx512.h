@@ -26,16 +26,26 @@ INLINE __m512i popcount64(__m512i v)
 }
 
 // The tables of eight addresses; lanes that are not used get `other`.
-INLINE __m512i tables8(__m512i other, __mmask8 used, const struct poptrie_each *each)
+INLINE __m512i tables8(__m512i other, __mmask8 used, const struct poptrie *const *each)
 {
-    const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
-    const unsigned words = _pdep_u32(used, 0x5555);
+    return _mm512_mask_loadu_epi64(other, used, each);
+}
 
-    _Static_assert(sizeof *each == 16 && offsetof(struct poptrie_each, table) == 0, "every second word");
-    if (__builtin_expect(used == 0xff, 1))
-        return _mm512_permutex2var_epi64(_mm512_loadu_si512(each), even, _mm512_loadu_si512(each + 4));
-    __m512i low = _mm512_maskz_loadu_epi64((__mmask8)words, each), high = _mm512_maskz_loadu_epi64((__mmask8)(words >> 8), each + 4);
-    return _mm512_mask_mov_epi64(other, used, _mm512_permutex2var_epi64(low, even, high));
+// Other groups' tables are further away: there is a directory, at least, between two groups' tables.
+#define TABLES_BYTES (GROUP_TABLES * sizeof(struct poptrie))
+_Static_assert(TABLES_BYTES < DIR4_WORDS * sizeof(uint32_t), "tables of another group are told by where they are");
+
+// That n tables are all of one group.
+INLINE bool tables_are_near(const struct poptrie *const *each, unsigned n)
+{
+    const __m512i first = _mm512_set1_epi64((long long)(uintptr_t)each[0]->first);
+    __mmask8 far = 0;
+
+    for (unsigned i = 0; i < n; i += 8) {
+        __m512i at = _mm512_sub_epi64(tables8(first, n - i >= 8 ? 0xff : (__mmask8)((1u << (n - i)) - 1), each + i), first);
+        far |= _mm512_cmpge_epu64_mask(at, _mm512_set1_epi64((long long)TABLES_BYTES));
+    }
+    return !far;
 }
 
 // --- IPv4: 16 addresses a vector ---
@@ -106,7 +116,7 @@ void find6_avx512(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *v
 void find6_avx512_vpopcnt(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
 
 // kernel_avx512_each.c
-void find4_each_avx512(const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
-void find4_each_avx512_vpopcnt(const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
+void find4_each_avx512(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
+void find4_each_avx512_vpopcnt(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
 
 #endif

@@ -10,28 +10,22 @@
 
 #define GROUPS 4 // of 16 addresses
 
-// Other groups' tables are further away: there is a directory, at least, between two groups' tables.
-#define TABLES_BYTES (GROUP_TABLES * sizeof(struct poptrie))
-_Static_assert(TABLES_BYTES < DIR4_WORDS * sizeof(uint32_t), "tables of another group are told by where they are");
-
 struct lanes {
     __m512i addr, word, bit;
     __mmask16 plain;
 };
 
-INLINE __m256i offsets8(const struct poptrie_each *each, const struct poptrie *first, __mmask8 used, __mmask8 *far)
+INLINE __m256i offsets8(const struct poptrie *const *each, const struct poptrie *first, __mmask8 used)
 {
     __m512i base = _mm512_set1_epi64((long long)(uintptr_t)first);
-    __m512i at = _mm512_sub_epi64(tables8(base, used, each), base);
 
-    *far |= _mm512_cmpge_epu64_mask(at, _mm512_set1_epi64((long long)TABLES_BYTES));
-    return _mm512_cvtepi64_epi32(at);
+    return _mm512_cvtepi64_epi32(_mm512_sub_epi64(tables8(base, used, each), base));
 }
 
-// Where in the group's tables each one is, in bytes; lanes that are not used get the first. `far`: some are not there.
-INLINE __m512i offsets(const struct poptrie_each *each, const struct poptrie *first, __mmask16 used, __mmask8 *far)
+// Where in the group's tables each one is, in bytes; lanes that are not used get the first.
+INLINE __m512i offsets(const struct poptrie *const *each, const struct poptrie *first, __mmask16 used)
 {
-    __m256i low = offsets8(each, first, (__mmask8)used, far), high = offsets8(each + 8, first, (__mmask8)(used >> 8), far);
+    __m256i low = offsets8(each, first, (__mmask8)used), high = offsets8(each + 8, first, (__mmask8)(used >> 8));
 
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
@@ -66,21 +60,17 @@ INLINE __mmask16 finish(const struct poptrie *first, __m512i table, const struct
     return deep;
 }
 
-// False: the tables are of several groups.
-INLINE bool burst(const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *value, unsigned groups, unsigned n)
+INLINE void burst(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned groups, unsigned n)
 {
-    const struct poptrie *first = each[0].table->first;
+    const struct poptrie *first = each[0]->first;
     const __mmask16 tail = (__mmask16)(0xffffu >> (16 * groups - n));
     struct lanes l[GROUPS];
     __m512i table[GROUPS];
-    __mmask8 far = 0;
     uint64_t deep = 0;
 
 #pragma GCC unroll 4
     for (unsigned g = 0; g < groups; g++)
-        table[g] = offsets(each + 16 * g, first, g + 1 < groups ? 0xffff : tail, &far);
-    if (far)
-        return false;
+        table[g] = offsets(each + 16 * g, first, g + 1 < groups ? 0xffff : tail);
 #pragma GCC unroll 4
     for (unsigned g = 0; g < groups; g++) {
         __mmask16 used = g + 1 < groups ? 0xffff : tail;
@@ -100,9 +90,8 @@ INLINE bool burst(const struct poptrie_each *each, const uint32_t *dst_be, uint3
     for (; deep; deep &= deep - 1) {
         unsigned i = (unsigned)__builtin_ctzll(deep);
         uint32_t dst = __builtin_bswap32(dst_be[i]);
-        value[i] = walk_answer4(each[i].table, word_load(&each[i].table->dir[dst >> (32 - DIR4_BITS)]), dst);
+        value[i] = walk_answer4(each[i], word_load(&each[i]->dir[dst >> (32 - DIR4_BITS)]), dst);
     }
-    return true;
 }
 
 #ifdef __AVX512VPOPCNTDQ__
@@ -111,15 +100,19 @@ INLINE bool burst(const struct poptrie_each *each, const uint32_t *dst_be, uint3
 #define find4_each find4_each_avx512
 #endif
 
-void find4_each(const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
+void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     for (unsigned some; n; n -= some, each += some, dst_be += some, value += some) {
         some = n < 64 ? n : 64;
-        bool done = some == 64  ? burst(each, dst_be, value, 4, 64)
-                    : some > 32 ? burst(each, dst_be, value, (some + 15) / 16, some)
-                    : some > 16 ? burst(each, dst_be, value, 2, some)
-                                : burst(each, dst_be, value, 1, some);
-        if (!done)
+        if (!tables_are_near(each, some))
             find4_each_scalar(each, dst_be, value, some);
+        else if (some == 64)
+            burst(each, dst_be, value, 4, 64);
+        else if (some > 32)
+            burst(each, dst_be, value, (some + 15) / 16, some);
+        else if (some > 16)
+            burst(each, dst_be, value, 2, some);
+        else
+            burst(each, dst_be, value, 1, some);
     }
 }

@@ -16,10 +16,10 @@
 
 struct burst {
     const uint32_t *at[BURST];           // in the directory, or in one of its pages
-    uint32_t word[BURST + LANES];        // there
-    const uint8_t *block[BURST + LANES]; // the word's, or what is at the arena's beginning
-    const uint8_t *leaf[BURST + LANES];  // 8 bytes before those with the leaf
-    uint64_t shift[BURST + LANES];       // the leaf is so many bits up
+    uint32_t word[BURST];                // there
+    const uint8_t *block[BURST];  // the word's, or what is at the arena's beginning
+    const uint8_t *leaf[BURST];   // 8 bytes before those with the leaf
+    uint64_t shift[BURST];        // the leaf is so many bits up
 };
 
 INLINE __m128i load_two(const uint8_t *a, const uint8_t *b)
@@ -104,35 +104,34 @@ INLINE __mmask8 used_of(unsigned left)
     return left >= LANES ? 0xff : (__mmask8)((1u << left) - 1);
 }
 
-// n of 1..64 addresses in the table `one`, or when that is NULL, each in its own.
-INLINE void burst4(const struct poptrie *one, const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
+// n of 1..64 addresses in the table t; or if `each` is not NULL, each in its own, all of t's group.
+INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
+    const __m512i one = _mm512_set1_epi64((long long)(uintptr_t)t);
+    const uint8_t *const arena = t->arena;
     struct burst b;
     uint64_t deep = 0;
 
     for (unsigned i = 0; i < n; i++) {
         uint32_t slot = __builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS);
-        b.at[i] = one ? &one->dir[slot] : page_word(each[i].table, slot, PAGE4_BITS);
+        b.at[i] = each ? page_word_of(each[i], t->pages, slot, PAGE4_BITS) : &t->dir[slot];
         __builtin_prefetch(b.at[i]);
     }
     for (unsigned i = 0; i < n; i++) {
-        const struct poptrie *t = one ? one : each[i].table;
         uint32_t w = word_load(b.at[i]);
         b.word[i] = w;
-        b.block[i] = t->arena + (size_t)word_ref(w & -(w / WORD_REF)) * POOL_UNIT;
+        b.block[i] = arena + (size_t)word_ref(w & -(w / WORD_REF)) * POOL_UNIT;
         __builtin_prefetch(b.block[i]);
     }
     for (unsigned i = n; i % LANES; i++) { // lanes that are not used
         b.word[i] = 0;
-        b.block[i] = b.block[0];
+        b.block[i] = arena;
     }
     for (unsigned i = 0; i < n; i += LANES)
         find_leaves(&b, i, load_addresses(dst_be + i, used_of(n - i)));
     for (unsigned i = 0; i < n; i += LANES) {
         __mmask8 used = used_of(n - i);
-        __m512i table = _mm512_set1_epi64((long long)(uintptr_t)(one ? one : each[0].table));
-        if (!one)
-            table = tables8(table, used, each + i);
+        __m512i table = each ? tables8(one, used, each + i) : one;
         __m256i found;
         deep |= (uint64_t)(read_leaves(&b, i, table, load_addresses(dst_be + i, used), &found) & used) << i;
         if (used == 0xff)
@@ -142,7 +141,7 @@ INLINE void burst4(const struct poptrie *one, const struct poptrie_each *each, c
     }
     for (; deep; deep &= deep - 1) {
         unsigned i = (unsigned)__builtin_ctzll(deep);
-        value[i] = walk_answer4(one ? one : each[i].table, b.word[i], __builtin_bswap32(dst_be[i]));
+        value[i] = walk_answer4(each ? each[i] : t, b.word[i], __builtin_bswap32(dst_be[i]));
     }
 }
 
@@ -153,11 +152,20 @@ static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *val
     burst4(t, NULL, dst_be, value, n);
 }
 
-static void find4_each(const struct poptrie_each *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
+// Of several groups: address by address.
+INLINE void each4(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
+{
+    if (tables_are_near(each, n))
+        burst4(each[0], each, dst_be, value, n);
+    else
+        find4_each_scalar(each, dst_be, value, n);
+}
+
+static void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     for (; n > BURST; n -= BURST, each += BURST, dst_be += BURST, value += BURST)
-        burst4(NULL, each, dst_be, value, BURST);
-    burst4(NULL, each, dst_be, value, n);
+        each4(each, dst_be, value, BURST);
+    each4(each, dst_be, value, n);
 }
 
 const struct kernel kernel_avx512_loads = {"avx512-loads", find4, find6_avx512_vpopcnt, find4_each};

@@ -34,22 +34,22 @@ uint32_t poptrie_find6(const struct poptrie *t, const uint8_t dst[16])
     return leaf_answer(t, w, hi >> (64 - FLOOR_BITS));
 }
 
-// Address i in table `one`, or when that is NULL in each[i].table: of many tables little is in the cache, so blocks are asked
+// Address i in table `one`, or when that is NULL in each[i]: of many tables little is in the cache, so blocks are asked
 // for early.
-static inline __attribute__((always_inline)) void burst4(const struct poptrie *one, const struct poptrie_each *each,
+static inline __attribute__((always_inline)) void burst4(const struct poptrie *one, const struct poptrie *const *each,
                                                          const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     uint32_t word[BURST], deep = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        const struct poptrie *t = one ? one : each[i].table;
+        const struct poptrie *t = one ? one : each[i];
         uint32_t slot = __builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS);
         word[i] = word_load(one ? &t->dir[slot] : page_word(t, slot, PAGE4_BITS));
         if (!one)
             __builtin_prefetch(block_at(t->arena, word[i] & -(uint32_t)word_is_plain(word[i])));
     }
     for (unsigned i = 0; i < n; i++) {
-        const struct poptrie *t = one ? one : each[i].table;
+        const struct poptrie *t = one ? one : each[i];
         uint32_t w = word[i], dst = __builtin_bswap32(dst_be[i]);
         uint32_t used = -(uint32_t)word_is_plain(w); // all ones: the block's leaf, else the word
         uint32_t leaf = block_leaf(t->arena, w & used, dst << DIR4_BITS >> 26);
@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) void burst4(const struct poptrie *o
     }
     for (unsigned i = 0; deep && i < n; i++)
         if (word_is_ref(word[i]) && word_code(word[i]) >= CODE_MIXED)
-            value[i] = walk_answer4(one ? one : each[i].table, word[i], __builtin_bswap32(dst_be[i]));
+            value[i] = walk_answer4(one ? one : each[i], word[i], __builtin_bswap32(dst_be[i]));
 }
 
 static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
@@ -69,26 +69,26 @@ static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *val
         burst4(t, NULL, dst_be + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
-void find4_each_scalar(const struct poptrie_each *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
+void find4_each_scalar(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     for (unsigned i = 0; i < n; i += BURST)
-        burst4(NULL, t + i, dst_be + i, value + i, n - i < BURST ? n - i : BURST);
+        burst4(NULL, each + i, dst_be + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
 // Four levels or so: too branchy for passes to pay, so start the directory loads ahead instead.
-static inline __attribute__((always_inline)) void burst6(const struct poptrie *one, const struct poptrie_each *each,
+static inline __attribute__((always_inline)) void burst6(const struct poptrie *one, const struct poptrie *const *each,
                                                          const uint8_t (*dst)[16], uint32_t *value, unsigned n)
 {
     uint32_t word[BURST];
     unsigned depth[BURST];
 
     for (unsigned i = 0; i < n; i++) {
-        const struct poptrie *t = one ? one : each[i].table;
+        const struct poptrie *t = one ? one : each[i];
         word[i] = one ? start6(t, load_be64(dst[i]), &depth[i]) : start6_paged(t, load_be64(dst[i]), &depth[i]);
         __builtin_prefetch(t->arena + (size_t)word_ref(word[i]) * POOL_UNIT);
     }
     for (unsigned i = 0; i < n; i++) {
-        const struct poptrie *t = one ? one : each[i].table;
+        const struct poptrie *t = one ? one : each[i];
         uint64_t hi = load_be64(dst[i]);
         uint32_t leaf = walk(t->arena, word[i], hi, load_be64(dst[i] + 8), depth[i]);
 
@@ -102,10 +102,10 @@ static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *v
         burst6(t, NULL, dst + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
-void poptrie_find6_each(const struct poptrie_each *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+void poptrie_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
 {
     for (unsigned i = 0; i < n; i += BURST)
-        burst6(NULL, t + i, dst + i, value + i, n - i < BURST ? n - i : BURST);
+        burst6(NULL, each + i, dst + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
 const struct kernel kernel_scalar = {"scalar", find4, find6, find4_each_scalar};

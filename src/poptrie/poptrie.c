@@ -131,6 +131,11 @@ const struct poptrie *poptrie_copy(const struct poptrie *t, unsigned copy)
     return copy == 0 ? t : t->copy[copy - 1];
 }
 
+void poptrie_set_with(struct poptrie *t, unsigned copy, const void *with)
+{
+    (copy == 0 ? t : t->copy[copy - 1])->front.with = with;
+}
+
 // --- updates ---
 
 // The entries under key/len follow the tree's root and the default route.

@@ -116,6 +116,17 @@ void poptrie_usage(const struct poptrie *t, struct poptrie_stats *s);
 
 // --- reader: any thread, wait-free, during any writer call ---
 
+// What the table's user has given it to be at hand behind a lookup, where the table's own first line is in the cache.
+struct poptrie_front { // struct poptrie begins with it
+    const void *with;
+};
+static inline const void *poptrie_with(const struct poptrie *t)
+{
+    return ((const struct poptrie_front *)t)->with;
+}
+// Of that copy, for good: before the table has readers.
+void poptrie_set_with(struct poptrie *t, unsigned copy, const void *with);
+
 // The table as one copy has it, for the functions below this one alone; copy 0 is `t` itself.
 const struct poptrie *poptrie_copy(const struct poptrie *t, unsigned copy);
 // Addresses are in network byte order, as in a packet header.  POPTRIE_NONE = no route.
@@ -127,14 +138,10 @@ void poptrie_find4_bulk(const struct poptrie *t, const uint32_t *dst_be, uint32_
                         unsigned n);
 void poptrie_find6_bulk(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                         unsigned n);
-// Address i in t[i].table: a burst whose packets belong to several routing tables. IPv6 has no vector
+// Address i in each[i]: a burst whose packets belong to several routing tables. IPv6 has no vector
 // kernel for that; the loads of the burst overlap all the same.
-struct poptrie_each {
-    const struct poptrie *table;
-    const void *with; // the caller's: what it wants at hand behind the lookup
-};
-void poptrie_find4_each(const struct poptrie_each *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
-void poptrie_find6_each(const struct poptrie_each *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
+void poptrie_find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
+void poptrie_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
 
 // The nodes by which a lookup of dst (network order, key_bits/8 bytes; key_bits as the table's) finds its answer, for who asks why: how many, of which
 // node[0..min(max, n)) are written; *value: the answer, as poptrie_find gives it.

@@ -46,7 +46,7 @@ static void fold_all(void)
 // Addresses of all tables of a group in one burst, and one of `strays` in a table of the other one: every kernel, every copy.
 static void each_must_agree_but(unsigned n, unsigned group, unsigned strays)
 {
-    static struct poptrie_each of[150];
+    static const struct poptrie *of[150];
     static uint8_t key[150][16];
     static uint32_t dst[150], got[151];
     unsigned who[150];
@@ -56,7 +56,7 @@ static void each_must_agree_but(unsigned n, unsigned group, unsigned strays)
             bool stray = strays != 0 && model_random(&seed) % strays == 0;
 
             who[i] = (stray ? 1 - group : group) * TABLES + model_random(&seed) % TABLES;
-            of[i].table = poptrie_copy(table[who[i]], copy);
+            of[i] = poptrie_copy(table[who[i]], copy);
             random_address(&model[who[i]], key[i]);
             memcpy(&dst[i], key[i], 4);
         }

@@ -134,12 +134,13 @@ struct table_group {
 
 struct poptrie {
     // --- what readers touch: three cache lines, and of `page` a number for each address of a burst of several tables ---
-    uint16_t floor[FLOOR_ENTRIES]; // by the first bits of the address: what a leaf of 0 means
+    struct poptrie_front front;
     uint32_t *dir;
     const uint8_t *arena;
     uint32_t *pages;  // number 0; the group's directories lie there in one piece, its shared pages behind them
     const struct poptrie *first; // of the group, on the place 0: the tables lie in one piece, too
     uint32_t outside; // the word of IPv6 addresses outside 2000::/3, from depth 0
+    uint16_t floor[FLOOR_ENTRIES] __attribute__((aligned(64))); // by the first bits of the address: what a leaf of 0 means
     uint16_t page[PAGES] __attribute__((aligned(64))); // where the directory's pages are: in `dir`, or one that several tables read
     // --- the writer's ---
     uint32_t default_value; // of 0.0.0.0/0 or ::/0, which has no place in the tree
@@ -287,11 +288,17 @@ static inline uint16_t page_own(const struct poptrie *t, unsigned p) // the numb
 }
 
 // The directory's word as readers of several tables find it. Partners: group.c, page_publish; word_publish.
+// `pages`: the table's, or of another one of its group.
+static inline const uint32_t *page_word_of(const struct poptrie *t, const uint32_t *pages, uint32_t slot, unsigned bits)
+{
+    size_t page = __atomic_load_n(&t->page[slot >> bits], __ATOMIC_ACQUIRE);
+
+    return &pages[page << bits | (slot & ((1u << bits) - 1))];
+}
+
 static inline const uint32_t *page_word(const struct poptrie *t, uint32_t slot, unsigned bits)
 {
-    uint32_t page = __atomic_load_n(&t->page[slot >> bits], __ATOMIC_ACQUIRE);
-
-    return &t->pages[page << bits | (slot & ((1u << bits) - 1))];
+    return page_word_of(t, t->pages, slot, bits);
 }
 
 // --- txn.c: a change, all or nothing ---
@@ -353,10 +360,10 @@ struct kernel {
     const char *name;
     void (*find4)(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
     void (*find6)(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
-    void (*find4_each)(const struct poptrie_each *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
+    void (*find4_each)(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
 };
 
-void find4_each_scalar(const struct poptrie_each *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
+void find4_each_scalar(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
 
 
 extern const struct kernel kernel_scalar;

@@ -230,31 +230,27 @@ void fib_find6_bulk(const struct fib *f, const uint8_t (*dst)[16], uint32_t *nex
     }
 }
 
-_Static_assert(offsetof(struct fib, trie) == offsetof(struct poptrie_each, table) &&
-                   offsetof(struct fib, meaning) == offsetof(struct poptrie_each, with), "so that both are copied at once");
-
-// What the FIBs of a burst have for the lookup; false when one has no trie.
-static bool each_of(const struct fib *const *of, const uint16_t *which, struct poptrie_each *each, unsigned n)
+// The tries of a burst's FIBs; false when one has none.
+static bool each_of(const struct fib *const *of, const uint16_t *which, const struct poptrie **each, unsigned n)
 {
     unsigned without = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        const struct fib *f = rcu_load(&of[which[i]]);
-        each[i] = (struct poptrie_each){f->trie, f->meaning};
-        without += !f->trie;
+        each[i] = rcu_load(&of[which[i]])->trie;
+        without += !each[i];
     }
     return !without;
 }
 
-static inline void hops_each(const struct poptrie_each *each, uint32_t *nexthop, unsigned n)
+static inline void hops_each(const struct poptrie *const *each, uint32_t *nexthop, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        nexthop[i] = hop_at(each[i].with, nexthop[i]);
+        nexthop[i] = hop_at(poptrie_with(each[i]), nexthop[i]);
 }
 
 void fib_find4_each(const struct fib *const *of, const uint16_t *which, const ip4_t *dst, uint32_t *nexthop, unsigned n)
 {
-    struct poptrie_each each[FIB_EACH_MAX];
+    const struct poptrie *each[FIB_EACH_MAX];
 
     if (n && each_of(of, which, each, n)) {
         poptrie_find4_each(each, dst, nexthop, n);
@@ -267,7 +263,7 @@ void fib_find4_each(const struct fib *const *of, const uint16_t *which, const ip
 
 void fib_find6_each(const struct fib *const *of, const uint16_t *which, const uint8_t (*dst)[16], uint32_t *nexthop, unsigned n)
 {
-    struct poptrie_each each[FIB_EACH_MAX];
+    const struct poptrie *each[FIB_EACH_MAX];
 
     if (n && each_of(of, which, each, n)) {
         poptrie_find6_each(each, dst, nexthop, n);

@@ -34,7 +34,6 @@ struct fib_ops {
 
 struct fib {
     struct poptrie *trie; // engine poptrie: what readers walk; else NULL
-    const uint16_t *meaning; // what trie's values stand for; with a trie never NULL, and never another one
     const uint16_t *hops; // the same while values have to be asked for it; NULL: a value is the next hop. Read behind the value
     const struct fib_ops *ops;
     struct fib *near[MEM_NODES_MAX]; // what readers on that memory node use: a copy there, or this one itself

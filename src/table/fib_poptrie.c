@@ -487,13 +487,13 @@ struct fib *fib_poptrie_new(uint8_t family)
         return NULL;
     }
     f->fib.ops = &ops;
-    f->fib.meaning = f->hops[0];
+    poptrie_set_with(f->fib.trie, 0, f->hops[0]);
     f->fib.near[0] = &f->fib;
     for (unsigned node = 1; node < mem_nodes(); node++) {
         struct fib *copy = &f->copy[node - 1];
         copy->ops = &ops;
-        copy->meaning = f->hops[node];
         copy->trie = (struct poptrie *)(uintptr_t)poptrie_copy(f->fib.trie, node); // readers' functions alone
+        poptrie_set_with(f->fib.trie, node, f->hops[node]);
         f->fib.near[node] = copy;
     }
     return &f->fib;
