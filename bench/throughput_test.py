@@ -263,7 +263,8 @@ def test_every_row_says_what_was_found():
 
 @pytest.mark.parametrize("argv, said", [
     (["--tests", "speed"], "no test 'speed'"), (["--sizes", "12"], "expected 64 to"), (["--mix", "4:1"], "--mix"),
-    (["--peer", "cable", "--queues", "2"], "not for cable"), (["--peer", "testpmd", "--queues", "2"], "not for testpmd")])
+    (["--peer", "cable", "--queues", "2"], "not for cable"), (["--peer", "testpmd", "--queues", "2"], "not for testpmd"),
+    (["--queues", "4", "--ring", "14"], "more than the 65536 places")])
 def test_what_cannot_be_measured_is_refused(capsys, argv, said):
     assert bench.main(["throughput", "--force", *argv]) == 1
     assert said in " ".join(capsys.readouterr().err.split())

@@ -37,6 +37,7 @@ IDEA = "RFC 2544 of a router in a process of its own: throughput, latency, loss,
 ROOT = Path(__file__).resolve().parents[2]
 QUICK_SECONDS = 0.2
 QUICK_SIZES = "64,imix"
+MEMIF_PLACES_MAX = 65536                      # DPDK's driver numbers the buffers of all rings with 16 bits
 TABLE = (Column("Test"), Column("Size"), Column("Load"), right("Mpps"), right("Gb/s"), Column("Result"))
 
 
@@ -111,6 +112,9 @@ def plan_of(given: argparse.Namespace) -> Plan:
 def setting_of(given: argparse.Namespace, work: Path, sizes: list[frames.Frames]) -> device.Setting:
     if given.queues > 1 and given.peer not in ("kamueed", "external"):
         raise Refused(f"--queues is for kamueed and external devices, not for {given.peer}: the tester receives by one queue")
+    if given.peer == "kamueed" and given.link == "memif" and (given.queues + 1) << given.ring > MEMIF_PLACES_MAX:
+        raise Refused(f"--queues {given.queues} --ring {given.ring}: the rings of all queues, {given.queues} there and one back, have more than the "
+                      f"{MEMIF_PLACES_MAX} places that DPDK's memif keeps apart, packets would overwrite each other; take fewer queues or a smaller ring")
     named = os.environ.get("KAMUEED")
     kamueed = Path(named).resolve() if named else ROOT / "build/kamueed"
     build = kamueed.parent

@@ -110,6 +110,22 @@ static unsigned queue_size(unsigned descriptors)
     return descriptors ? 1u << (31 - __builtin_clz(descriptors)) : 1024;
 }
 
+#define MEMIF_RING_DEFAULT 10 // log2
+
+unsigned devargs_memif_places(const char *devargs, unsigned n_queues)
+{
+    char role[16] = "client", zero_copy[8] = "no", ring[8];
+    int log2 = MEMIF_RING_DEFAULT;
+
+    devargs_get(devargs, "role", role, sizeof role);
+    devargs_get(devargs, "zero-copy", zero_copy, sizeof zero_copy);
+    if (!devargs_is_driver(devargs, "net_memif") || !strcmp(role, "server") || !strcmp(role, "master") || !strcmp(zero_copy, "yes"))
+        return 0;
+    if (devargs_get(devargs, "rsize", ring, sizeof ring))
+        log2 = atoi(ring);
+    return log2 < 0 || log2 > 14 ? 0 : n_queues << log2; // the driver refuses others
+}
+
 int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsigned descriptors, char *out,
                      size_t size)
 {

@@ -20,6 +20,9 @@ bool devargs_is_pci(const char *devargs, char *address, size_t size); // "DDDD:B
 void devargs_netdev(const char *devargs, char *netdev, size_t size);
 // Bytes a buffer must hold for net_af_packet's frames (framesz=, else its default); 0 for other drivers.
 unsigned devargs_frame_size(const char *devargs);
+// Places in all rings of a net_memif that lays them out and copies (role=client, the default, without zero-copy=yes), of so many queues; 0 for others.
+unsigned devargs_memif_places(const char *devargs, unsigned n_queues);
+#define MEMIF_PLACES_MAX 65536u // DPDK's driver numbers their buffers with 16 bits: two of more would share one, and packets overwrite each other
 // The device's arguments with what a driver wants to know before it is made: queue pairs, frame size and ring of
 // net_af_packet, queues of net_af_xdp, length of net_virtio_user's queues, unless they are given. 0 or -E2BIG.
 int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsigned descriptors, char *out,

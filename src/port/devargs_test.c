@@ -31,6 +31,17 @@ static void driver_is_told_apart_from_longer_names(void **state)
     assert_false(devargs_is_driver("net_af", "net_af_packet"));
 }
 
+static void places_of_memif_count_where_it_lays_them_out(void **state)
+{
+    assert_int_equal(devargs_memif_places("net_memif0,id=1", 2), 2048);
+    assert_int_equal(devargs_memif_places("net_memif0,role=client,rsize=14", 4), MEMIF_PLACES_MAX);
+    assert_int_equal(devargs_memif_places("net_memif0,rsize=14,role=slave", 5), 81920);
+    assert_int_equal(devargs_memif_places("net_memif0,role=server,rsize=14", 16), 0);
+    assert_int_equal(devargs_memif_places("net_memif0,role=client,rsize=14,zero-copy=yes", 16), 0);
+    assert_int_equal(devargs_memif_places("net_memif0,rsize=15", 1), 0);
+    assert_int_equal(devargs_memif_places("net_null0,rsize=14", 16), 0);
+}
+
 static void pci_address_is_recognised_with_and_without_domain(void **state)
 {
     assert_true(devargs_is_pci("0000:3b:00.0", out, sizeof out));
@@ -84,6 +95,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(key_is_found_whole_and_only_behind_a_comma),
         cmocka_unit_test(driver_is_told_apart_from_longer_names),
+        cmocka_unit_test(places_of_memif_count_where_it_lays_them_out),
         cmocka_unit_test(pci_address_is_recognised_with_and_without_domain),
         cmocka_unit_test(kernel_interface_is_known_for_socket_drivers_only),
         cmocka_unit_test(packet_socket_gets_queues_and_frame_size),

@@ -217,6 +217,19 @@ static int take_pool(struct port_device *d, uint16_t room, char *err, size_t err
     return -e;
 }
 
+// That no two places in a memif's rings have one buffer.
+static int rings_fit(const struct port_device *d, char *err, size_t err_size)
+{
+    unsigned places = devargs_memif_places(d->config.devargs, d->config.rx_queues + d->config.tx_queues);
+
+    if (places <= MEMIF_PLACES_MAX)
+        return 0;
+    snprintf(err, err_size, "the rings of its %u receive and %u transmit queues have %u places, more than the %u that net_memif keeps apart: packets would "
+             "overwrite each other; set fewer rx-queues and tx-queues, a smaller rsize=, or zero-copy=yes", d->config.rx_queues, d->config.tx_queues, places,
+             MEMIF_PLACES_MAX);
+    return -EINVAL;
+}
+
 static int configure(struct port_device *d, unsigned workers, char *err, size_t err_size)
 {
     struct rte_eth_dev_info info;
@@ -233,6 +246,8 @@ static int configure(struct port_device *d, unsigned workers, char *err, size_t 
     d->config.rx_queues = clamp(&d->config, "rx-queues", d->config.rx_queues, workers, RTE_MIN(info.max_rx_queues, QUEUE_MAX));
     d->config.tx_queues = clamp(&d->config, "tx-queues", d->config.tx_queues, workers, RTE_MIN(info.max_tx_queues, QUEUE_MAX));
     r = choose_mtu(d, &info, err, err_size);
+    if (!r)
+        r = rings_fit(d, err, err_size);
     if (r)
         return r;
     choose_descriptors(d);

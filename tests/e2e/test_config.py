@@ -51,6 +51,17 @@ def test_a_change_is_all_or_nothing(daemon):
     assert "p9" not in daemon.links()
 
 
+def test_a_memif_whose_rings_the_driver_would_mix_up_is_refused(daemon):
+    socket = f"socket={daemon.file}.memif,socket-abstract=no"
+    daemon.start(P0)
+    with pytest.raises(DaemonError) as refused:
+        daemon.configure(f"set port p9 devargs net_memif9,id=9,{socket},rsize=14", "set port p9 rx-queues 4", "set port p9 tx-queues 1")
+    assert re.search(r"port p9: .*4 receive and 1 transmit queues have 81920 places, more than the 65536", str(refused.value))
+    assert "p9" not in daemon.links()
+    daemon.configure(f"set port p9 devargs net_memif9,id=9,{socket},rsize=14,role=server", "set port p9 rx-queues 4", "set port p9 tx-queues 1")
+    assert "p9" in daemon.links()
+
+
 def test_ports_and_vports_come_change_and_go_live(daemon):
     daemon.start(P0)
     changed = daemon.configure(P1.strip() + " mtu 4000", "set vport v7 port p1 vlan 7", "set vport v8 port p0 vlan 8 mtu 1400")
