@@ -66,28 +66,55 @@ INLINE __m256i folded(__m256i sum)
     return plus_halves(_mm256_setzero_si256(), sum);
 }
 
-// Two columns of what follows each other, eight words of 64 bits.
-INLINE void split(const uint64_t *word, __m256i c[2])
+// The interface of each lane by its tags.
+INLINE void iface_ids(const struct port *port, enum tag tag, const uint8_t *const *frame, __m256i tci, uint32_t id[8])
 {
-    const __m128i *two = (const __m128i *)word;
-    __m256i a = _mm256_set_m128i(_mm_loadu_si128(two + 2), _mm_loadu_si128(two));
-    __m256i b = _mm256_set_m128i(_mm_loadu_si128(two + 3), _mm_loadu_si128(two + 1));
-
-    c[0] = first_column(a, b);
-    c[1] = second_column(a, b);
+    if (tag == DOUBLE || tag == DOUBLE_STRIPPED) {
+        _mm256_storeu_si256((__m256i *)id, tci);
+        for (unsigned j = 0; j < 8; j++) {
+            uint64_t word;
+            __builtin_memcpy(&word, frame[j] + 12, 8);
+            id[j] = lanes_pair(port, tag, word, (uint16_t)id[j]);
+        }
+        return;
+    }
+    _mm256_storeu_si256((__m256i *)id, _mm256_and_si256(tci, ALL(0xfff)));
+    for (unsigned j = 0; j < 8; j++)
+        id[j] = id[j] ? port->vlan_iface[id[j]] : port->untagged;
 }
 
-// Not 0 where the frame is not for its interface, of which `own` is the first word.
-INLINE __m256i not_for_us(const uint8_t *const *frame, const __m256i own[2])
+// The interface by tag, its first word; not 0 where the frame is not for it. `tci`: of the mbuf.
+INLINE __m256i not_for_us(const struct port *port, enum tag tag, const uint8_t *const *frame, __m256i tci, __m256i *iface, __m256i own[2])
 {
-    __m256i mac[2];
+    __m256i mac[2], bad = _mm256_setzero_si256();
 
     two_columns(frame, 0, mac);
+    if (tag == UNTAGGED) {
+        uint32_t word[2];
+        __builtin_memcpy(word, iface_get(port->untagged), 8);
+        *iface = ALL(port->untagged);
+        own[0] = ALL(word[0]);
+        own[1] = ALL(word[1]);
+    } else {
+        const void *at[8];
+        uint32_t id[8];
+        if (tag == TAGGED) {
+            __m256i word[2];
+            two_columns(frame, 12, word);
+            bad = _mm256_xor_si256(_mm256_and_si256(word[0], ALL(0xffff)), ALL(LANES_TAG));
+            tci = number16(word[0], 2);
+        }
+        iface_ids(port, tag, frame, tci, id);
+        for (unsigned j = 0; j < 8; j++)
+            at[j] = iface_get((uint16_t)id[j]);
+        two_columns(at, 0, own);
+        *iface = _mm256_loadu_si256((const __m256i *)id);
+    }
     // flags, virtual router and the MAC's first two bytes are in the first word; the rest of the MAC in the second
     __m256i first = _mm256_srli_epi32(_mm256_xor_si256(own[0], _mm256_slli_epi32(mac[0], 16)), 16);
     __m256i rest = _mm256_xor_si256(own[1], _mm256_or_si256(_mm256_srli_epi32(mac[0], 16), _mm256_slli_epi32(mac[1], 16)));
     __m256i down = _mm256_andnot_si256(own[0], ALL(IFACE_UP));
-    return _mm256_or_si256(down, _mm256_or_si256(first, rest));
+    return _mm256_or_si256(_mm256_or_si256(bad, down), _mm256_or_si256(first, rest));
 }
 
 struct packets { // what plain() appends of eight, beside where they are
@@ -200,9 +227,8 @@ INLINE __m256i not_plain6(struct packets *p, const __m256i c[4], const __m256i t
     return _mm256_or_si256(bad, _mm256_cmpgt_epi16(octets, _mm256_set1_epi16(0xfd)));
 }
 
-// The plain ones of eight frames, in p. `id`, `word`: of their interfaces, or the one and that of all untagged frames. What is not 0 in *chained: they have
-// more than one segment.
-INLINE unsigned plain_eight(struct rte_mbuf *const *mbuf, uint8_t *const *frame, const uint16_t *id, const uint64_t *word, enum tag tag, uint8_t family,
+// The plain ones of eight frames, in p. What is not 0 in *chained: they have more than one segment.
+INLINE unsigned plain_eight(struct rte_mbuf *const *mbuf, uint8_t *const *frame, const struct port *port, enum tag tag, uint8_t family,
                             struct packets *p, __m256i *chained, __m256i *owns)
 {
     const unsigned l2 = lanes_l2(tag);
@@ -213,14 +239,7 @@ INLINE unsigned plain_eight(struct rte_mbuf *const *mbuf, uint8_t *const *frame,
     two_columns(mbuf, offsetof(struct rte_mbuf, ol_flags), flag); // all that are asked for are in the first word
     two_columns(mbuf, offsetof(struct rte_mbuf, pkt_len), sizes);
     __m256i all = sizes[0], first = _mm256_and_si256(sizes[1], ALL(0xffff));
-    if (tag == UNTAGGED) {
-        own[0] = ALL((uint32_t)*word);
-        own[1] = ALL((uint32_t)(*word >> 32));
-    } else {
-        split(word, own);
-    }
-    p->iface = tag == UNTAGGED ? ALL(*id) : _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)id));
-    bad = not_for_us((const uint8_t *const *)frame, own);
+    bad = not_for_us(port, tag, (const uint8_t *const *)frame, _mm256_srli_epi32(sizes[1], 16), &p->iface, own);
     p->vr = _mm256_and_si256(_mm256_srli_epi32(own[0], 8), ALL(0xff));
     bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_and_si256(flag[0], ALL(LANES_STRIPPED)), ALL(lanes_stripped(tag))));
     bad = _mm256_or_si256(bad, GREATER(_mm256_min_epu32(all, ALL(LANES_WHOLE)), first));
@@ -246,16 +265,14 @@ INLINE uint16_t features_of(__m256i owns)
 
 INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
 {
-    const unsigned n = a->n, whole = n & ~7u, step = tag != UNTAGGED;
-    struct lanes_iface of;
-    lanes_ifaces(&of, a, port, tag);
+    const unsigned n = a->n, whole = n & ~7u;
     __m256i chained = _mm256_setzero_si256(), owns = _mm256_setzero_si256();
     struct packets p;
     unsigned at = b->n;
     uint64_t odd = 0;
 
     for (unsigned i = 0; i < whole; i += 8) {
-        unsigned k = plain_eight(a->pkt + i, a->frame + i, of.id + i * step, of.own + i * step, tag, family, &p, &chained, &owns);
+        unsigned k = plain_eight(a->pkt + i, a->frame + i, port, tag, family, &p, &chained, &owns);
         append(b, at, k, a->pkt + i, a->frame + i, lanes_l2(tag), &p, family);
         at += (unsigned)__builtin_popcount(k);
         odd |= (uint64_t)(k ^ 0xff) << i;
@@ -267,9 +284,7 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
             mbuf[j] = a->pkt[whole + (j < n - whole ? j : 0)];
             frame[j] = a->frame[whole + (j < n - whole ? j : 0)];
         }
-        const unsigned live = (1u << (n - whole)) - 1;
-        unsigned k = plain_eight(mbuf, frame, of.id + whole * step, of.own + whole * step, tag, family, &p, &chained, &owns);
-        k &= live;
+        unsigned live = (1u << (n - whole)) - 1, k = live & plain_eight(mbuf, frame, port, tag, family, &p, &chained, &owns);
         append(b, at, k, mbuf, frame, lanes_l2(tag), &p, family);
         at += (unsigned)__builtin_popcount(k);
         odd |= (uint64_t)(k ^ live) << whole;

@@ -57,6 +57,25 @@ INLINE void store_dwords(uint32_t *p, __m512i v)
     _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi64_epi32(v));
 }
 
+// The interfaces of frames, and the first words of these. Of untagged ones entry 0 is everybody's.
+struct ifaces {
+    uint16_t id[BURST_ROOM];
+    uint64_t own[BURST_ROOM];
+};
+
+// Frame by frame, ahead of the lanes: loads that wait for each other, but of all frames at once, where the lanes would wait for those of eight.
+INLINE void ifaces_find(struct ifaces *of, const struct arrivals *a, const struct port *port, enum tag tag)
+{
+    const unsigned n = tag == UNTAGGED ? 1 : a->n;
+
+    for (unsigned i = 0; i < n; i++) {
+        of->id[i] = lanes_iface_of(port, tag, a->pkt[i], a->frame[i]);
+        of->own[i] = load64(iface_get(of->id[i]));
+    }
+    for (unsigned i = n; tag != UNTAGGED && i % BURST_BLOCK; i++)
+        of->own[i] = of->id[i] = 0; // an interface that is not up
+}
+
 // Whether the frames are for their interfaces, of which `own` are the first words.
 INLINE __mmask8 for_us(__mmask8 k, uint8_t *const *frame, __m512i own)
 {
@@ -147,8 +166,8 @@ INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
 INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
 {
     const unsigned n = a->n, step = tag != UNTAGGED;
-    struct lanes_iface of;
-    lanes_ifaces(&of, a, port, tag);
+    struct ifaces of;
+    ifaces_find(&of, a, port, tag);
     __m512i owns = _mm512_setzero_si512(), untagged = ALL(of.own[0]);
     unsigned at = b->n;
     uint64_t odd = 0;

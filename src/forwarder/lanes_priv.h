@@ -45,12 +45,6 @@ static inline uint16_t lanes_pair(const struct port *port, enum tag tag, uint64_
     return right ? id : 0;
 }
 
-// The interfaces of frames, and the first words of these. Of untagged ones entry 0 is everybody's.
-struct lanes_iface {
-    uint16_t id[BURST_ROOM];
-    uint64_t own[BURST_ROOM];
-};
-
 // The interface of a frame of that kind; 0 = none, or an outer tag of another type than its own.
 static inline uint16_t lanes_iface_of(const struct port *port, enum tag tag, const struct rte_mbuf *m, const uint8_t *frame)
 {
@@ -63,19 +57,6 @@ static inline uint16_t lanes_iface_of(const struct port *port, enum tag tag, con
         return lanes_pair(port, tag, load64(frame + 12), m->vlan_tci);
     uint16_t id = vlan ? port->vlan_iface[vlan] : port->untagged;
     return (uint16_t)word == LANES_TAG ? id : 0;
-}
-
-// Frame by frame, ahead of the lanes: loads that wait for each other, but of all frames at once, where the lanes would wait for those of eight.
-static inline void lanes_ifaces(struct lanes_iface *of, const struct arrivals *a, const struct port *port, enum tag tag)
-{
-    const unsigned n = tag == UNTAGGED ? 1 : a->n;
-
-    for (unsigned i = 0; i < n; i++) {
-        of->id[i] = lanes_iface_of(port, tag, a->pkt[i], a->frame[i]);
-        of->own[i] = load64(iface_get(of->id[i]));
-    }
-    for (unsigned i = n; tag != UNTAGGED && i % BURST_BLOCK; i++)
-        of->own[i] = of->id[i] = 0; // an interface that is not up
 }
 
 extern const struct lanes lanes_scalar, lanes_avx2, lanes_avx512, lanes_avx512_loads;
