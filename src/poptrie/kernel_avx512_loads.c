@@ -17,7 +17,7 @@
 struct burst {
     const uint32_t *at[BURST];           // in the directory, or in one of its pages
     uint32_t word[BURST];                // there
-    const uint8_t *block[BURST];  // the word's, or what is at the arena's beginning
+    const uint8_t *block[BURST];         // the word's, or what is at the arena's beginning
     const uint8_t *leaf[BURST];   // 8 bytes before those with the leaf
     uint64_t shift[BURST];        // the leaf is so many bits up
 };
@@ -104,8 +104,8 @@ INLINE __mmask8 used_of(unsigned left)
     return left >= LANES ? 0xff : (__mmask8)((1u << left) - 1);
 }
 
-// n of 1..64 addresses in the table t; or if `each` is not NULL, each in its own, all of t's group.
-INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
+// n of 1..64 addresses in the table t; or if `each` is not NULL, each in its own, `near`: all of t's group, whose memory is t's.
+INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each, bool near, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     const __m512i one = _mm512_set1_epi64((long long)(uintptr_t)t);
     const uint8_t *const arena = t->arena;
@@ -114,13 +114,13 @@ INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each, c
 
     for (unsigned i = 0; i < n; i++) {
         uint32_t slot = __builtin_bswap32(dst_be[i]) >> (32 - DIR4_BITS);
-        b.at[i] = each ? page_word_of(each[i], t->pages, slot, PAGE4_BITS) : &t->dir[slot];
+        b.at[i] = each ? page_word_of(each[i], near ? t->pages : each[i]->pages, slot, PAGE4_BITS) : &t->dir[slot];
         __builtin_prefetch(b.at[i]);
     }
     for (unsigned i = 0; i < n; i++) {
         uint32_t w = word_load(b.at[i]);
         b.word[i] = w;
-        b.block[i] = arena + (size_t)word_ref(w & -(w / WORD_REF)) * POOL_UNIT;
+        b.block[i] = (near ? arena : each[i]->arena) + (size_t)word_ref(w & -(w / WORD_REF)) * POOL_UNIT;
         __builtin_prefetch(b.block[i]);
     }
     for (unsigned i = n; i % LANES; i++) { // lanes that are not used
@@ -148,17 +148,16 @@ INLINE void burst4(const struct poptrie *t, const struct poptrie *const *each, c
 static void find4(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     for (; n > BURST; n -= BURST, dst_be += BURST, value += BURST)
-        burst4(t, NULL, dst_be, value, BURST);
-    burst4(t, NULL, dst_be, value, n);
+        burst4(t, NULL, true, dst_be, value, BURST);
+    burst4(t, NULL, true, dst_be, value, n);
 }
 
-// Of several groups: address by address.
 INLINE void each4(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
 {
     if (tables_are_near(each, n))
-        burst4(each[0], each, dst_be, value, n);
+        burst4(each[0], each, true, dst_be, value, n);
     else
-        find4_each_scalar(each, dst_be, value, n);
+        burst4(each[0], each, false, dst_be, value, n);
 }
 
 static void find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n)
