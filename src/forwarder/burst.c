@@ -12,6 +12,9 @@ void burst_remove(struct burst *b, uint64_t gone)
         b->pkt[k] = b->pkt[i];
         b->ip[k] = b->ip[i];
         b->word[k] = b->word[i];
+        b->header[k] = b->header[i];
+        b->out_iface[k] = b->out_iface[i];
+        b->out_port[k] = b->out_port[i];
         b->nh[k] = b->nh[i];
         b->hop[k] = b->hop[i];
         b->hop_out[k] = b->hop_out[i];

@@ -137,29 +137,22 @@ static bool is_one_iface(const struct burst *b, unsigned at)
     return !memcmp(b->iface + at, b->iface + at + 1, (b->n - at - 1) * sizeof *b->iface);
 }
 
-// Counts the packets from `at` on as received by their interfaces, and sees whether the burst's virtual routers differ. Their bytes.
-// Nothing that a packet changes is in memory but its own counter, whose two words are one: what each packet reads that the one before
-// has written is six cycles a packet.
-static uint64_t count_plain(struct forwarder *f, struct burst *b, unsigned at)
+// Counts the packets from `at` on, of so many bytes, as received by their interfaces. Nothing that a packet changes is in memory but its own
+// counter, whose two words are one: what each packet reads that the one before has written is six cycles a packet.
+static void count_plain(struct forwarder *f, const struct burst *b, unsigned at, uint64_t bytes, bool one)
 {
     struct counter_iface *const counter = f->counter->iface;
     const unsigned n = b->n;
-    const bool one = n == at || is_one_iface(b, at);
-    unsigned others = 0;
-    uint64_t bytes = 0;
 
-    for (unsigned i = at; i < n; i++) {
-        bytes += b->size[i];
-        others |= (unsigned)(b->vr[i] ^ b->vr[0]);
-    }
-    b->mixed |= others != 0;
-    if (one && n > at) {
+    if (n == at)
+        return;
+    if (one || is_one_iface(b, at)) {
         counter[b->iface[at]].rx_packets += n - at;
         counter[b->iface[at]].rx_bytes += bytes;
+        return;
     }
-    for (unsigned i = at; i < n && !one; i++)
+    for (unsigned i = at; i < n; i++)
         counter_pair_add(&counter[b->iface[i]].rx_packets, b->size[i]);
-    return bytes;
 }
 
 // The frames of mask `rest` stay in f->rx, in order.
@@ -181,11 +174,14 @@ static uint64_t take_kind(struct forwarder *f, const struct port *port)
     struct kind k = kind_of(f->rx.pkt[0], f->rx.frame[0]);
     struct burst *b = k.family == IP4 ? &f->in4 : &f->in6;
     unsigned at = b->n;
+    uint32_t bytes = b->bytes;
 
     uint64_t odd = (k.family == IP4 ? f->lanes->plain4 : f->lanes->plain6)(&f->rx, port, k.tag, b);
     b->l2 = at == 0 || b->l2 == lanes_l2(k.tag) ? (uint8_t)lanes_l2(k.tag) : 0;
     rx_keep(f, odd);
-    return count_plain(f, b, at);
+    bytes = b->bytes - bytes;
+    count_plain(f, b, at, bytes, k.tag == UNTAGGED);
+    return bytes;
 }
 
 uint64_t ether_in(struct forwarder *f, uint16_t port_id)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage ether_out: the new headers, and the way to the port
 //
-//   in     b->ip[], nh[], word[], hop_out[], size[]: each nh[] an adjacency
+//   in     b->ip[], nh[], what lanes.h's take sets: each nh[] an adjacency
 //   out    f->tx_pkt[port], one array per port, in order; the burst is empty
 //
 // The Ethernet header is copied from the adjacency in words of 8 bytes that overlap; the
@@ -51,20 +51,18 @@ INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsi
     const unsigned hop_at = family == IP4 ? 8 : 4;
     const uint64_t type_at_end = (uint64_t)(family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6) << 48;
     struct counter_iface *const counter = f->counter->iface;
-    const struct nexthop *const table = nexthop_table;
     uint8_t *const mark = f->used_mark;
     uint64_t *const tx_word = f->tx_word;
     struct rte_mbuf *(*const tx_pkt)[COLLECT_MAX] = f->tx_pkt;
     const uint8_t epoch = f->used_epoch;
     const unsigned n = b->n;
-    uint64_t ports = f->tx_ports;
 
     for (unsigned i = 0; i < n; i++) {
         struct rte_mbuf *m = b->pkt[i];
         uint32_t id = b->nh[i];
-        uint64_t word = b->word[i], size = b->size[i];
-        const uint8_t *end = nexthop_rewrite(&table[id], word) + NEXTHOP_REWRITE;
-        unsigned port = nexthop_word_port(word), head = l2 ? l2 : nexthop_word_head(word);
+        uint64_t size = b->size[i];
+        const uint8_t *end = b->header[i];
+        unsigned port = b->out_port[i], head = l2 ? l2 : nexthop_word_head(b->word[i]);
         uint8_t *ip = b->ip[i], *frame = ip - head;
 
         if (l2 > ETHER_HDR) {
@@ -87,23 +85,21 @@ INLINE void out(struct forwarder *f, const struct burst *b, uint8_t family, unsi
         if (l2 == ETHER_HDR) {
             tx_word[port] = at + TX_WORD_COUNTED + (size << 32);
         } else {
-            struct counter_iface *c = &counter[nexthop_word_iface(word)];
             tx_word[port] = at + 1;
-            counter_pair_add(&c->tx_packets, size);
+            counter_pair_add(&counter[b->out_iface[i]].tx_packets, size);
         }
-        ports |= 1ull << port;
         if (unlikely(mark[id] != epoch))
             mark[id] = epoch;
     }
-    f->tx_ports = ports;
+    f->tx_ports |= b->out_ports;
 }
 
 // As out() of untagged frames whose data stays where it is, when all have one next hop: what is written into them stays in registers, and the port's array
 // and word are looked at once. Where the hop's word has changed between packets, the first one's is as good: a moment earlier it was everybody's.
 INLINE void out_one_hop(struct forwarder *f, const struct burst *b, uint8_t family, bool resized)
 {
-    const unsigned hop_at = family == IP4 ? 8 : 4, n = b->n, port = nexthop_word_port(b->word[0]);
-    const uint8_t *end = nexthop_rewrite(nexthop_get(b->nh[0]), b->word[0]) + NEXTHOP_REWRITE;
+    const unsigned hop_at = family == IP4 ? 8 : 4, n = b->n, port = b->out_port[0];
+    const uint8_t *end = b->header[0];
     const uint64_t first = load64(end - ETHER_HDR);
     const uint64_t last = load64(end - 8) | (uint64_t)(family == IP4 ? ETHER_TYPE_IP4 : ETHER_TYPE_IP6) << 48;
     uint64_t at = f->tx_word[port], bytes = 0;

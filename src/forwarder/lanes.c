@@ -53,14 +53,14 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         unsigned ok = for_us(port, tag, m, frame, &b->iface[at], &own) & ((first >= LANES_WHOLE) | (first >= all));
         if (family == IP4) {
             uint32_t dst = load32(ip + 16);
-            len = rte_bswap16((uint16_t)(w0 >> 16));
+            len = __builtin_bswap16((uint16_t)(w0 >> 16));
             ok &= (type == LANES_IP4) & (len >= IP4_HDR) & is_unicast((uint32_t)(w8 >> 32)) & is_unicast(dst);
             if (unlikely((m->ol_flags & LANES_CKSUM) != RTE_MBUF_F_RX_IP_CKSUM_GOOD))
                 ok &= header_sum(w0, w8, dst) == 0xffff;
             b->hop[at] = (uint32_t)w8;
             b->dst4[at] = dst;
         } else {
-            len = IP6_HDR + rte_bswap16((uint16_t)(w0 >> 32));
+            len = IP6_HDR + __builtin_bswap16((uint16_t)(w0 >> 32));
             ok &= ((type & 0xf0ffff) == LANES_IP6) & (len - IP6_HDR - 1 <= UINT16_MAX - IP6_HDR - 1) & ((uint8_t)(w8 - 1) < 0xfd) &
                   ((uint8_t)(ip[24] - 1) < 0xfd);
             b->hop[at] = (uint32_t)(w0 >> 32);
@@ -74,6 +74,8 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         b->vr[at] = (uint8_t)(own >> 8);
         ok &= len + l2 <= all;
         b->features |= ok ? own & IFACE_FEATURES : 0;
+        b->mixed |= ok & (b->vr[at] != b->vr[0]);
+        b->bytes += ok ? all : 0;
         at += ok;
         odd |= (uint64_t)!ok << i;
     }
@@ -95,11 +97,12 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
 {
     const struct nexthop *const table = nexthop_table; // stores could change the global, for all C knows
     const unsigned n = b->n, l2 = b->l2;
-    uint64_t bad = 0;
+    uint64_t bad = 0, ports = 0;
     unsigned moved = 0, resized = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        uint64_t word = nexthop_word(&table[b->nh[i]]);
+        const struct nexthop *nh = &table[b->nh[i]];
+        uint64_t word = nexthop_word(nh);
         uint32_t hop = b->hop[i], ttl = family == IP4 ? hop & 0xff : hop >> 24, head = nexthop_word_head(word);
         uint16_t size = (uint16_t)(b->len[i] + head);
         // mtu 0 means none: both sides less one, so that 0 becomes the largest
@@ -109,10 +112,15 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
         resized |= (unsigned)(size ^ b->size[i]);
         moved |= head ^ l2;
         bad |= (uint64_t)!ok << i;
+        ports |= 1ull << nexthop_word_port(word);
         b->word[i] = word;
+        b->header[i] = nexthop_rewrite(nh, word) + NEXTHOP_REWRITE;
+        b->out_iface[i] = nexthop_word_iface(word);
+        b->out_port[i] = nexthop_word_port(word);
         b->hop_out[i] = lower ? hop_lowered(hop, family) : hop;
         b->size[i] = size;
     }
+    b->out_ports = ports;
     b->in_place = !moved;
     b->same = !(moved | resized);
     return bad;

@@ -28,11 +28,11 @@ struct arrivals { // received by one port, not yet looked at
 struct lanes {
     const char *name;
     // Which of the frames are plain packets (ether_in.c) of this family and tag? They are appended to b, with
-    // pkt ip iface vr len size(of the frame) hop dst; b->features, b->chained. Returns the mask of those that are not.
+    // pkt ip iface vr len size(of the frame) hop dst; b->mixed, features, chained, bytes. Returns the mask of those that are not.
     uint64_t (*plain4)(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b);
     uint64_t (*plain6)(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b);
-    // nh, len, size, hop -> word, hop_out, size of the frame that leaves; b->same. Returns the mask of packets that the
-    // next hop does not simply take. `lower`: TTL by one.
+    // nh, len, size, hop -> word, header, out_iface, out_port, hop_out, size of the frame that leaves; b->out_ports, in_place, same. Returns the
+    // mask of packets that the next hop does not simply take. `lower`: TTL by one.
     uint64_t (*take)(struct burst *b, bool lower);
 };
 

@@ -80,7 +80,7 @@ INLINE void iface_ids(const struct port *port, enum tag tag, const uint8_t *cons
     }
     _mm256_storeu_si256((__m256i *)id, _mm256_and_si256(tci, ALL(0xfff)));
     for (unsigned j = 0; j < 8; j++)
-        id[j] = id[j] ? port->vlan_iface[id[j]] : port->untagged;
+        id[j] = port->vlan_iface[id[j]];
 }
 
 // The interface by tag, its first word; not 0 where the frame is not for it. `tci`: of the mbuf.
@@ -227,9 +227,15 @@ INLINE __m256i not_plain6(struct packets *p, const __m256i c[4], const __m256i t
     return _mm256_or_si256(bad, _mm256_cmpgt_epi16(octets, _mm256_set1_epi16(0xfd)));
 }
 
-// The plain ones of eight frames, in p. What is not 0 in *chained: they have more than one segment.
-INLINE unsigned plain_eight(struct rte_mbuf *const *mbuf, uint8_t *const *frame, const struct port *port, enum tag tag, uint8_t family,
-                            struct packets *p, __m256i *chained, __m256i *owns)
+// Of the plain ones: the bits that the first half of their interfaces' first words has in any, and does not have in all of them; how long they
+// are. What is not 0 in `chained`: frames that have more than one segment.
+struct totals {
+    __m256i any, none, bytes, chained;
+};
+
+// The plain ones of eight frames of which those in mask `live` count, in p.
+INLINE unsigned plain_eight(__m256i live, struct rte_mbuf *const *mbuf, uint8_t *const *frame, const struct port *port, enum tag tag, uint8_t family,
+                            struct packets *p, struct totals *t)
 {
     const unsigned l2 = lanes_l2(tag);
     __m256i c[4], tail[2], flag[2], sizes[2], own[2], bad;
@@ -243,36 +249,53 @@ INLINE unsigned plain_eight(struct rte_mbuf *const *mbuf, uint8_t *const *frame,
     p->vr = _mm256_and_si256(_mm256_srli_epi32(own[0], 8), ALL(0xff));
     bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_and_si256(flag[0], ALL(LANES_STRIPPED)), ALL(lanes_stripped(tag))));
     bad = _mm256_or_si256(bad, GREATER(_mm256_min_epu32(all, ALL(LANES_WHOLE)), first));
-    *chained = _mm256_or_si256(*chained, _mm256_xor_si256(first, all));
+    t->chained = _mm256_or_si256(t->chained, _mm256_xor_si256(first, all));
     bad = _mm256_or_si256(bad, family == IP4 ? not_plain4(p, c, tail, flag[0]) : not_plain6(p, c, tail));
     p->size = all;
     __m256i needed = _mm256_add_epi32(p->len, ALL(l2));
     bad = _mm256_or_si256(bad, _mm256_xor_si256(_mm256_min_epu32(needed, all), needed));
-    __m256i good = _mm256_cmpeq_epi32(bad, _mm256_setzero_si256());
-    *owns = _mm256_or_si256(*owns, _mm256_and_si256(good, own[0]));
+    __m256i good = _mm256_and_si256(live, _mm256_cmpeq_epi32(bad, _mm256_setzero_si256()));
+    t->any = _mm256_or_si256(t->any, _mm256_and_si256(good, own[0]));
+    t->none = _mm256_or_si256(t->none, _mm256_andnot_si256(own[0], good));
+    t->bytes = _mm256_add_epi32(t->bytes, _mm256_and_si256(good, all));
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(good));
 }
 
-// Of the lanes' interfaces together.
-INLINE uint16_t features_of(__m256i owns)
+INLINE uint32_t any_lane(__m256i v)
 {
-    __m128i v = _mm_or_si128(_mm256_castsi256_si128(owns), _mm256_extracti128_si256(owns, 1));
+    __m128i half = _mm_or_si128(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
 
-    v = _mm_or_si128(v, _mm_srli_si128(v, 8));
-    v = _mm_or_si128(v, _mm_srli_si128(v, 4));
-    return (uint16_t)(_mm_cvtsi128_si32(v) & IFACE_FEATURES);
+    half = _mm_or_si128(half, _mm_srli_si128(half, 8));
+    return (uint32_t)_mm_cvtsi128_si32(_mm_or_si128(half, _mm_srli_si128(half, 4)));
+}
+
+INLINE uint32_t all_lanes(__m256i v) // their sum
+{
+    __m128i half = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+
+    half = _mm_add_epi32(half, _mm_srli_si128(half, 8));
+    return (uint32_t)_mm_cvtsi128_si32(_mm_add_epi32(half, _mm_srli_si128(half, 4)));
+}
+
+INLINE void totals_add(struct burst *b, const struct totals *t)
+{
+    uint32_t any = any_lane(t->any), none = any_lane(t->none);
+
+    b->features |= any & IFACE_FEATURES;
+    b->mixed |= (uint8_t)(any >> 8) != b->vr[0] || (uint8_t)~(none >> 8) != b->vr[0];
+    b->bytes += all_lanes(t->bytes);
 }
 
 INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
 {
     const unsigned n = a->n, whole = n & ~7u;
-    __m256i chained = _mm256_setzero_si256(), owns = _mm256_setzero_si256();
+    struct totals t = {0};
     struct packets p;
     unsigned at = b->n;
     uint64_t odd = 0;
 
     for (unsigned i = 0; i < whole; i += 8) {
-        unsigned k = plain_eight(a->pkt + i, a->frame + i, port, tag, family, &p, &chained, &owns);
+        unsigned k = plain_eight(ALL(-1), a->pkt + i, a->frame + i, port, tag, family, &p, &t);
         append(b, at, k, a->pkt + i, a->frame + i, lanes_l2(tag), &p, family);
         at += (unsigned)__builtin_popcount(k);
         odd |= (uint64_t)(k ^ 0xff) << i;
@@ -284,15 +307,17 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
             mbuf[j] = a->pkt[whole + (j < n - whole ? j : 0)];
             frame[j] = a->frame[whole + (j < n - whole ? j : 0)];
         }
-        unsigned live = (1u << (n - whole)) - 1, k = live & plain_eight(mbuf, frame, port, tag, family, &p, &chained, &owns);
+        __m256i live = _mm256_cmpgt_epi32(ALL(n - whole), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+        unsigned k = plain_eight(live, mbuf, frame, port, tag, family, &p, &t);
         append(b, at, k, mbuf, frame, lanes_l2(tag), &p, family);
         at += (unsigned)__builtin_popcount(k);
-        odd |= (uint64_t)(k ^ live) << whole;
+        odd |= (uint64_t)(k ^ ((1u << (n - whole)) - 1)) << whole;
     }
     for (unsigned j = b->n; family == IP6 && j < at; j++)
         __builtin_memcpy(b->dst6[j], b->ip[j] + 24, 16);
-    b->chained |= !_mm256_testz_si256(chained, chained);
-    b->features |= features_of(owns);
+    b->chained |= !_mm256_testz_si256(t.chained, t.chained);
+    if (at > b->n)
+        totals_add(b, &t);
     b->n = at;
     return odd;
 }
@@ -321,11 +346,36 @@ INLINE void nexthop_words(const uint32_t *id, uint64_t *word, __m256i c[2])
     c[1] = second_column(a, b);
 }
 
+// A bit for each lane, by its number; none for 64.
+INLINE __m256i bits(__m256i number)
+{
+    const __m256i one = _mm256_set1_epi64x(1);
+
+    return _mm256_or_si256(_mm256_sllv_epi64(one, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(number))),
+                           _mm256_sllv_epi64(one, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(number, 1))));
+}
+
+INLINE uint64_t any_long(__m256i v)
+{
+    __m128i half = _mm_or_si128(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+
+    return (uint64_t)_mm_cvtsi128_si64(_mm_or_si128(half, _mm_srli_si128(half, 8)));
+}
+
+INLINE void store_addresses(const uint8_t **p, const uint8_t *from, __m256i offset)
+{
+    const __m256i base = _mm256_set1_epi64x((long long)(uintptr_t)from);
+
+    _mm256_storeu_si256((__m256i *)p, _mm256_add_epi64(base, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(offset))));
+    _mm256_storeu_si256((__m256i *)(p + 4), _mm256_add_epi64(base, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(offset, 1))));
+}
+
 INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
 {
     const unsigned n = b->n;
     const __m256i place = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    __m256i moved = _mm256_setzero_si256(), resized = _mm256_setzero_si256();
+    const uint8_t *const rewrites = (const uint8_t *)nexthop_table + NEXTHOP_REWRITE;
+    __m256i moved = _mm256_setzero_si256(), resized = _mm256_setzero_si256(), ports = _mm256_setzero_si256();
     uint64_t good = 0;
 
     for (unsigned i = n; i % 8; i++) // lanes that are not used
@@ -347,9 +397,17 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
         moved = _mm256_or_si256(moved, _mm256_and_si256(live, _mm256_xor_si256(head, ALL(b->l2))));
         _mm256_storeu_si256((__m256i *)(b->hop_out + i), lower ? hop_lowered(hop, family) : hop);
         _mm_storeu_si128((__m128i *)(b->size + i), _mm256_castsi256_si128(in_order(narrow(size, size))));
+        __m256i port = _mm256_and_si256(_mm256_srli_epi32(word[1], 16), ALL(0xff)), out_iface = _mm256_srli_epi32(word[0], 16);
+        store_halves(b->out_iface + i, b->out_port + i, in_order(narrow(out_iface, port)));
+        port = _mm256_or_si256(port, _mm256_andnot_si256(live, ALL(64)));
+        ports = _mm256_or_si256(ports, bits(port));
+        __m256i at = _mm256_loadu_si256((const __m256i *)(b->nh + i));
+        at = _mm256_add_epi32(_mm256_slli_epi32(at, 6), _mm256_and_si256(_mm256_srli_epi32(word[0], 8), ALL(0xff)));
+        store_addresses(b->header + i, rewrites, at);
         __m256i fine = _mm256_and_si256(live, _mm256_cmpeq_epi32(bad, _mm256_setzero_si256()));
         good |= (uint64_t)(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(fine)) << i;
     }
+    b->out_ports = any_long(ports);
     b->in_place = _mm256_testz_si256(moved, moved);
     b->same = b->in_place && _mm256_testz_si256(resized, resized);
     return good ^ (n == 64 ? UINT64_MAX : (1ull << n) - 1);

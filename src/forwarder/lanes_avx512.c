@@ -63,12 +63,28 @@ struct ifaces {
     uint64_t own[BURST_ROOM];
 };
 
+// Of frames with a tag of type 0x8100; false: some have another one. A loop without branches: this is the place where tagged frames cost most.
+INLINE bool ifaces_of_tags(struct ifaces *of, const struct arrivals *a, const struct port *port)
+{
+    uint32_t other = 0;
+
+    for (unsigned i = 0; i < a->n; i++) {
+        uint32_t word = load32(a->frame[i] + 12);
+        uint16_t id = port->vlan_iface[__builtin_bswap32(word) & 0xfff];
+        other |= word ^ LANES_TAG;
+        of->id[i] = id;
+        of->own[i] = load64(iface_get(id));
+    }
+    return !(uint16_t)other;
+}
+
 // Frame by frame, ahead of the lanes: loads that wait for each other, but of all frames at once, where the lanes would wait for those of eight.
 INLINE void ifaces_find(struct ifaces *of, const struct arrivals *a, const struct port *port, enum tag tag)
 {
     const unsigned n = tag == UNTAGGED ? 1 : a->n;
+    const bool found = tag == TAGGED && ifaces_of_tags(of, a, port);
 
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n && !found; i++) {
         of->id[i] = lanes_iface_of(port, tag, a->pkt[i], a->frame[i]);
         of->own[i] = load64(iface_get(of->id[i]));
     }
@@ -113,9 +129,14 @@ INLINE void append(struct burst *b, unsigned at, __mmask8 k, struct packets p, u
         store_dwords(b->dst4 + at, p.dst);
 }
 
+// Of the plain ones: what their interfaces' first words have in any, and in every one of them; how long they are.
+struct totals {
+    __m512i any, every, bytes;
+};
+
 // The plain ones of eight frames, in p. `id`, `own`: of their interfaces, and those of an untagged frame.
 INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t *const *frame, const uint16_t *id, const uint64_t *own,
-                            __m512i untagged, enum tag tag, struct burst *b, uint8_t family, struct packets *p, __m512i *owns)
+                            __m512i untagged, enum tag tag, struct burst *b, uint8_t family, struct packets *p, struct totals *t)
 {
     const unsigned l2 = lanes_l2(tag);
     __m512i c[4], word = untagged;
@@ -159,8 +180,23 @@ INLINE __mmask8 plain_eight(__mmask8 live, struct rte_mbuf *const *mbuf, uint8_t
         k = _mm512_mask_cmplt_epu64_mask(k, _mm512_sub_epi64(first_octet, ALL(1)), ALL(0xfd));
     }
     k = _mm512_mask_cmple_epu64_mask(k, _mm512_add_epi64(p->len, ALL(l2)), all);
-    *owns = _mm512_mask_or_epi64(*owns, k, *owns, word);
+    if (tag != UNTAGGED) {
+        t->any = _mm512_mask_or_epi64(t->any, k, t->any, word);
+        t->every = _mm512_mask_and_epi64(t->every, k, t->every, word);
+    }
+    t->bytes = _mm512_mask_add_epi64(t->bytes, k, t->bytes, all);
     return k;
+}
+
+// `own`: the interface's word, if that is one; otherwise 0.
+INLINE void totals_add(struct burst *b, uint64_t own, const struct totals *t)
+{
+    uint64_t any = own ? own : (uint64_t)_mm512_reduce_or_epi64(t->any);
+    uint64_t every = own ? own : (uint64_t)_mm512_reduce_and_epi64(t->every);
+
+    b->features |= any & IFACE_FEATURES;
+    b->mixed |= (uint8_t)(any >> 8) != b->vr[0] || (uint8_t)(every >> 8) != b->vr[0];
+    b->bytes += (uint32_t)_mm512_reduce_add_epi64(t->bytes);
 }
 
 INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum tag tag, struct burst *b, uint8_t family)
@@ -168,7 +204,8 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
     const unsigned n = a->n, step = tag != UNTAGGED;
     struct ifaces of;
     ifaces_find(&of, a, port, tag);
-    __m512i owns = _mm512_setzero_si512(), untagged = ALL(of.own[0]);
+    struct totals t = {.every = ALL(-1)};
+    const __m512i untagged = ALL(of.own[0]);
     unsigned at = b->n;
     uint64_t odd = 0;
 
@@ -177,16 +214,17 @@ INLINE uint64_t plain(const struct arrivals *a, const struct port *port, enum ta
         struct packets p;
 
         if (LANES_BY_LOADS && live == LANES_ALL)
-            k = plain_eight(LANES_ALL, a->pkt + i, a->frame + i, of.id + i * step, of.own + i * step, untagged, tag, b, family, &p, &owns);
+            k = plain_eight(LANES_ALL, a->pkt + i, a->frame + i, of.id + i * step, of.own + i * step, untagged, tag, b, family, &p, &t);
         else
-            k = plain_eight(live, a->pkt + i, a->frame + i, of.id + i * step, of.own + i * step, untagged, tag, b, family, &p, &owns);
+            k = plain_eight(live, a->pkt + i, a->frame + i, of.id + i * step, of.own + i * step, untagged, tag, b, family, &p, &t);
         append(b, at, k, p, family);
         at += (unsigned)__builtin_popcount(k);
         odd |= (uint64_t)(uint8_t)(k ^ live) << i;
     }
     for (unsigned j = b->n; family == IP6 && j < at; j++)
         __builtin_memcpy(b->dst6[j], b->ip[j] + 24, 16);
-    b->features |= _mm512_reduce_or_epi64(owns) & IFACE_FEATURES;
+    if (at > b->n)
+        totals_add(b, tag == UNTAGGED ? of.own[0] : 0, &t);
     b->n = at;
     return odd;
 }
@@ -218,6 +256,8 @@ INLINE __m512i nexthop_words(__mmask8 live, const uint32_t *id)
 INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
 {
     const unsigned n = b->n;
+    const __m512i rewrites = ALL((uintptr_t)nexthop_table + NEXTHOP_REWRITE);
+    __m512i ports = _mm512_setzero_si512();
     uint64_t bad = 0;
     unsigned moved = 0, resized = 0;
 
@@ -238,11 +278,17 @@ INLINE uint64_t take_family(struct burst *b, bool lower, uint8_t family)
             k = _mm512_mask_cmpgt_epu64_mask(k, family == IP4 ? _mm512_and_si512(hop, ALL(0xff)) : _mm512_srli_epi64(hop, 24), ALL(1));
         resized |= _mm512_mask_cmpneq_epu64_mask(live, size, came);
         moved |= _mm512_mask_cmpneq_epu64_mask(live, head, ALL(b->l2));
+        __m512i id = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(b->nh + i))), port = byte_of(word, 6);
+        ports = _mm512_mask_or_epi64(ports, live, ports, _mm512_sllv_epi64(ALL(1), port));
         _mm512_storeu_si512(b->word + i, word);
+        _mm512_storeu_si512(b->header + i, _mm512_add_epi64(_mm512_add_epi64(rewrites, _mm512_slli_epi64(id, 6)), byte_of(word, 1)));
+        store_words(b->out_iface + i, _mm512_srli_epi64(word, 16));
+        store_words(b->out_port + i, port);
         store_dwords(b->hop_out + i, lower ? hop_lowered(hop, family) : hop);
         store_words(b->size + i, size);
         bad |= (uint64_t)(uint8_t)(k ^ live) << i;
     }
+    b->out_ports = (uint64_t)_mm512_reduce_or_epi64(ports);
     b->in_place = !moved;
     b->same = !(moved | resized);
     return bad;

@@ -38,8 +38,8 @@ static inline unsigned lanes_l2(enum tag tag)
 static inline uint16_t lanes_pair(const struct port *port, enum tag tag, uint64_t word, uint16_t tci)
 {
     uint32_t inner = (uint32_t)(tag == DOUBLE ? word >> 32 : word);
-    uint16_t outer = (tag == DOUBLE ? rte_bswap16((uint16_t)(word >> 16)) : tci) & 0xfff;
-    uint16_t id = port_inner[port->outer_row[outer]][rte_bswap16((uint16_t)(inner >> 16)) & 0xfff];
+    uint16_t outer = (tag == DOUBLE ? __builtin_bswap16((uint16_t)(word >> 16)) : tci) & 0xfff;
+    uint16_t id = port_inner[port->outer_row[outer]][__builtin_bswap16((uint16_t)(inner >> 16)) & 0xfff];
     bool right = (uint16_t)inner == LANES_TAG && (tag != DOUBLE || (uint16_t)word == iface_get(id)->tpid_be);
 
     return right ? id : 0;
@@ -48,14 +48,14 @@ static inline uint16_t lanes_pair(const struct port *port, enum tag tag, uint64_
 // The interface of a frame of that kind; 0 = none, or an outer tag of another type than its own.
 static inline uint16_t lanes_iface_of(const struct port *port, enum tag tag, const struct rte_mbuf *m, const uint8_t *frame)
 {
-    uint32_t word = tag == TAGGED ? load32(frame + 12) : LANES_TAG | (uint32_t)rte_bswap16(m->vlan_tci) << 16;
-    uint16_t vlan = rte_bswap16((uint16_t)(word >> 16)) & 0xfff;
-
     if (tag == UNTAGGED)
         return port->untagged;
     if (tag == DOUBLE || tag == DOUBLE_STRIPPED)
         return lanes_pair(port, tag, load64(frame + 12), m->vlan_tci);
-    uint16_t id = vlan ? port->vlan_iface[vlan] : port->untagged;
+    if (tag == STRIPPED)
+        return port->vlan_iface[m->vlan_tci & 0xfff];
+    uint32_t word = load32(frame + 12);
+    uint16_t id = port->vlan_iface[__builtin_bswap32(word) & 0xfff];
     return (uint16_t)word == LANES_TAG ? id : 0;
 }
 

@@ -233,7 +233,8 @@ static __attribute__((noinline, cold)) void tx_flush_timed(struct forwarder *f, 
     tx_flush(f);
     lap_count(f, STAGE_TX, n);
     for (uint64_t p = f->taken ? ports : 0; p; p &= p - 1)
-        latency_add(f->index, f->taken_from, (uint16_t)__builtin_ctzll(p), f->lap - f->taken, sent[__builtin_ctzll(p)]);
+        if (sent[__builtin_ctzll(p)])
+            latency_add(f->index, f->taken_from, (uint16_t)__builtin_ctzll(p), f->lap - f->taken, sent[__builtin_ctzll(p)]);
 }
 
 // What the burst left in our arrays goes out.

@@ -88,7 +88,7 @@ struct forwarder {
     struct collect dead, hold, punt[PUNT_CLASS_N];
     uint32_t dead_why[COLLECT_MAX];  // why dead.pkt[i] ended, see dead_word
     uint32_t punt_n;                 // packets in all of punt[]
-    uint64_t tx_ports;               // bit p: tx_pkt[p] has packets
+    uint64_t tx_ports;               // bit p: tx_pkt[p] may have packets
     uint64_t tx_word[PORT_MAX] __attribute__((aligned(64))); // of each port, see tx_word_n
     struct rte_mbuf *tx_pkt[PORT_MAX][COLLECT_MAX];
     struct sampling sampling[WATCH_MAX];

@@ -88,6 +88,7 @@ static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, str
     f->handed |= 1u << owner;
 }
 
+// Nothing, if those of the burst that were to leave by it have ended.
 static void tx_port(struct forwarder *f, uint16_t port)
 {
     struct rte_mbuf **pkt = f->tx_pkt[port];
@@ -95,6 +96,8 @@ static void tx_port(struct forwarder *f, uint16_t port)
     struct counter_iface *c = &f->counter->iface[port_get(port)->untagged];
     unsigned n = tx_word_n(word), owner = f->plan ? f->plan->tx_owner[port] : PLAN_TX_NONE;
 
+    if (!n)
+        return;
     c->tx_packets += word >> 16 & 0xffff;
     c->tx_bytes += word >> 32;
     if (likely(owner == f->index))

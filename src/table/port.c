@@ -80,14 +80,13 @@ int port_lead(struct port *p, uint16_t outer, uint16_t vlan, uint16_t id)
     thread_must_be(ROLE_CONTROL);
     if (outer)
         return lead_pair(p, outer, vlan, id);
-    __atomic_store_n(vlan ? &p->vlan_iface[vlan] : &p->untagged, id, __ATOMIC_RELEASE); // after the interface is complete
+    __atomic_store_n(&p->vlan_iface[vlan], id, __ATOMIC_RELEASE); // after the interface is complete
     return 0;
 }
 
 void port_lead_as(struct port *p, const struct port *before)
 {
     thread_must_be(ROLE_CONTROL);
-    p->untagged = before->untagged;
     memcpy(p->vlan_iface, before->vlan_iface, sizeof p->vlan_iface);
     memcpy(p->outer_row, before->outer_row, sizeof p->outer_row);
 }

@@ -15,11 +15,13 @@
 
 struct port {
     // reader: forwarder
-    uint16_t untagged;         // iface id of untagged frames (the port's own interface), 0 = none
     uint16_t mtu;              // bytes of layer 3
     bool fast_free;            // takes only whole buffers of exchange_pool with one owner (MBUF_FAST_FREE); see exchange_mixed
     uint32_t watch_rx, watch_tx; // who looks at its frames: bits of table/watch.h
-    uint16_t vlan_iface[4096]; // VLAN id of the only tag -> iface id, 0 = none
+    union {
+        uint16_t untagged;         // iface id of untagged frames (the port's own interface), 0 = none
+        uint16_t vlan_iface[4096]; // VLAN id of the only tag -> iface id, 0 = none. 0 is no VLAN, but a priority alone (802.1Q 9.6)
+    };
     uint16_t outer_row[4096];  // VLAN id of the outer of two tags -> row of port_inner[], 0 = none
     // writer's own: control
     bool used, started;
@@ -36,10 +38,10 @@ static inline struct port *port_get(uint16_t id)
     return &port_table[id];
 }
 
-// The interface of frames with these VLAN ids; 0 = none. outer 0: one tag; both 0: none.
+// The interface of frames with these VLAN ids; 0 = none. outer 0: one tag; both 0: none, or one that is a priority alone.
 static inline uint16_t port_iface(const struct port *p, uint16_t outer, uint16_t vlan)
 {
-    return outer ? port_inner[p->outer_row[outer]][vlan] : vlan ? p->vlan_iface[vlan] : p->untagged;
+    return outer ? port_inner[p->outer_row[outer]][vlan] : p->vlan_iface[vlan];
 }
 
 // --- control ---

@@ -58,7 +58,12 @@ static void assert_same_bursts(const struct burst *x, const struct burst *y)
     assert_int_equal(x->n, y->n);
     SAME(pkt);
     SAME(ip);
+    assert_int_equal(x->mixed, y->mixed);
+    assert_int_equal(x->features, y->features);
+    assert_int_equal(x->chained, y->chained);
+    assert_int_equal(x->bytes, y->bytes);
     SAME(iface);
+    SAME(vr);
     SAME(len);
     SAME(size);
     SAME(hop);
@@ -72,7 +77,7 @@ static void plain_packets_are_the_same_ones(void **state)
 {
     static struct arrivals a;
     static struct burst x, y;
-    unsigned n_plain[TAG_N] = {0}, n_odd = 0;
+    unsigned n_plain[TAG_N] = {0}, n_odd = 0, n_mixed = 0;
 
     if (!wide)
         skip(); // not on this CPU
@@ -85,13 +90,16 @@ static void plain_packets_are_the_same_ones(void **state)
                 unsigned before = a.n == BURST_MAX ? 0 : random_below(&rnd, BURST_MAX - a.n);
                 x.n = before;
                 x.family = (uint8_t)family;
-                x.chained = false;
+                x.chained = x.mixed = false;
+                x.features = 0;
+                x.bytes = 0;
                 y = x;
                 uint64_t odd = (family == IP4 ? scalar->plain4 : scalar->plain6)(&a, port_get((uint16_t)port), tag, &x);
                 assert_true(odd == (family == IP4 ? wide->plain4 : wide->plain6)(&a, port_get((uint16_t)port), tag, &y));
                 assert_int_equal(x.n - before, a.n - (unsigned)__builtin_popcountll(odd));
                 assert_same_bursts(&x, &y);
                 n_plain[tag] += x.n - before;
+                n_mixed += x.mixed;
                 n_odd += (unsigned)__builtin_popcountll(odd);
             }
             if (family == IP6)
@@ -101,7 +109,7 @@ static void plain_packets_are_the_same_ones(void **state)
     }
     for (enum tag tag = UNTAGGED; tag < TAG_N; tag++)
         assert_true(n_plain[tag] > 100);
-    assert_true(n_odd > BURSTS);
+    assert_true(n_odd > BURSTS && n_mixed > 100);
 }
 
 static void assert_same_taken(const struct burst *x, const struct burst *y)
@@ -109,6 +117,10 @@ static void assert_same_taken(const struct burst *x, const struct burst *y)
     assert_int_equal(x->in_place, y->in_place);
     assert_int_equal(x->same, y->same);
     SAME(word);
+    SAME(header);
+    SAME(out_iface);
+    SAME(out_port);
+    assert_true(x->out_ports == y->out_ports);
     SAME(hop_out);
     SAME(size);
 }
