@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands of `kamuee bench`: what they say without a build, and what they draw."""
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -130,3 +132,21 @@ def test_lists_without_a_build_say_what_to_build(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("KAMUEED", str(tmp_path / "kamueed"))
     assert bench.main(["acl", "--quick"]) == 1
     assert "make build" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_benchmark_that_is_told_to_end_stops_what_it_started(number):
+    program = ("import sys, time, types; from kamuee import bench\n"
+               "def main(argv):\n"
+               "    try:\n"
+               "        print('started', flush=True); time.sleep(60)\n"
+               "    finally:\n"
+               "        print('stopped what it started', flush=True)\n"
+               "sys.modules['commands.fib'] = types.SimpleNamespace(main=main)\n"
+               "sys.exit(bench.main(['fib']))\n")
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env={"PYTHONPATH": str(HERE.parent / "cli")}) as running:
+        assert running.stdout.readline() == "started\n"
+        running.send_signal(number)
+        out, err = running.communicate(timeout=10)
+    assert (out, err, running.returncode) == ("stopped what it started\n", "kamuee bench: interrupted\n", 130)

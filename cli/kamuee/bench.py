@@ -6,11 +6,13 @@
     kamuee bench NAME --help              its options
 
 The benchmarks are a part of the source tree and are not installed. This file only finds them; each command's
-module says what it measures and has `main(argv) -> exit code`.
+module says what it measures and has `main(argv) -> exit code`. SIGTERM and SIGHUP end it as Ctrl-C does: it stops what it started.
 """
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +22,10 @@ from kamuee.errors import EXIT_INTERRUPTED
 from kamuee.render import fields
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def commands() -> list[str]:
@@ -32,11 +38,13 @@ def main(argv: list[str]) -> int:
               file=sys.stderr)
         return 1
     sys.path.insert(0, str(BENCH))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
     try:
         if argv and argv[0] in commands():
             return importlib.import_module(f"commands.{argv[0]}").main(argv[1:])
         if argv and not argv[0].startswith("-"):
-            return subprocess.run([sys.executable, str(BENCH / "run.py"), "--only", *argv]).returncode
+            os.execv(sys.executable, [sys.executable, str(BENCH / "run.py"), "--only", *argv])
         return listing(argv)
     except KeyboardInterrupt:
         print("kamuee bench: interrupted", file=sys.stderr)
