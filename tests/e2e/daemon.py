@@ -65,7 +65,8 @@ class Daemon:
             if self.socket.exists():  # what every test of a daemon ends with: no packet disappeared without a reason
                 eventually(lambda: self.client.state("ledger")["imbalance"] == 0, 10, lambda: str(self.client.state("ledger")))
             self.process.send_signal(signal.SIGTERM)
-            assert self.process.wait(PATIENCE_S) == 0, self.log.read_text()[-2000:]
+            code = self.process.wait(PATIENCE_S)
+            assert code == 0, f"exit code {code}:\n{self.log.read_text()[-2000:]}"
         self.process = None
 
     def reload(self, config: str) -> str:
