@@ -8,10 +8,14 @@
 
 #include <errno.h>
 #include <rte_eal.h>
+#include <rte_interrupts.h>
 #include <rte_errno.h>
 #include <rte_log.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -100,12 +104,38 @@ int eal_init(const struct eal_config *cfg, char *err, size_t err_size)
     return 0;
 }
 
+static void park(void *parked)
+{
+    sem_post(parked);
+    for (;;)
+        pause();
+}
+
+// Keeps DPDK's interrupt thread in a callback until the process ends: DPDK does not stop it, and it may still look at the handles of ports that
+// were closed a moment ago while rte_eal_cleanup unmaps them. Not in an alarm's: the cleanup waits for those.
+static void interrupts_stop(void)
+{
+    static sem_t parked; // the thread's as long as there is one
+    struct timespec until;
+    int fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+    struct rte_intr_handle *h = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+
+    sem_init(&parked, 0, 0);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    if (fd < 0 || !h || rte_intr_fd_set(h, fd) || rte_intr_type_set(h, RTE_INTR_HANDLE_EXT) || rte_intr_callback_register(h, park, &parked))
+        return;
+    while (sem_timedwait(&parked, &until) && errno == EINTR)
+        continue;
+}
+
 void eal_fini(void)
 {
     char dir[256];
 
     if (running) {
         snprintf(dir, sizeof dir, "%s", rte_eal_get_runtime_dir());
+        interrupts_stop();
         rte_eal_cleanup();
         // DPDK leaves its run-time directory; ours is empty, because nothing is shared.
         if (rmdir(dir))

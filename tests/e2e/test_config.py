@@ -62,6 +62,13 @@ def test_a_memif_whose_rings_the_driver_would_mix_up_is_refused(daemon):
     assert "p9" in daemon.links()
 
 
+def test_a_router_that_has_just_got_a_memif_ends_without_a_crash(daemon):
+    for number in range(10):  # DPDK's interrupt thread crashed in about every tenth such end
+        daemon.start(P0)
+        daemon.configure(f"set port p9 devargs net_memif9,id=9,socket={daemon.file}.{number}.memif,socket-abstract=no,role=server")
+        daemon.stop()
+
+
 def test_ports_and_vports_come_change_and_go_live(daemon):
     daemon.start(P0)
     changed = daemon.configure(P1.strip() + " mtu 4000", "set vport v7 port p1 vlan 7", "set vport v8 port p0 vlan 8 mtu 1400")
