@@ -136,7 +136,8 @@ def test_lists_without_a_build_say_what_to_build(capsys, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_benchmark_that_is_told_to_end_stops_what_it_started(number):
-    program = ("import sys, time, types; from kamuee import bench\n"
+    program = ("import signal, sys, time, types; from kamuee import bench\n"
+               "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # CI may run under nohup
                "def main(argv):\n"
                "    try:\n"
                "        print('started', flush=True); time.sleep(60)\n"
@@ -150,3 +151,11 @@ def test_a_benchmark_that_is_told_to_end_stops_what_it_started(number):
         running.send_signal(number)
         out, err = running.communicate(timeout=10)
     assert (out, err, running.returncode) == ("stopped what it started\n", "kamuee bench: interrupted\n", 130)
+
+
+def test_a_benchmark_under_nohup_goes_on():
+    program = ("import os, signal, sys, types; from kamuee import bench\n"
+               "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+               "sys.modules['commands.fib'] = types.SimpleNamespace(main=lambda argv: os.kill(os.getpid(), signal.SIGHUP) or 7)\n"
+               "sys.exit(bench.main(['fib']))\n")
+    assert subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": str(HERE.parent / "cli")}, timeout=10).returncode == 7

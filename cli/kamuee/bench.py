@@ -6,7 +6,8 @@
     kamuee bench NAME --help              its options
 
 The benchmarks are a part of the source tree and are not installed. This file only finds them; each command's
-module says what it measures and has `main(argv) -> exit code`. SIGTERM and SIGHUP end it as Ctrl-C does: it stops what it started.
+module says what it measures and has `main(argv) -> exit code`. SIGTERM and SIGHUP end it as Ctrl-C does:
+it stops what it started. Under nohup it goes on.
 """
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def main(argv: list[str]) -> int:
         return 1
     sys.path.insert(0, str(BENCH))
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, interrupt)
     try:
         if argv and argv[0] in commands():
             return importlib.import_module(f"commands.{argv[0]}").main(argv[1:])

@@ -8,8 +8,8 @@
 
 #include <errno.h>
 #include <rte_eal.h>
-#include <rte_interrupts.h>
 #include <rte_errno.h>
+#include <rte_interrupts.h>
 #include <rte_log.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -117,7 +117,7 @@ static void interrupts_stop(void)
 {
     static sem_t parked; // the thread's as long as there is one
     struct timespec until;
-    int fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+    int fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC); // readable, so that the callback comes at once
     struct rte_intr_handle *h = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
 
     sem_init(&parked, 0, 0);

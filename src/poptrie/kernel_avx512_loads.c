@@ -18,8 +18,8 @@ struct burst {
     const uint32_t *at[BURST];           // in the directory, or in one of its pages
     uint32_t word[BURST];                // there
     const uint8_t *block[BURST];         // the word's, or what is at the arena's beginning
-    const uint8_t *leaf[BURST];   // 8 bytes before those with the leaf
-    uint64_t shift[BURST];        // the leaf is so many bits up
+    const uint8_t *leaf[BURST];          // 8 bytes before those with the leaf
+    uint64_t shift[BURST];               // the leaf is so many bits up
 };
 
 INLINE __m128i load_two(const uint8_t *a, const uint8_t *b)
