@@ -164,7 +164,7 @@ static unsigned change(struct fib *to, unsigned left)
     return n + 1;
 }
 
-#define CHANGE_NS 400u // a change on one of the machines of docs/performance.md, about
+#define CHANGE_NS 400u // a change on one of the machines of docs/measurements.md, about
 
 // As long as `n` changes take, in registers alone.
 static unsigned spin(unsigned n)

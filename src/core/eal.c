@@ -4,6 +4,7 @@
 // DPDK's own log lines come out through our log, and the first one of an
 // operation is kept (eal_complaint): it is often the only place where a driver
 // says why a device could not be attached; what follows is callers giving up.
+#define ALLOW_EXPERIMENTAL_API // rte_intr_*
 #include "core/eal.h"
 
 #include <errno.h>

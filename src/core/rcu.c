@@ -8,7 +8,7 @@
 //
 // Whoever waits looks at the readers again and again, after SPIN_NS with sleeps between: a reader wakes nobody. liburcu's QSBR, which was here
 // before, sleeps until the last reader wakes it: a system call, and an interrupt of another core, by a forwarder
-// in every third grace period (docs/performance.md).
+// in every third grace period (docs/measurements.md).
 //
 // Ordering. R1: what a reader has read before it announces a number (release) is read before the waiter sees that (acquire).
 // R2: a reader that has seen a period's number (acquire) sees what was unlinked before the number was drawn. R3: a reader that comes

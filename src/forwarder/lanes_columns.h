@@ -3,7 +3,7 @@
 //
 // With AVX-512, 8 bytes a lane, in two ways, of which lanes_avx512.c is compiled with one each: gathers, and, with LANES_LOADS,
 // a load a lane and shuffles. CPUs whose gathers are many small steps (AMD's up to Zen 4 at least) take 1.3 cycles a lane for a gather,
-// 0.5 for loads, and 0.33 where neighbouring words are wanted and one load brings four of them (docs/performance.md).
+// 0.5 for loads, and 0.33 where neighbouring words are wanted and one load brings four of them (docs/measurements.md).
 // With AVX2, 4 bytes a lane and always loads: one brings two or four neighbouring words.
 #ifndef FORWARDER_LANES_COLUMNS_H
 #define FORWARDER_LANES_COLUMNS_H

@@ -9,7 +9,7 @@ from kamuee.doctor.facts import Facts
 from kamuee.doctor.finding import Check, Finding, absent, good
 
 POOL_MIB = 512         # DPDK's memory unless configured: what a few ports with default queues take
-TABLES_MIB = 340       # everything else of kamueed with a full table of 1.06 million prefixes (docs/performance.md)
+TABLES_MIB = 340       # everything else of kamueed with a full table of 1.06 million prefixes (docs/measurements.md)
 NODES = "/sys/devices/system/node"
 
 
