@@ -18,7 +18,10 @@ static void boot_find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32
 static void boot_find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value,
                             unsigned n);
 
-static const struct kernel kernel_boot = {"auto", boot_find4, boot_find6, boot_find4_each};
+static void boot_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
+                            unsigned n);
+
+static const struct kernel kernel_boot = {"auto", boot_find4, boot_find6, boot_find4_each, boot_find6_each};
 static const struct kernel *current = &kernel_boot;
 
 static const struct kernel *kernel_now(void)
@@ -106,6 +109,13 @@ static void boot_find4_each(const struct poptrie *const *each, const uint32_t *d
     kernel_now()->find4_each(each, dst_be, value, n);
 }
 
+static void boot_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
+                            unsigned n)
+{
+    poptrie_set_kernel(POPTRIE_KERNEL_AUTO, 0);
+    kernel_now()->find6_each(each, dst, value, n);
+}
+
 void poptrie_find4_bulk(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value,
                         unsigned n)
 {
@@ -134,4 +144,14 @@ void poptrie_find4_each(const struct poptrie *const *each, const uint32_t *dst_b
     else
         for (unsigned i = 0; i < n; i++)
             value[i] = poptrie_find4(each[i], dst_be[i]);
+}
+
+void poptrie_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value,
+                        unsigned n)
+{
+    if (n >= FEW)
+        kernel_now()->find6_each(each, dst, value, n);
+    else
+        for (unsigned i = 0; i < n; i++)
+            value[i] = poptrie_find6(each[i], dst[i]);
 }

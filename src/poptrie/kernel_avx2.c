@@ -366,4 +366,4 @@ static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *v
     }
 }
 
-const struct kernel kernel_avx2 = {"avx2", find4, find6, find4_each};
+const struct kernel kernel_avx2 = {"avx2", find4, find6, find4_each, find6_each_scalar};

@@ -302,22 +302,6 @@ INLINE __mmask8 lanes6(unsigned left) // the first ones
     return left >= 8 ? 0xff : (1u << left) - 1;
 }
 
-INLINE void load6(const uint8_t (*dst)[16], unsigned left, __m512i *hi, __m512i *lo)
-{
-    __mmask16 m = left >= 8 ? 0xffff : (1u << 2 * left) - 1;
-    const __m512i swap =
-        _mm512_broadcast_i32x4(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
-    const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
-    const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
-    __m512i a = _mm512_maskz_loadu_epi64((__mmask8)m, dst);
-    __m512i b = _mm512_maskz_loadu_epi64((__mmask8)(m >> 8), dst + 4);
-
-    a = _mm512_shuffle_epi8(a, swap);
-    b = _mm512_shuffle_epi8(b, swap);
-    *hi = _mm512_permutex2var_epi64(a, even, b);
-    *lo = _mm512_permutex2var_epi64(a, odd, b);
-}
-
 INLINE struct walk6 start8(const struct poptrie *t, __m512i hi, __mmask8 m)
 {
     __mmask8 slotted =
@@ -434,7 +418,7 @@ void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, u
 }
 
 #ifdef __AVX512VPOPCNTDQ__
-const struct kernel kernel_avx512_vpopcnt = {"avx512-vpopcnt", find4, find6, find4_each_avx512_vpopcnt};
+const struct kernel kernel_avx512_vpopcnt = {"avx512-vpopcnt", find4, find6, find4_each_avx512_vpopcnt, find6_each_scalar};
 #else
-const struct kernel kernel_avx512 = {"avx512", find4, find6, find4_each_avx512};
+const struct kernel kernel_avx512 = {"avx512", find4, find6, find4_each_avx512, find6_each_scalar};
 #endif

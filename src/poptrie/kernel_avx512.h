@@ -111,6 +111,25 @@ INLINE __mmask16 places4(__m512i word, __m512i w1, __m512i leaf, __mmask16 m)
     return _mm512_mask_test_epi32_mask(mixed, leaf, _mm512_sllv_epi32(_mm512_set1_epi32(1), w1));
 }
 
+// --- IPv6: 8 addresses a vector ---
+
+// Both halves of the first `left` addresses, in host order; 0 in lanes behind them.
+INLINE void load6(const uint8_t (*dst)[16], unsigned left, __m512i *hi, __m512i *lo)
+{
+    __mmask16 m = left >= 8 ? 0xffff : (1u << 2 * left) - 1;
+    const __m512i swap =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
+    const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    __m512i a = _mm512_maskz_loadu_epi64((__mmask8)m, dst);
+    __m512i b = _mm512_maskz_loadu_epi64((__mmask8)(m >> 8), dst + 4);
+
+    a = _mm512_shuffle_epi8(a, swap);
+    b = _mm512_shuffle_epi8(b, swap);
+    *hi = _mm512_permutex2var_epi64(a, even, b);
+    *lo = _mm512_permutex2var_epi64(a, odd, b);
+}
+
 // kernel_avx512.c
 void find6_avx512(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
 void find6_avx512_vpopcnt(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
@@ -118,5 +137,9 @@ void find6_avx512_vpopcnt(const struct poptrie *t, const uint8_t (*dst)[16], uin
 // kernel_avx512_each.c
 void find4_each_avx512(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
 void find4_each_avx512_vpopcnt(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
+
+// kernel_avx512_loads6.c
+void find6_loads(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
+void find6_each_loads(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// kernel_avx512_loads.c - IPv4 lookups with AVX-512 for CPUs whose gathers are slow (base/gather.h)
+// kernel_avx512_loads.c - IPv4 lookups with AVX-512 for CPUs whose gathers are slow (base/gather.h); IPv6: kernel_avx512_loads6.c
 //
 // What differs from kernel_avx512.c is how words come into registers: each by a load of its own, and every line that the next pass reads
 // is asked for as soon as its address is known. A prefetch is done when it is issued, where a gather of many small steps stays in
@@ -167,4 +167,4 @@ static void find4_each(const struct poptrie *const *each, const uint32_t *dst_be
     each4(each, dst_be, value, n);
 }
 
-const struct kernel kernel_avx512_loads = {"avx512-loads", find4, find6_avx512_vpopcnt, find4_each};
+const struct kernel kernel_avx512_loads = {"avx512-loads", find4, find6_loads, find4_each, find6_each_loads};

@@ -102,10 +102,10 @@ static void find6(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *v
         burst6(t, NULL, dst + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
-void poptrie_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
+void find6_each_scalar(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n)
 {
     for (unsigned i = 0; i < n; i += BURST)
         burst6(NULL, each + i, dst + i, value + i, n - i < BURST ? n - i : BURST);
 }
 
-const struct kernel kernel_scalar = {"scalar", find4, find6, find4_each_scalar};
+const struct kernel kernel_scalar = {"scalar", find4, find6, find4_each_scalar, find6_each_scalar};

@@ -138,8 +138,7 @@ void poptrie_find4_bulk(const struct poptrie *t, const uint32_t *dst_be, uint32_
                         unsigned n);
 void poptrie_find6_bulk(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value,
                         unsigned n);
-// Address i in each[i]: a burst whose packets belong to several routing tables. IPv6 has no vector
-// kernel for that; the loads of the burst overlap all the same.
+// Address i in each[i]: a burst whose packets belong to several routing tables.
 void poptrie_find4_each(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
 void poptrie_find6_each(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
 

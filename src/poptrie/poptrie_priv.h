@@ -361,10 +361,11 @@ struct kernel {
     void (*find4)(const struct poptrie *t, const uint32_t *dst_be, uint32_t *value, unsigned n);
     void (*find6)(const struct poptrie *t, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
     void (*find4_each)(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
+    void (*find6_each)(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
 };
 
 void find4_each_scalar(const struct poptrie *const *each, const uint32_t *dst_be, uint32_t *value, unsigned n);
-
+void find6_each_scalar(const struct poptrie *const *each, const uint8_t (*dst)[16], uint32_t *value, unsigned n);
 
 extern const struct kernel kernel_scalar;
 extern const struct kernel kernel_avx2;
