@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // eal.c - starting DPDK's environment
 //
-// DPDK's own log lines come out through our log, and the first one of an
+// DPDK's own log lines come out through our log, and the first error of an
 // operation is kept (eal_complaint): it is often the only place where a driver
 // says why a device could not be attached; what follows is callers giving up.
 #define ALLOW_EXPERIMENTAL_API // rte_intr_*
@@ -26,6 +26,7 @@ static struct eal_args args; // DPDK keeps pointers into it
 static bool running;
 static FILE *log_stream;
 static char complaint[256];
+static bool complaint_is_error; // else a warning
 
 // One write of DPDK's log: a line or a part of one. Several threads may log; a torn complaint is harmless.
 static ssize_t log_write(void *cookie, const char *buf, size_t n)
@@ -37,10 +38,13 @@ static ssize_t log_write(void *cookie, const char *buf, size_t n)
     if (!len)
         return (ssize_t)n;
     int level = rte_log_cur_msg_loglevel();
-    if (!complaint[0] && level <= (int)RTE_LOG_WARNING)
+    bool is_error = level <= (int)RTE_LOG_ERR;
+    if ((!complaint[0] && level <= (int)RTE_LOG_WARNING) || (is_error && !complaint_is_error)) {
         snprintf(complaint, sizeof complaint, "%.*s", (int)len, buf);
+        complaint_is_error = is_error;
+    }
     // Its errors are our warnings: whoever asked for what failed says how bad that is.
-    log_at(level <= (int)RTE_LOG_ERR ? LOG_LEVEL_WARNING : level <= (int)RTE_LOG_NOTICE ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
+    log_at(is_error ? LOG_LEVEL_WARNING : level <= (int)RTE_LOG_NOTICE ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
            "dpdk: %.*s", (int)len, buf);
     return (ssize_t)n;
 }
@@ -62,6 +66,7 @@ const char *eal_complaint(void)
 void eal_complaint_clear(void)
 {
     complaint[0] = 0;
+    complaint_is_error = false;
 }
 
 static const char *remedy(int error)

@@ -110,16 +110,42 @@ static unsigned queue_size(unsigned descriptors)
     return descriptors ? 1u << (31 - __builtin_clz(descriptors)) : 1024;
 }
 
+static bool is_given(const char *devargs, const char *key, const char *value, const char *or_value)
+{
+    char given[16];
+
+    return devargs_get(devargs, key, given, sizeof given) && (!strcmp(given, value) || !strcmp(given, or_value));
+}
+
+static bool memif_is_server(const char *devargs)
+{
+    return is_given(devargs, "role", "server", "master");
+}
+
+enum devargs_socket devargs_socket(const char *devargs, char *path, size_t size)
+{
+    bool memif = devargs_is_driver(devargs, "net_memif"), virtio = devargs_is_driver(devargs, "net_virtio_user");
+    size_t at = memif && !is_given(devargs, "socket-abstract", "no", "no"); // of the name, behind '@'
+    bool listens = memif ? memif_is_server(devargs) : virtio ? is_given(devargs, "server", "1", "1") : !is_given(devargs, "client", "1", "1");
+
+    path[0] = 0;
+    if (!memif && !virtio && !devargs_is_driver(devargs, "net_vhost"))
+        return DEVARGS_SOCKET_NONE;
+    if (devargs_get(devargs, memif ? "socket" : virtio ? "path" : "iface", path + at, size - at))
+        memcpy(path, "@", at);
+    else if (memif)
+        snprintf(path, size, "%s/run/memif.sock", at ? "@" : ""); // the driver's own
+    return listens ? DEVARGS_SOCKET_LISTENS : DEVARGS_SOCKET_CALLS;
+}
+
 #define MEMIF_RING_DEFAULT 10 // log2
 
 unsigned devargs_memif_places(const char *devargs, unsigned n_queues)
 {
-    char role[16] = "client", zero_copy[8] = "no", ring[8];
+    char ring[8];
     int log2 = MEMIF_RING_DEFAULT;
 
-    devargs_get(devargs, "role", role, sizeof role);
-    devargs_get(devargs, "zero-copy", zero_copy, sizeof zero_copy);
-    if (!devargs_is_driver(devargs, "net_memif") || !strcmp(role, "server") || !strcmp(role, "master") || !strcmp(zero_copy, "yes"))
+    if (!devargs_is_driver(devargs, "net_memif") || memif_is_server(devargs) || is_given(devargs, "zero-copy", "yes", "yes"))
         return 0;
     if (devargs_get(devargs, "rsize", ring, sizeof ring))
         log2 = atoi(ring);

@@ -23,6 +23,14 @@ unsigned devargs_frame_size(const char *devargs);
 // Places in all rings of a net_memif that lays them out and copies (role=client, the default, without zero-copy=yes), of so many queues; 0 for others.
 unsigned devargs_memif_places(const char *devargs, unsigned n_queues);
 #define MEMIF_PLACES_MAX 65536u // DPDK's driver numbers their buffers with 16 bits: two of more would share one, and packets overwrite each other
+// The Unix socket by which a device meets another program: it listens there, or calls who does.
+enum devargs_socket {
+    DEVARGS_SOCKET_NONE,
+    DEVARGS_SOCKET_LISTENS, // net_memif role=server, net_vhost, net_virtio_user server=1
+    DEVARGS_SOCKET_CALLS,   // net_memif, net_vhost client=1, net_virtio_user
+};
+// PATH: the file, or the name after '@' in the network namespace's abstract ones, as `ss -x` shows it; "" where there is none or it does not fit.
+enum devargs_socket devargs_socket(const char *devargs, char *path, size_t size);
 // The device's arguments with what a driver wants to know before it is made: queue pairs, frame size and ring of
 // net_af_packet, queues of net_af_xdp, length of net_virtio_user's queues, unless they are given. 0 or -E2BIG.
 int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsigned descriptors, char *out,

@@ -42,6 +42,28 @@ static void places_of_memif_count_where_it_lays_them_out(void **state)
     assert_int_equal(devargs_memif_places("net_null0,rsize=14", 16), 0);
 }
 
+static void socket_is_the_drivers_and_who_listens_on_it_too(void **state)
+{
+    assert_int_equal(devargs_socket("net_memif0,id=1", out, sizeof out), DEVARGS_SOCKET_CALLS);
+    assert_string_equal(out, "@/run/memif.sock");
+    assert_int_equal(devargs_socket("net_memif0,socket-abstract=no,role=master", out, sizeof out), DEVARGS_SOCKET_LISTENS);
+    assert_string_equal(out, "/run/memif.sock");
+    assert_int_equal(devargs_socket("net_memif0,socket=/a,role=server", out, sizeof out), DEVARGS_SOCKET_LISTENS);
+    assert_string_equal(out, "@/a");
+    assert_int_equal(devargs_socket("net_memif0,socket=/a,socket-abstract=no,role=client", out, sizeof out), DEVARGS_SOCKET_CALLS);
+    assert_string_equal(out, "/a");
+    assert_int_equal(devargs_socket("net_vhost3,iface=/b", out, sizeof out), DEVARGS_SOCKET_LISTENS);
+    assert_string_equal(out, "/b");
+    assert_int_equal(devargs_socket("net_vhost3,iface=/b,client=1", out, sizeof out), DEVARGS_SOCKET_CALLS);
+    assert_int_equal(devargs_socket("net_virtio_user0,path=/c", out, sizeof out), DEVARGS_SOCKET_CALLS);
+    assert_int_equal(devargs_socket("net_virtio_user0,path=/c,server=1", out, sizeof out), DEVARGS_SOCKET_LISTENS);
+    assert_string_equal(out, "/c");
+    assert_int_equal(devargs_socket("net_vhost0", out, sizeof out), DEVARGS_SOCKET_LISTENS);
+    assert_string_equal(out, "");
+    assert_int_equal(devargs_socket("net_af_packet0,iface=/b", out, sizeof out), DEVARGS_SOCKET_NONE);
+    assert_string_equal(out, "");
+}
+
 static void pci_address_is_recognised_with_and_without_domain(void **state)
 {
     assert_true(devargs_is_pci("0000:3b:00.0", out, sizeof out));
@@ -96,6 +118,7 @@ int main(void)
         cmocka_unit_test(key_is_found_whole_and_only_behind_a_comma),
         cmocka_unit_test(driver_is_told_apart_from_longer_names),
         cmocka_unit_test(places_of_memif_count_where_it_lays_them_out),
+        cmocka_unit_test(socket_is_the_drivers_and_who_listens_on_it_too),
         cmocka_unit_test(pci_address_is_recognised_with_and_without_domain),
         cmocka_unit_test(kernel_interface_is_known_for_socket_drivers_only),
         cmocka_unit_test(packet_socket_gets_queues_and_frame_size),

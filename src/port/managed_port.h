@@ -14,6 +14,8 @@ struct managed_port {
     struct port_device device;
     bool open; // false only when a change failed and the device did not even come back as it was
     bool started, link_up;
+    bool waiting;               // enabled, not started: nobody is at the other end of its socket yet
+    unsigned n_silent, n_patient; // looks at its link since it was started without one; after so many it is started again
     uint64_t link_changes; // while started
     uint64_t cleared_wall_ns;       // of the statistics
     struct port_statistics cleared; // what they were then
@@ -27,6 +29,9 @@ struct managed_port *managed_port_find(const char *name);
 
 // Opens the device again with another configuration; interface, TAP and sub-interfaces stay.
 int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, char *err, size_t err_size);
+
+int managed_port_start(struct managed_port *p, char *err, size_t err_size); // or lets it wait
+void managed_port_stop(struct managed_port *p);
 
 // port_link.c
 void port_link_listen(struct managed_port *p); // to what driver and kernel say of the link, since its device is open

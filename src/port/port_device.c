@@ -25,6 +25,7 @@
 #include "port/devargs.h"
 #include "port/port_pool.h"
 #include "port/port_probe.h"
+#include "port/port_socket.h"
 #include "port/port_wait.h"
 #include "table/exchange.h"
 #include "table/limits.h"
@@ -402,13 +403,28 @@ static int start_polled(struct port_device *d)
     return r ? r : rte_eth_dev_start(d->id);
 }
 
+bool port_device_calls_once(const struct port_device *d)
+{
+    char path[256];
+
+    return devargs_is_driver(d->config.devargs, "net_memif") && devargs_socket(d->config.devargs, path, sizeof path) == DEVARGS_SOCKET_CALLS;
+}
+
+static bool nobody_there(const struct port_device *d)
+{
+    char path[256];
+
+    devargs_socket(d->config.devargs, path, sizeof path);
+    return port_device_calls_once(d) && !port_socket_is_taken(path);
+}
+
 int port_device_start(struct port_device *d, char *err, size_t err_size)
 {
     int back = netns_enter(d->netns);
 
     eal_complaint_clear();
-    int r = back < 0 ? back : rte_eth_dev_start(d->id);
-    if (r && back >= 0 && d->rx_interrupt)
+    int r = back < 0 ? back : nobody_there(d) ? -ENOTCONN : rte_eth_dev_start(d->id);
+    if (r && r != -ENOTCONN && back >= 0 && d->rx_interrupt)
         r = start_polled(d);
     netns_leave(back);
     if (!r)

@@ -38,7 +38,9 @@ struct port_device {
 int port_device_open(struct port_device *d, const struct port_config *cfg, unsigned workers, char *err, size_t err_size);
 void port_device_close(struct port_device *d); // stopped before
 
+// -ENOTCONN: it calls another program's socket, and nobody has that (yet).
 int port_device_start(struct port_device *d, char *err, size_t err_size);
+bool port_device_calls_once(const struct port_device *d); // another program, when it is started (net_memif role=client): DPDK does not call again
 void port_device_stop(struct port_device *d); // in no plan, a grace period ago
 
 // Live; -EBUSY: the device has to be opened again for it.

@@ -35,6 +35,30 @@ static void follow_netdev(struct managed_port *p)
         log_error("port_manager: %s", err);
 }
 
+#define PATIENCE_LEAST 2 // looks, twice a second
+#define PATIENCE_MOST 64
+
+// A device that calls another program once is started again when that comes, and when its link stays down: the other one went, or
+// does not want this port, and is asked ever more rarely.
+static void follow_peer(struct managed_port *p)
+{
+    char err[480];
+
+    if (p->link_up)
+        p->n_silent = p->n_patient = 0;
+    if (p->waiting && managed_port_start(p, err, sizeof err))
+        log_debug("port_manager: %s", err);
+    if (!p->started || p->link_up || !port_device_calls_once(&p->device))
+        return;
+    unsigned patience = RTE_MAX(p->n_patient, PATIENCE_LEAST);
+    if (p->n_silent++ < patience)
+        return;
+    p->n_silent = 0;
+    p->n_patient = RTE_MIN(patience * 2, PATIENCE_MOST);
+    managed_port_stop(p);
+    p->waiting = true;
+}
+
 static void (*link_listener)(const char *port, bool up);
 
 void port_manager_on_link(void (*fn)(const char *port, bool up))
@@ -84,6 +108,8 @@ static void links_look(void *all)
         if (slow || (*p)->device.netdev.name[0]) {
             follow_netdev(*p);
             port_link_look(*p);
+            if (slow)
+                follow_peer(*p);
         }
     vec_foreach (&managed.port, p)
         fast |= (*p)->device.netdev.name[0] != 0;

@@ -46,15 +46,22 @@ static struct managed_port *find_or_say(const char *name, char *err, size_t err_
 
 // --- starting and stopping ---
 
-static int start_device(struct managed_port *p, char *err, size_t err_size)
+int managed_port_start(struct managed_port *p, char *err, size_t err_size)
 {
     if (!p->open) {
         snprintf(err, err_size, "port %s has lost its device: configure it again", p->wish.name);
         return -ENODEV;
     }
     int r = port_device_start(&p->device, err, err_size);
+    if (r == -ENOTCONN) {
+        if (!p->waiting)
+            log_notice("port_manager: waits until somebody is there: port=%s devargs=%s", p->wish.name, p->device.config.devargs);
+        p->waiting = true;
+        return 0;
+    }
     if (r)
         return r;
+    p->waiting = false;
     p->started = true;
     port_get(p->device.id)->started = true;
     thread_manager_update();
@@ -64,8 +71,9 @@ static int start_device(struct managed_port *p, char *err, size_t err_size)
     return 0;
 }
 
-static void stop(struct managed_port *p)
+void managed_port_stop(struct managed_port *p)
 {
+    p->waiting = false;
     if (!p->started)
         return;
     p->started = false;
@@ -81,7 +89,7 @@ int port_manager_start(const char *name, char *err, size_t err_size)
 
     if (!p)
         return -ENOENT;
-    int r = p->started ? 0 : start_device(p, err, err_size);
+    int r = p->started ? 0 : managed_port_start(p, err, err_size);
     if (!r)
         p->wish.enabled = p->device.config.enabled = true;
     return r;
@@ -93,7 +101,7 @@ int port_manager_stop(const char *name, char *err, size_t err_size)
 
     if (!p)
         return -ENOENT;
-    stop(p);
+    managed_port_stop(p);
     p->wish.enabled = p->device.config.enabled = false;
     return 0;
 }
@@ -173,7 +181,7 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
              cfg->name, p->device.id, p->device.driver, p->device.config.mtu, p->device.rss_hf,
              p->device.rx_offloads, p->device.tx_offloads);
     if (cfg->enabled)
-        r = start_device(p, err, err_size);
+        r = managed_port_start(p, err, err_size);
     if (!r)
         return 0;
     managed.port.n--;
@@ -194,7 +202,7 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
     int r = iface_manager_del(name, err, err_size); // refuses while sub-interfaces exist
     if (r)
         return r;
-    stop(p);
+    managed_port_stop(p);
     close_device(p);
     for (size_t i = 0; i < managed.port.n; i++)
         if (managed.port.item[i] == p) {
@@ -213,12 +221,12 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
 int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, char *err, size_t err_size)
 {
     struct port_config before = p->wish;
-    bool was_started = p->started || !p->open;
+    bool was_started = p->started || p->waiting || !p->open;
     uint16_t id = p->device.id;
     uint8_t mac[6];
     char again[200];
 
-    stop(p);
+    managed_port_stop(p);
     memcpy(mac, p->device.config.mac, sizeof mac);
     struct port *saved = malloc(sizeof *saved); // which interfaces its frames lead to
     if (!saved)
@@ -244,7 +252,7 @@ int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, c
     if (memcmp(mac, p->device.config.mac, sizeof mac))
         iface_manager_port_mac(p->device.id, p->device.config.mac);
     if (was_started) {
-        int s = start_device(p, again, sizeof again);
+        int s = managed_port_start(p, again, sizeof again);
         if (s && !r)
             snprintf(err, err_size, "%s", again);
         r = r ? r : s;

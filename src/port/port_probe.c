@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "core/eal.h"
 #include "port/devargs.h"
+#include "port/port_socket.h"
 #include "table/limits.h"
 
 // Why a PCI device is out of DPDK's reach, if it is; "" else.
@@ -55,12 +56,35 @@ static void explain(const char *devargs, int e, char *err, size_t err_size)
     const char *words = eal_complaint();
 
     pci_reason(devargs, why, sizeof why);
-    if (!why[0] && e == EEXIST)
-        snprintf(why, sizeof why, "a device of this name is attached already: give it another number");
-    else if (!why[0] && (e == EINVAL || e == ENODEV || e == ENOENT || e == EFAULT))
-        snprintf(why, sizeof why, "no DPDK driver knows it: is the name right?");
-    snprintf(err, err_size, "device '%s' cannot be attached: %s%s%s%s", devargs, why[0] ? why : strerror(e),
-             words[0] ? " (DPDK says: " : "", words, words[0] ? ")" : "");
+    if (!why[0])
+        snprintf(why, sizeof why, "%s", e == EEXIST                              ? "a device of this name is attached already: give it another number"
+                                        : e == ENOMEM || e == EPERM || e == EACCES ? strerror(e)
+                                        : strstr(words, "failed to parse device")  ? "no DPDK driver knows it: is the name right?"
+                                        : strstr(words, "Driver cannot attach")    ? "the driver wants other arguments: NAME,KEY=VALUE,..."
+                                                                                   : "the driver refuses it");
+    snprintf(err, err_size, "device '%s' cannot be attached: %s%s%s%s", devargs, why, words[0] ? " (DPDK says: " : "", words, words[0] ? ")" : "");
+}
+
+// Frees the device's socket of what a killed program has left. A memif may share one with other ports of ours.
+static int socket_clear(const char *devargs, char *err, size_t err_size)
+{
+    char path[256], why[400];
+
+    if (devargs_socket(devargs, path, sizeof path) != DEVARGS_SOCKET_LISTENS)
+        return 0;
+    if (devargs_is_driver(devargs, "net_virtio_user")) {
+        snprintf(err, err_size, "device '%s': with server=1 its driver, and the router with it, stands still until the other end comes: use "
+                                "net_vhost0,iface=%s, and net_virtio_user at the other end", devargs, path);
+        return -ENOTSUP;
+    }
+    int r = port_socket_clear(path, why, sizeof why);
+    if (!r && !devargs_is_driver(devargs, "net_memif") && port_socket_is_taken(path)) {
+        snprintf(why, sizeof why, "another program, or port, listens on %s: give the device another path", path); // net_vhost would start without it
+        r = -EADDRINUSE;
+    }
+    if (r)
+        snprintf(err, err_size, "device '%s' cannot be attached: %s", devargs, why);
+    return r;
 }
 
 int port_probe(const char *devargs, uint16_t *id, char *err, size_t err_size)
@@ -69,8 +93,11 @@ int port_probe(const char *devargs, uint16_t *id, char *err, size_t err_size)
 
     for (uint16_t p = 0; p < RTE_MAX_ETHPORTS; p++)
         before[p] = rte_eth_dev_is_valid_port(p);
+    int r = socket_clear(devargs, err, err_size);
+    if (r)
+        return r;
     eal_complaint_clear();
-    int r = rte_dev_probe(devargs);
+    r = rte_dev_probe(devargs);
     if (r) {
         explain(devargs, r < 0 && r != -1 ? -r : rte_errno ? rte_errno : EINVAL, err, err_size);
         return r < 0 && r != -1 ? r : -EINVAL;

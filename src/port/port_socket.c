@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// port_socket.c - the Unix sockets by which memif, vhost and virtio-user devices meet other programs
+#include "port/port_socket.h"
+
+#include <errno.h>
+#include <linux/net.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+// A datagram socket cannot be connected to these, which are streams and packets in sequence: EPROTOTYPE, and no call comes in at
+// the other end; nobody there is ECONNREFUSED (unix(7)).
+static bool file_is_taken(const char *path)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+
+    if (strlen(path) >= sizeof a.sun_path)
+        return false;
+    strcpy(a.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return true; // cannot know: whoever asks tries
+    bool taken = !connect(fd, (struct sockaddr *)&a, sizeof a) || errno == EPROTOTYPE;
+    close(fd);
+    return taken;
+}
+
+// Abstract names are one space for each type: the kernel's list has all, "Num: RefCount Protocol Flags Type St Inode Path" (proc(5)).
+static bool name_is_taken(const char *name)
+{
+    char line[256], path[200];
+    unsigned flags;
+    bool taken = false;
+    FILE *f = fopen("/proc/thread-self/net/unix", "re");
+
+    if (!f)
+        return true;
+    while (!taken && fgets(line, sizeof line, f))
+        taken = sscanf(line, "%*s %*s %*s %x %*s %*s %*s %199s", &flags, path) == 2 && flags & __SO_ACCEPTCON && !strcmp(path, name);
+    fclose(f);
+    return taken;
+}
+
+bool port_socket_is_taken(const char *path)
+{
+    return path[0] == '@' ? name_is_taken(path) : path[0] && file_is_taken(path);
+}
+
+int port_socket_clear(const char *path, char *err, size_t err_size)
+{
+    struct stat st;
+
+    if (!path[0] || path[0] == '@' || lstat(path, &st))
+        return 0; // if the directory is missing the driver says so
+    if (!S_ISSOCK(st.st_mode)) {
+        snprintf(err, err_size, "%s is there and is no socket: remove it, or give the device another path", path);
+        return -EEXIST;
+    }
+    if (port_socket_is_taken(path))
+        return 0;
+    if (unlink(path)) {
+        int e = errno;
+        snprintf(err, err_size, "the socket %s was left by a program that is gone and cannot be removed: %s", path, strerror(e));
+        return -e;
+    }
+    log_notice("port_socket: removed what a program that is gone has left: socket=%s", path);
+    return 0;
+}
