@@ -134,6 +134,7 @@ class FakeContext:
     def run_json(self, argv, timeout_s=300):
         words = [str(word) for word in argv]
         if words[0] == "valgrind":
+            assert "--small-pages" in words     # DPDK does not start in it with others
             out = next(word.split("=", 1)[1] for word in words if word.startswith("--callgrind-out-file="))
             Path(out).write_text(CALLGRIND)
         return answer_to([word for word in words if "=" in word and not word.startswith("--")])
@@ -209,6 +210,24 @@ def test_a_table_fits_80_columns_and_shows_both_numbers(tmp_path, monkeypatch):
     assert max(map(len, lines[1:])) <= 80
     at = lines.index("table 3   one flow, 64 B")
     assert lines[at + 1].split() == ["Mpps", "5.26", "20"]
+
+
+def test_a_paper_whose_program_fails_is_named_and_the_others_go_on(tmp_path, monkeypatch, capsys):
+    def fails(ctx):
+        raise RuntimeError("path_bench: status 1: no room")
+
+    monkeypatch.setattr(packetshader, "run", fails)
+    monkeypatch.setattr(diversified, "run", lambda ctx: FakeResult())
+    monkeypatch.setattr(command, "busy", lambda force: "")
+    given = command.parser().parse_args(["--quick", "--json"])
+    assert command.run(given, {"packetshader": packetshader, "diversified": diversified}) == 1
+    said = capsys.readouterr()
+    assert "kamuee bench paper: packetshader: path_bench: status 1: no room" in said.err
+    assert list(json.loads(said.out)["papers"]) == ["diversified"]
+
+
+class FakeResult:
+    rows, notes, charts = [], [], []
 
 
 # --- the program ---

@@ -89,7 +89,7 @@ def run(given: argparse.Namespace, wanted: dict) -> int:
             ctx.outcome = Outcome(name, module.IDEA)
             try:
                 result = module.run(ctx)
-            except Unavailable as why:
+            except (Unavailable, RuntimeError) as why:      # the other papers go on
                 print(f"kamuee bench paper: {name}: {why}", file=sys.stderr)
                 failed = True
                 continue
