@@ -87,8 +87,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char why[200] = "";
     struct acl *a;
 
-    if (!begun)
+    if (!begun) { // LeakSanitizer does not look for pointers where tables are mapped
         kit_sets_new();
+        atexit(kit_sets_free);
+    }
     begun = true;
     memset(rule, 0, sizeof rule);
     kit_config.shelve_from = size && data[0] & 8 ? 1 : UINT32_MAX;

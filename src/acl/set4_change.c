@@ -78,11 +78,10 @@ size_t set4_garbage_bytes(const struct set4 *s)
 
 void set4_reclaim(struct set4 *s, uint64_t epoch)
 {
-    const struct set4_garbage *end = s->garbage.item + s->garbage.n;
     size_t kept = 0;
 
     vec_foreach(&s->garbage, g) {
-        if (g + 8 < end) {
+        if ((size_t)(g - s->garbage.item) + 8 < s->garbage.n) {
             __builtin_prefetch(pool_at(&s->pool, g[8].ref), 1);
             __builtin_prefetch(&s->pool.chunk[g[8].ref / POOL_CHUNK_UNITS], 1);
         }
