@@ -110,23 +110,23 @@ static unsigned queue_size(unsigned descriptors)
     return descriptors ? 1u << (31 - __builtin_clz(descriptors)) : 1024;
 }
 
-static bool is_given(const char *devargs, const char *key, const char *value, const char *or_value)
+static bool is_given(const char *devargs, const char *key, const char *value)
 {
     char given[16];
 
-    return devargs_get(devargs, key, given, sizeof given) && (!strcmp(given, value) || !strcmp(given, or_value));
+    return devargs_get(devargs, key, given, sizeof given) && !strcmp(given, value);
 }
 
 static bool memif_is_server(const char *devargs)
 {
-    return is_given(devargs, "role", "server", "master");
+    return is_given(devargs, "role", "server") || is_given(devargs, "role", "master");
 }
 
 enum devargs_socket devargs_socket(const char *devargs, char *path, size_t size)
 {
     bool memif = devargs_is_driver(devargs, "net_memif"), virtio = devargs_is_driver(devargs, "net_virtio_user");
-    size_t at = memif && !is_given(devargs, "socket-abstract", "no", "no"); // of the name, behind '@'
-    bool listens = memif ? memif_is_server(devargs) : virtio ? is_given(devargs, "server", "1", "1") : !is_given(devargs, "client", "1", "1");
+    size_t at = memif && !is_given(devargs, "socket-abstract", "no"); // of the name, behind '@'
+    bool listens = memif ? memif_is_server(devargs) : virtio ? is_given(devargs, "server", "1") : !is_given(devargs, "client", "1");
 
     path[0] = 0;
     if (!memif && !virtio && !devargs_is_driver(devargs, "net_vhost"))
@@ -145,7 +145,7 @@ unsigned devargs_memif_places(const char *devargs, unsigned n_queues)
     char ring[8];
     int log2 = MEMIF_RING_DEFAULT;
 
-    if (!devargs_is_driver(devargs, "net_memif") || memif_is_server(devargs) || is_given(devargs, "zero-copy", "yes", "yes"))
+    if (!devargs_is_driver(devargs, "net_memif") || memif_is_server(devargs) || is_given(devargs, "zero-copy", "yes"))
         return 0;
     if (devargs_get(devargs, "rsize", ring, sizeof ring))
         log2 = atoi(ring);

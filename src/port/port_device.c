@@ -414,8 +414,10 @@ static bool nobody_there(const struct port_device *d)
 {
     char path[256];
 
+    if (!port_device_calls_once(d))
+        return false;
     devargs_socket(d->config.devargs, path, sizeof path);
-    return port_device_calls_once(d) && !port_socket_is_taken(path);
+    return !port_socket_is_taken(path);
 }
 
 int port_device_start(struct port_device *d, char *err, size_t err_size)
