@@ -15,7 +15,7 @@ from kamuee import bench        # noqa: E402
 from measure import plot        # noqa: E402
 
 ROWS = [{"engine": engine, "kernel": "avx512", "family": family, "pattern": pattern, "next_hops": 64, "routes": 1000,
-         "mlps": mlps, "ratio": mlps / 100, "bytes": 2_800_000, "build_ms": 70.4, "updates_per_s": updates,
+         "mlps": mlps, "peer": "avx512", "ratio": mlps / 100, "bytes": 2_800_000, "build_ms": 70.4, "updates_per_s": updates,
          "update_p99_us": 1.66, "update_worst_us": 80.0, "update_worst_cpu_us": 45.2}
         for family in (4, 6) for engine, mlps, updates in (("poptrie", 371.3, 1_000_000), ("rte_fib", 100.0, 0))
         for pattern in ("uniform", "zipf", "sequential")]

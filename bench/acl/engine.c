@@ -17,6 +17,7 @@
 
 #include "acl/acl_bench.h"
 #include "acl/cache.h"
+#include "base/cpu.h"
 #include "fib/memory.h"
 #include "table/acl_engine.h"
 
@@ -425,11 +426,12 @@ static bool has_huge_pages(void)
 
 void engines_init(const char *program, size_t memory_mib)
 {
-    char core[16] = "0", mib[16];
+    char core[16] = "0", mib[16], simd[48];
     char *args[] = {(char *)program, has_huge_pages() ? "--in-memory" : "--no-huge", "-m", mib, "--no-pci", "--no-telemetry", "--no-shconf", "-l", core,
-                    "--force-max-simd-bitwidth=512", "--log-level=critical", NULL};
+                    simd, "--log-level=critical", NULL};
     cpu_set_t cpus;
 
+    snprintf(simd, sizeof simd, "--force-max-simd-bitwidth=%u", cpu_simd_bits());
     snprintf(mib, sizeof mib, "%u", EAL_MIB);
     sched_getaffinity(0, sizeof cpus, &cpus); // stay where we are
     for (unsigned i = 0; i < CPU_SETSIZE; i++)

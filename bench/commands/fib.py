@@ -28,7 +28,7 @@ READS = (right("MiB"), right("Independent"), right("Chained"))
 TABLE = (Column("Engine"), Column("Kernel"), Column("IP"), Column("Pattern"), right("Next hops"), right("Mlookups/s"),
          right("Ratio"), right("Single"), right("MB"), right("Build ms"), right("Updates/s"), right("p99 µs"), right("Worst µs"),
          right("of it CPU"))
-LEGEND = ("Ratio: to rte_fib (rte_fib6) with AVX-512, the median of the rounds' own ratios. Single: one address a call, to rte_fib's.",
+LEGEND = ("Single: one address a call, to rte_fib's.",
           "Updates: withdraw and announce, with a reader. Worst: by the clock on the wall; of it CPU: by the writer's own time.")
 
 
@@ -78,7 +78,7 @@ def run(given: argparse.Namespace) -> int:
         print(json.dumps({"rows": rows}, indent=1))
     else:
         print(*render.table(TABLE, map(cells, rows), terminal_width()), sep="\n")
-        print(*LEGEND, sep="\n")
+        print(peers(rows), *LEGEND, sep="\n")
     picture = given.plot or (None if given.json else PLOT)
     if picture:
         plot.save(picture, scaling_charts(rows) if given.scaling else charts(rows))
@@ -130,6 +130,14 @@ def cells(row: dict) -> list[str | None]:
             f"{row['mlps']:.1f}", f"{row['ratio']:.2f}" if row["ratio"] else None,
             f"{row['ratio_single']:.2f}" if row.get("ratio_single") else None, f"{row['bytes'] / 1e6:.1f}",
             f"{row['build_ms']:.0f}", *changes(row)]
+
+
+def peers(rows: Iterable[dict]) -> str:
+    """Whom the ratios are to: DPDK's fastest kernel on this CPU, which may differ from pattern to pattern."""
+    kernels = sorted({row["peer"] for row in rows if row["peer"]})
+    if not kernels:
+        return "Ratio: none, as rte_fib was not measured."
+    return f"Ratio: to rte_fib (rte_fib6) with its fastest kernel here ({', '.join(kernels)}), the median of the rounds' own ratios."
 
 
 def changes(row: dict) -> list[str | None]:

@@ -22,6 +22,8 @@
 #include <rte_lpm6.h>
 #include <rte_malloc.h>
 
+#include "base/cpu.h"
+
 #define HEAP_BYTES (6ull << 30) // of address space
 #define TBL8_4 24000u
 
@@ -34,13 +36,13 @@ static int heap_socket;
 
 int engines_init(const char *program)
 {
-    char core[16] = "0";
+    char core[16] = "0", simd[48];
     char *args[] = {(char *)program,     "--no-huge",   "-m", "64", "--no-pci",
-                    "--no-telemetry",    "--no-shconf", "-l", core, "--force-max-simd-bitwidth=512",
-                    "--log-level=error", NULL};
+                    "--no-telemetry",    "--no-shconf", "-l", core, simd, "--log-level=error", NULL};
     cpu_set_t set;
     void *heap;
 
+    snprintf(simd, sizeof(simd), "--force-max-simd-bitwidth=%u", cpu_simd_bits());
     sched_getaffinity(0, sizeof(set), &set); // stay where taskset put us
     for (unsigned i = 0; i < CPU_SETSIZE; i++)
         if (CPU_ISSET(i, &set)) {
@@ -369,7 +371,7 @@ static int lpm6_announce(const struct engine *e, const struct poptrie_route *r)
     return rte_lpm6_add(e->fib, r->key, r->len, r->value);
 }
 
-// --- all of them; the first of a family with the name rte_fib(6) and avx512 is the yardstick ---
+// --- all of them; a family's peer is its rte_fib(6), with the kernel that is the fastest here ---
 
 #define POPTRIE(family_, kernel_, variant_)                                                        \
     {                                                                                              \

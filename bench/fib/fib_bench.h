@@ -62,6 +62,8 @@ struct engine {
     int variant;
     bool slow_build; // more than seconds on a full table
     void *fib;       // NULL: refused
+    bool runs;       // this kernel, on this CPU
+    bool told;       // that it does not
     uint64_t bytes;
     double build_ms;
     double mlps[N_PATTERNS][MAX_ROUNDS];

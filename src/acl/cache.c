@@ -8,15 +8,13 @@
 // one in 17, 61, then one in 241 (primes: traffic that repeats itself after so many bursts would seem to hit); a sampled window with more
 // hits than misses ends it. A burst of misses costs several times what the list alone does, hence so few. After a change of the list
 // everything misses for a while, so the first window is a long one.
-#ifdef ACL_X86
-#include <cpuid.h>
-#endif
 #include <errno.h>
 #include <stdlib.h>
 
 #include "acl/cache.h"
 #include "acl/cache_table.h"
 #include "acl/pages.h"
+#include "base/cpu.h"
 #include "base/hash.h"
 
 #define BURST 64u
@@ -81,25 +79,13 @@ static void secrets_make(uint64_t secret[CACHE_SECRETS], const uint8_t given[16]
         secret[i] = hash_mix64(cache_fold(g[0] ^ hash_mix64(2 * i + 1), g[1] ^ hash_mix64(2 * i + 2)) ^ g[i % 2]);
 }
 
-#ifdef ACL_X86
-static bool has_vaes(void) // clang 14's __builtin_cpu_supports does not know it
-{
-    unsigned a, b, c = 0, d;
-
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && c & bit_VAES;
-}
-#endif
-
 static bool kernel_runs(enum cache_kernel k)
 {
 #ifdef ACL_X86
-    bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("aes");
-
     if (k == CACHE_AVX512)
-        return avx512;
+        return cpu_runs(CPU_AVX512) && __builtin_cpu_supports("aes");
     if (k == CACHE_VAES)
-        return avx512 && has_vaes();
+        return cpu_runs_vaes() && __builtin_cpu_supports("aes");
 #endif
     return k == CACHE_PLAIN;
 }

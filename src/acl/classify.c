@@ -5,6 +5,7 @@
 #include "acl/burst.h"
 #include "acl/list.h"
 #include "acl/shelf.h"
+#include "base/cpu.h"
 
 // --- which kernel ---
 
@@ -14,12 +15,9 @@ static const struct acl_kernel *kernel_of(enum acl_simd s) // NULL: not on this 
 {
 #ifdef ACL_X86
     if (s == ACL_AVX2)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? &acl_kernel_avx2 : NULL;
+        return cpu_runs(CPU_AVX2) ? &acl_kernel_avx2 : NULL;
     if (s == ACL_AVX512)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2")
-                   ? &acl_kernel_avx512
-                   : NULL;
+        return cpu_runs(CPU_AVX512) ? &acl_kernel_avx512 : NULL;
 #endif
     return s == ACL_PLAIN ? &acl_kernel_scalar : NULL;
 }

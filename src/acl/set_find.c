@@ -4,20 +4,18 @@
 // IPv4: by the best kernel of this CPU (set4_find_plain.c, set4_find_avx512.c). IPv6: Poptrie's bulk lookup.
 #include "acl/set4_find.h"
 #include "acl/set_priv.h"
+#include "base/cpu.h"
 
 // --- which kernel: the best one of this CPU ---
 
 set4_find *set4_find_of(enum set4_kernel k)
 {
 #ifdef ACL_X86
-    bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2");
-
     if (k == SET4_AVX512)
-        return avx512 ? set4_find_avx512 : NULL;
+        return cpu_runs(CPU_AVX512) ? set4_find_avx512 : NULL;
 #ifndef __SANITIZE_THREAD__ // which does not see that a gather reads the directory before what its words lead to
     if (k == SET4_VPOPCNT)
-        return avx512 && __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512cd") ? set4_find_avx512_vpopcnt : NULL;
+        return cpu_runs(CPU_AVX512_VPOPCNT) ? set4_find_avx512_vpopcnt : NULL;
 #endif
 #endif
     return k == SET4_SCALAR ? set4_find_scalar : NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // base_test.c - addresses, checksums, text and vectors
 #include "base/checksum.h"
+#include "base/cpu.h"
 #include "base/hash.h"
 #include "base/ip.h"
 #include "base/text.h"
@@ -10,6 +11,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static void prefix_text_survives_parse_and_format(void **state)
@@ -127,6 +131,64 @@ static void vec_keeps_order_while_it_grows(void **state)
     vec_free(&v);
 }
 
+// A child, as the environment is read once.
+static void run_with(const char *word, void (*check)(void))
+{
+    int status;
+    pid_t child = fork();
+
+    if (!child) {
+        setenv("KAMUEE_SIMD", word, 1);
+        check();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void must(bool is)
+{
+    if (!is)
+        _exit(1);
+}
+
+static void none_is_allowed(void)
+{
+    must(cpu_runs(CPU_SCALAR) && !cpu_runs(CPU_AVX2) && !cpu_runs(CPU_AVX512) && !cpu_runs(CPU_AVX512_VPOPCNT) && !cpu_runs_vaes());
+    must(cpu_simd_bits() == 128);
+}
+
+static void avx2_is_allowed(void)
+{
+    must(cpu_runs(CPU_SCALAR) && !cpu_runs(CPU_AVX512) && !cpu_runs(CPU_AVX512_VPOPCNT) && !cpu_runs_vaes() && cpu_simd_bits() == 256);
+#if defined(__x86_64__)
+    must(cpu_runs(CPU_AVX2) == (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")));
+#endif
+}
+
+static void avx512_is_allowed(void)
+{
+    must(!cpu_runs(CPU_AVX512_VPOPCNT) && !cpu_runs_vaes() && cpu_simd_bits() == 512);
+}
+
+static void all_are_allowed(void)
+{
+    must(cpu_simd_bits() == 512);
+#if defined(__x86_64__)
+    must(cpu_runs(CPU_AVX512) || !__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512cd"));
+#endif
+}
+
+static void the_environment_limits_the_vectors(void **state)
+{
+    run_with("none", none_is_allowed);
+    run_with("avx2", avx2_is_allowed);
+    run_with("avx512", avx512_is_allowed);
+    run_with("all", all_are_allowed);
+    run_with("sse", all_are_allowed); // a warning
+    assert_int_equal(cpu_simd_of("sse"), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +200,7 @@ int main(void)
         cmocka_unit_test(numbers_outside_their_range_are_refused),
         cmocka_unit_test(mac_text_survives_parse_and_format),
         cmocka_unit_test(text_grows_as_it_is_written),
+        cmocka_unit_test(the_environment_limits_the_vectors),
         cmocka_unit_test(vec_keeps_order_while_it_grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

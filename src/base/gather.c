@@ -7,6 +7,8 @@
 // loads 3.63 cycles a word, gathers 3.65, and then 0.88 and 3.08), in which the two can not be told from each other.
 #include "base/gather.h"
 
+#include "base/cpu.h"
+
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #include <immintrin.h>
 #include <stdint.h>
@@ -68,7 +70,7 @@ bool gather_is_slow(void)
     static int known = -1;
 
     if (known < 0)
-        known = __builtin_cpu_supports("avx512f") && measure();
+        known = cpu_runs(CPU_AVX512) && measure();
     return known;
 }
 #else

@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 
+#include "base/cpu.h"
 #include "core/thread.h"
 
 #define MEMORY_MIN_MIB 64
@@ -93,7 +94,7 @@ int eal_args_choose(const struct eal_config *cfg, const struct eal_machine *m, s
     }
     add(a, "--no-telemetry");
     if (!asked_for(cfg, SIMD)) // DPDK's default is 256 even where the CPU has more
-        add(a, SIMD "512");
+        add(a, SIMD "%u", m->simd_bits);
     add(a, "--log-level=%d", m->log_level);
     if (m->has_pci) {
         add(a, "-a");
@@ -144,6 +145,7 @@ void eal_machine_read(struct eal_machine *m)
     m->huge_free_mib = huge_free_mib();
     m->has_pci = !stat("/sys/bus/pci/devices", &st);
     m->log_level = 5; // warnings
+    m->simd_bits = cpu_simd_bits();
     for (int cpu = 0; cpu < 1024 && n < sizeof m->cpus - 8; cpu++)
         if (thread_core_exists(cpu))
             n += (size_t)snprintf(m->cpus + n, sizeof m->cpus - n, "%s%d", n ? "," : "", cpu);

@@ -15,6 +15,7 @@ struct eal_machine {
     unsigned ram_mib;       // MemTotal
     unsigned huge_free_mib; // free huge pages of all sizes
     bool has_pci;           // /sys/bus/pci exists
+    unsigned simd_bits;     // cpu_simd_bits()
     int log_level;          // DPDK's: 1 emergency … 8 debug
     char cpus[1024];        // cores the process may use, as "0,1,5": control floats over them
 };

@@ -13,9 +13,9 @@ static struct eal_args a;
 static char err[200];
 
 static const struct eal_machine small = {
-    .ram_mib = 2048, .has_pci = false, .log_level = 5, .cpus = "0,1"};
+    .ram_mib = 2048, .has_pci = false, .simd_bits = 512, .log_level = 5, .cpus = "0,1"};
 static const struct eal_machine big = {
-    .ram_mib = 65536, .huge_free_mib = 4096, .has_pci = true, .log_level = 5, .cpus = "0,1,2,3"};
+    .ram_mib = 65536, .huge_free_mib = 4096, .has_pci = true, .simd_bits = 512, .log_level = 5, .cpus = "0,1,2,3"};
 
 static bool has(const char *arg)
 {
@@ -78,6 +78,21 @@ static void impossible_memory_is_refused_with_the_remedy(void **state)
     assert_non_null(strstr(err, "set memory"));
 }
 
+static void vectors_are_as_wide_as_the_process_may_use(void **state)
+{
+    struct eal_machine narrow = small;
+    const char *own[] = {"--force-max-simd-bitwidth=128", NULL};
+
+    assert_int_equal(choose(&(struct eal_config){.name = "k"}, &small), 0);
+    assert_true(has("--force-max-simd-bitwidth=512"));
+    narrow.simd_bits = 256;
+    assert_int_equal(choose(&(struct eal_config){.name = "k"}, &narrow), 0);
+    assert_true(has("--force-max-simd-bitwidth=256"));
+    assert_int_equal(choose(&(struct eal_config){.name = "k", .extra = own}, &narrow), 0);
+    assert_true(has(own[0]));
+    assert_false(has("--force-max-simd-bitwidth=256"));
+}
+
 static void extra_arguments_come_last_and_are_bounded(void **state)
 {
     const char *two[] = {"--legacy-mem", "--foo=bar", NULL};
@@ -108,6 +123,7 @@ int main(void)
         cmocka_unit_test(huge_pages_are_left_alone_when_forbidden_or_too_few),
         cmocka_unit_test(no_pci_device_is_probed_at_start),
         cmocka_unit_test(impossible_memory_is_refused_with_the_remedy),
+        cmocka_unit_test(vectors_are_as_wide_as_the_process_may_use),
         cmocka_unit_test(extra_arguments_come_last_and_are_bounded),
         cmocka_unit_test(this_machine_has_memory_and_cores),
     };

@@ -3,6 +3,7 @@
 //
 // One pointer for the process.  It starts at a kernel whose functions choose the best one and go
 // on with it, so nothing needs to be called first.
+#include "base/cpu.h"
 #include "base/gather.h"
 #include "poptrie/poptrie_priv.h"
 
@@ -32,18 +33,14 @@ static const struct kernel *kernel_now(void)
 static bool kernel_runs(enum poptrie_kernel k, unsigned bits)
 {
 #ifdef POPTRIE_X86
-    bool avx512 = bits >= 512 && __builtin_cpu_supports("avx512f") &&
-                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512vl");
-
     switch (k) {
     case POPTRIE_KERNEL_AVX2:
-        return bits >= 256 && __builtin_cpu_supports("avx2");
+        return bits >= 256 && cpu_runs(CPU_AVX2);
     case POPTRIE_KERNEL_AVX512:
-        return avx512;
+        return bits >= 512 && cpu_runs(CPU_AVX512);
     case POPTRIE_KERNEL_AVX512_VPOPCNT:
     case POPTRIE_KERNEL_AVX512_LOADS:
-        return avx512 && __builtin_cpu_supports("avx512vpopcntdq");
+        return bits >= 512 && cpu_runs(CPU_AVX512_VPOPCNT);
     default:
         break;
     }

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
+
 #define BURST 64u
 #define FIELDS6 11
 #define WORDS6 4u // of an address
@@ -93,9 +95,9 @@ static __attribute__((target("avx2"))) bool copy4_avx2(bytes16 *to, const struct
 static copy4_of *copy4_best(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
+    if (cpu_runs(CPU_AVX512))
         return copy4_avx512;
-    if (__builtin_cpu_supports("avx2"))
+    if (cpu_runs(CPU_AVX2))
         return copy4_avx2;
 #endif
     return copy4;

@@ -7,12 +7,15 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from rich.console import Console
 
+from kamuee.feed import table as feed_table
 from kamuee.lab import measure
 from kamuee.lab.demo import print_next
+from kamuee.lab.demorun import Demo
 from kamuee.lab.lab import Lab
 
 from support import KEEP, eventually, ping
@@ -37,6 +40,19 @@ def suggested(target: str) -> list[str]:
     return looks
 
 
+def tables_compared_while_a_provider_comes_and_goes(lab: Lab, flaps: int = 4) -> list[str]:
+    """Problems that the demo's comparison finds when the preferred provider's link has just changed, so that routes move meanwhile."""
+    run = Demo(argparse.Namespace(name="e2edemo", router="kamueed", json=True), Console(file=io.StringIO()))
+    run.lab = lab
+    table = feed_table.load(None, None, N_ROUTES)
+    for state in ("down", "up") * flaps:
+        lab["isp1"].ip(f"link set dev edge {state}")
+        time.sleep(1.5 if state == "up" else 0.2)        # BGP is back a second after the link
+        run.compare(table)
+    assert run.summary.lookups_compared >= 400
+    return run.summary.problems
+
+
 def test_the_demo_carries_a_table_and_traffic_and_survives_the_loss_of_a_provider(kamueed):
     try:
         done = demo("start", "--routes", str(N_ROUTES), "-j")
@@ -54,6 +70,7 @@ def test_the_demo_carries_a_table_and_traffic_and_survives_the_loss_of_a_provide
         for command in suggested(target):
             done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=60)
             assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        assert tables_compared_while_a_provider_comes_and_goes(lab) == []
         lab["isp1"].ip("link set dev edge down")
         eventually(lambda: ping(lab["customer"], target, 1).received == 1, 60, "traffic moves to the second provider")
         eventually(lambda: measure.fib_differences(lab["edge"]) == [], 20,

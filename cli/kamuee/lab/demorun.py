@@ -25,6 +25,10 @@ IPERF_S = 4
 # A layer is complete with all routes, or with this share of them and no change for so long.
 ALMOST_ALL = 0.995
 REST_S = 8
+# The tables rest when fewer messages than these come from the kernel, for so long; how long that is waited for.
+QUIET_PER_S = 20
+QUIET_S = 4
+QUIET_TIMEOUT_S = 180
 
 
 class Demo:
@@ -135,18 +139,25 @@ class Demo:
                                    f"{self.options.name} edge vtysh), then: kamuee demo stop")
                 time.sleep(0.3)
         self.summary.seconds_to = {layer: self.summary.seconds_to[layer] for layer in layers}
-        self._settle(layers)
+        if self.edge_is_kamueed:
+            self.settle()
+        self.summary.counts = {layer: count() for layer, (count, _) in layers.items()}
 
-    def _settle(self, layers: dict) -> None:
-        """The last routes of the second provider may still change best paths: wait until counts rest."""
-        last: dict[str, int] = {}
-        for _ in range(60):
-            counts = {layer: count() for layer, (count, _) in layers.items()}
-            if counts == last:
-                break
-            last = counts
-            time.sleep(1)
-        self.summary.counts = last
+    def settle(self) -> None:
+        """Every layer has all prefixes, but BGP may still move them from one provider to the other, which no count
+        shows: wait until the kernel has nothing more to tell."""
+        end = time.monotonic() + QUIET_TIMEOUT_S
+        last, last_at = measure.count_messages(self.edge), time.monotonic()
+        quiet_since = last_at
+        while (now := time.monotonic()) - quiet_since < QUIET_S:
+            if now > end:
+                self.console.print(f"   routes still change after {QUIET_TIMEOUT_S} s; what follows is measured all the same")
+                return
+            time.sleep(0.5)
+            count, at = measure.count_messages(self.edge), time.monotonic()
+            if count - last > QUIET_PER_S * (at - last_at):
+                quiet_since = at
+            last, last_at = count, at
 
     # --- comparing FIB and kernel ---
 
@@ -154,18 +165,15 @@ class Demo:
         self.say("comparing the FIB with the kernel's table")
         audit = measure.client(self.edge).call("audit", vr="default")
         addresses = demoplan.sample_addresses(table, demoplan.N_SAMPLES)
-        kernel = measure.kernel_lookups(self.edge.namespace, addresses)
-        fib = measure.fib_lookups(self.edge, addresses)
-        different = [address for address in addresses if kernel.get(address) != fib.get(address)]
+        different = measure.different_lookups(self.edge, addresses)
         summary = self.summary
         summary.fib_bytes = measure.fib_counts(self.edge)["bytes"]
         summary.lookups_compared, summary.lookups_different = len(addresses), len(different)
         summary.fib_equals_kernel = not different and audit["diverged"] == 0
         self.console.print(f"   audit: {audit['checked']:,} routes checked, {audit['diverged']:,} different; "
                            f"{len(addresses)} lookups, {len(different)} different")
-        for address in different[:3]:
-            summary.problems.append(f"lookup of {address}: kernel {kernel.get(address)}, FIB "
-                                    f"{fib.get(address)}")
+        for address, (kernel, fib) in list(different.items())[:3]:
+            summary.problems.append(f"lookup of {address}: kernel {kernel}, FIB {fib}")
         if audit["diverged"]:
             summary.problems.append(f"the audit found {audit['diverged']} routes different (and mended them)")
 

@@ -5,6 +5,7 @@ Used by the demo and by the end-to-end tests. The cheap counts (`count_*`) may b
 loads; the exact ones (`kernel_routes`, `fib_routes`, `fib_differences`) read whole tables.
 """
 import json
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -55,6 +56,12 @@ def fib_counts(node: KamueeNode, vr: str = "default") -> dict[str, int]:
     fibs = entry.get("fib", [])
     return {"rib": sum(fib["rib-routes"] for fib in fibs), "fib": sum(fib["routes"] for fib in fibs),
             "bytes": sum(fib["bytes"] for fib in fibs)}
+
+
+def count_messages(node: KamueeNode, vr: str = "default") -> int:
+    """Messages of the kernel's about routes, links, addresses and neighbours that kamueed has read."""
+    entry = client(node).state(f"vr={vr}")
+    return (entry[0] if isinstance(entry, list) else entry)["messages"]
 
 
 def is_synced(node: KamueeNode, vr: str = "default") -> bool:
@@ -187,6 +194,21 @@ def fib_lookups(node: KamueeNode, addresses: list[str], vr: str = "default") -> 
             if result.get("interface"):
                 found[result["address"]] = (result["interface"], result.get("gateway", ""))
     return found
+
+
+def different_lookups(node: KamueeNode, addresses: list[str], patience_s: float = 15,
+                      step_s: float = 0.5) -> dict[str, tuple[object, object]]:
+    """Where kernel and FIB send an address to different places: {address: (kernel, FIB)}.
+
+    The two are read one after the other, and a route may change between. So whoever differs is asked again:
+    a difference is what lasts."""
+    end = time.monotonic() + patience_s
+    while True:
+        kernel, fib = kernel_lookups(node.namespace, addresses), fib_lookups(node, addresses)
+        addresses = [address for address in addresses if kernel.get(address) != fib.get(address)]
+        if not addresses or time.monotonic() > end:
+            return {address: (kernel.get(address), fib.get(address)) for address in addresses}
+        time.sleep(step_s)
 
 
 def _json_values(text: str) -> Iterator[list]:
