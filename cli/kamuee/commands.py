@@ -18,6 +18,7 @@ _PACKET = ("(vlan VLAN|outer-vlan OUTERVLAN|src SOURCE|dst DESTINATION|proto IPP
 
 COMMANDS = (
     Command("show port [PORT] [statistics]", "ports: state and device; counters", "show_port:show", json="port"),
+    Command("show port-history [PORT]", "what ports received and sent, by the minute, during the last hour", "show_port_history:show", json="port-history"),
     Command("show port [PORT] statistics (pps|bps)", "packets or bits per second of ports, over one second",
             "show_port:show_rates", json="port-rates"),
     Command("show interface [INTERFACE] [statistics]",
@@ -173,7 +174,7 @@ WORDS = {
     "drops": "dropped packets by reason", "all": "also reasons that never happened",
     "punt": "packets to the control plane", "icmp": "ICMP errors of the router",
     "ledger": "the zero-loss ledger", "fib": "forwarding tables", "memory": "memory by region",
-    "latency": "how long packets are inside", "alarm": "what is wrong", "history": "what was wrong", "web": "the live web page",
+    "latency": "how long packets are inside", "port-history": "what ports received and sent during the last hour", "alarm": "what is wrong", "history": "what was wrong", "web": "the live web page",
     "version": "versions", "system": "the daemon", "running-config": "the running configuration",
     "tech-support": "an archive of state, configuration and logs", "doctor": "look at this machine",
     "monitor": "live screen", "events": "what happens, as it happens",

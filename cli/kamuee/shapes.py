@@ -94,6 +94,7 @@ SHAPES = {
     "trace": f"[{{time, {_PASSAGE}}}]",
     "audit": "{" + _AUDIT + "}",
     "audit-report": "[{vr, audits, ended, " + _AUDIT + ", fib-divergence}]",
+    "port-history": "[{name, interval, point [{time, " + _TRAFFIC + ", rx-missed}]}]",
     "latency": "[{input, output, packets, mean, median, p90, p99, p999, max, bucket [{below, packets}]}]",
     "web": "{url []}",
     "alarm": "[{" + _ALARM + "}]",
@@ -105,7 +106,7 @@ SHAPES = {
 }
 
 # Shapes that are a list or container of the schema as it is.
-FROM_STATE = {"port": "port", "interface": "interface", "route": "routes/route", "neighbor": "neighbor", "nexthop": "nexthop",
+FROM_STATE = {"port": "port", "port-history": "port-history", "interface": "interface", "route": "routes/route", "neighbor": "neighbor", "nexthop": "nexthop",
               "thread": "thread", "punt": "punt", "icmp": "icmp", "ledger": "ledger", "vr": "vr", "capture": "capture",
               "mirror": "mirror", "mirror-session": "mirror-session", "acl": "acl", "acl-redirect": "acl-redirect", "address-set": "address-set",
               "snmp": "snmp", "sflow": "sflow", "ipfix": "ipfix", "journal": "journal", "audit-report": "audit",

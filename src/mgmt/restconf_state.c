@@ -28,6 +28,7 @@ static const struct {
 } nodes[] = {
     {"system", show_system},
     {"port", show_port},
+    {"port-history", show_port_history},
     {"interface", show_interface},
     {"thread", show_thread},
     {"drop", show_drop},

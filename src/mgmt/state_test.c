@@ -82,6 +82,8 @@ static void each_part_of_state_can_be_asked_for(void **state)
                                         "thread=forwarder%2F0",
                                         "drop",
                                         "drop=ip4_no_route",
+                                        "port-history",
+                                        "port-history=p0",
                                         "punt",
                                         "punt=bfd",
                                         "icmp",

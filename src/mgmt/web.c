@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // web.c - the page that shows the router live, for a browser on this host
 //
-//     /                     the page and its two files, to whoever asks: nothing of the router is in them
+//     /                     the page and its files, to whoever asks: nothing of the router is in them
 //     /restconf/data/kamuee:state/…   GET, with the key
-//     /restconf/operations/kamuee:lookup, …:explain   POST, with the key: they change nothing
+//     /restconf/streams/events          GET, with the key
+//     /restconf/operations/kamuee:…     POST, with the key, of those that change nothing (may_call)
 //     all else              refused
 //
 // Every local user reaches a loopback address, so data needs a key, which only clients of the UNIX socket are told (`kamuee web`).
@@ -39,6 +40,8 @@ static struct {
     {"/", "index.html", "text/html; charset=utf-8", {0}},
     {"/web.css", "web.css", "text/css; charset=utf-8", {0}},
     {"/web.js", "web.js", "text/javascript; charset=utf-8", {0}},
+    {"/graph.js", "graph.js", "text/javascript; charset=utf-8", {0}},
+    {"/pages.js", "pages.js", "text/javascript; charset=utf-8", {0}},
 };
 #define N_FILES (sizeof files / sizeof *files)
 
@@ -154,15 +157,27 @@ static bool page_answer(struct http *h)
     return false;
 }
 
+static bool may_call(const char *path)
+{
+    static const char operations[] = "/restconf/operations/kamuee:";
+    static const char *const name[] = {"lookup", "explain", "route-changes", "configuration"};
+
+    if (strncmp(path, operations, sizeof operations - 1))
+        return false;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        if (!strcmp(path + sizeof operations - 1, name[i]))
+            return true;
+    return false;
+}
+
 static bool may_be_asked(const struct http *h)
 {
     static const char state[] = "/restconf/data/kamuee:state/";
     const char *path = http_path(h);
 
     if (is_read(h))
-        return !strncmp(path, state, sizeof state - 1);
-    return !strcmp(http_method(h), "POST") &&
-           (!strcmp(path, "/restconf/operations/kamuee:lookup") || !strcmp(path, "/restconf/operations/kamuee:explain"));
+        return !strncmp(path, state, sizeof state - 1) || !strcmp(path, "/restconf/streams/events");
+    return !strcmp(http_method(h), "POST") && may_call(path);
 }
 
 void web_answer(struct http *h)
@@ -173,7 +188,7 @@ void web_answer(struct http *h)
     if (page_answer(h))
         return;
     if (!may_be_asked(h)) {
-        http_refuse(h, 403, "access-denied", "the web page reads state, and asks for lookup and explain; nothing else is here");
+        http_refuse(h, 403, "access-denied", "the web page only reads: state, events and the configuration");
     } else if (!has_key(h)) {
         http_refuse(h, 401, "access-denied", "expected the key that `kamuee web` tells");
     } else {

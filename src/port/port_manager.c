@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "port/iface_manager.h"
 #include "port/managed_port.h"
+#include "port/port_history.h"
 #include "port/port_pool.h"
 #include "port/thread_manager.h"
 #include "port/watch_manager.h"
@@ -359,12 +360,14 @@ int port_manager_init(struct event_base *base)
 {
     thread_must_be(ROLE_CONTROL);
     thread_manager_set_rx_wait(rx_wait);
-    return port_link_init(base);
+    int r = port_link_init(base);
+    return r ? r : port_history_init(base);
 }
 
 // The process ends: ports are closed, but interfaces and TAPs are iface_manager's to leave.
 void port_manager_fini(void)
 {
+    port_history_fini();
     port_link_fini();
     vec_foreach (&managed.port, p)
         port_get((*p)->device.id)->started = false;

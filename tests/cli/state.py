@@ -73,6 +73,9 @@ def state():
             {"name": "bad", "file": "/var/lib/kamuee/bad.gz", "members-ipv4": "1000000", "members-ipv6": "12", "bytes": "41943040",
              "age": "60"},
             {"name": "customers", "members-ipv4": "3", "members-ipv6": "0", "bytes": "66000", "age": "86400"}],
+        "port-history": [
+            {"name": "p0", "interval": 10, "point": [point(second, 1_000_000 * second, 64_000_000 * second, 900_000 * second) for second in range(0, 150, 10)]},
+            {"name": "p1", "interval": 10, "point": [point(0, 9_000_000, 576_000_000, 7), point(10, 10, 640, 7), point(20, 110, 7040, 7, 3)]}],
         "mirror": [
             {"port": "p0", "direction": "both", "to-tap": "mon0", "sent": "123456789", "bytes": "98765432109", "missed": "12"},
             {"port": "p1", "direction": "rx", "to-port": "p3", "sent": "0", "bytes": "0", "missed": "0"}],
@@ -148,6 +151,11 @@ def state():
             "join": [{"vr": "default", "interface": "p0", "group": "239.1.1.9"}]},
         "routes": {"ipv4": routes4(), "ipv6": routes6()},
     }
+
+
+def point(second, rx, rx_bytes, tx, missed=0):
+    return {"time": f"2026-11-22T07:{second // 60:02}:{second % 60:02}.000Z", "rx-packets": str(rx), "rx-bytes": str(rx_bytes), "tx-packets": str(tx),
+            "tx-bytes": str(64 * tx), "rx-missed": str(missed)}
 
 
 def mroute(vr, group, source, family, origin, entry, outputs, packets, slow=False):

@@ -37,6 +37,7 @@ EXAMPLES = {
     "snmp": ("show snmp",),
     "sflow": ("show sflow",),
     "ipfix": ("show ipfix",),
+    "port-history": ("show port-history", "show port-history p0"),
     "ledger": ("show ledger",),
     "fib": ("show fib", "show fib vr red"),
     "vr": ("show vr", "show vr red"),

@@ -5,8 +5,10 @@ SCREENSHOTS=docs/images writes the pictures of docs/features/web.md.
 """
 import json
 import os
+import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -48,10 +50,11 @@ for k in range(100000):
 def daemon(kamueed):
     daemon = Daemon(kamueed, "we-e2e")
     daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset port p1 devargs net_af_packet1,iface=a1\nset vr red table 77\n"
-                 "set forwarding latency-sample 61\nset web listen 127.0.0.1\n")
+                 "set vport v40 port p1 vlan 40\nset forwarding latency-sample 61\nset web listen 127.0.0.1\n")
     for i in range(2):
         daemon.run(f"ip address add 10.{i}.{i}.1/24 dev p{i}")
         daemon.run(f"ip neighbor add 10.{i}.{i}.2 lladdr 02:00:00:00:00:0{i + 2} dev p{i}")
+    daemon.run("ip address add 198.18.40.1/24 dev v40")
     daemon.run("ip route add 198.51.100.0/24 via 10.1.1.2")
     daemon.run("ip route add 192.0.2.0/24 via 10.0.0.2")
     yield daemon
@@ -87,9 +90,12 @@ def test_data_needs_the_key_and_nothing_can_be_changed(daemon, url):
     assert ask(daemon, STATE + "ledger")[0] == 401
     assert ask(daemon, STATE + "ledger", "0" * len(key))[0] == 401
     assert ask(daemon, STATE + "ledger", Authorization=f"Bearer {key}")[0] == 401
+    assert ask(daemon, PAGE + "restconf/operations/kamuee:configuration", key, "POST", '{"kamuee:input":{}}')[0] == 200
+    assert ask(daemon, PAGE + "restconf/streams/events")[0] == 401
     assert ask(daemon, LOOKUP, key, "POST", '{"kamuee:input":{"address":["198.51.100.7"]}}')[0] == 200
     for method, path in (("POST", "restconf/operations/kamuee:configure"), ("POST", "restconf/operations/kamuee:shutdown"),
-                         ("POST", "restconf/operations/kamuee:web-address"), ("GET", "restconf/data/kamuee:port"), ("GET", "restconf/data"),
+                         ("POST", "restconf/operations/kamuee:web-address"), ("POST", "restconf/operations/kamuee:edit"),
+                         ("POST", "restconf/operations/kamuee:clear-counters"), ("POST", "restconf/streams/events"), ("GET", "restconf/data/kamuee:port"), ("GET", "restconf/data"),
                          ("DELETE", "restconf/data/kamuee:port=p0"), ("PUT", "restconf/data/kamuee:state/ledger"), ("GET", "metrics"),
                          ("GET", "restconf/data/kamuee:statement"), ("GET", "../etc/passwd"), ("POST", "")):
         assert ask(daemon, PAGE + path, key, method)[0] in (403, 405), path
@@ -106,21 +112,91 @@ def test_the_page_forbids_what_it_does_not_need(daemon):
     assert "http" not in body.replace("<!DOCTYPE html>", "")   # nothing from elsewhere
 
 
-def test_the_page_shows_the_router_and_answers(daemon, url, browser):
+def go(browser, page: str) -> None:
+    browser.run(f"location.hash = '#/{page}'")
+    eventually(lambda: browser.run(f"!document.querySelector('[data-page={page}]').hidden && live.textContent === 'live'"), 30,
+               lambda: browser.text("body")[:500])
+
+
+def column(browser, table: str, number: int) -> list[str]:
+    return browser.run(f"[...document.querySelectorAll('#{table} tbody tr')].map(row => row.cells[{number}]?.innerText ?? '')")
+
+
+def no_complaints(browser) -> None:
+    found, browser.complaints = [c for c in browser.complaints if c.get("source") != "network"], []   # answers of 400 are asked for
+    assert found == []
+
+
+def test_the_overview_is_live_and_has_the_last_hour(daemon, url, browser):
     browser.open(url)
     eventually(lambda: browser.text("#live") == "live", 30, lambda: browser.text("body")[:500])
     assert browser.run("location.href") == PAGE              # the key is not in sight
-    assert browser.run("[...document.querySelectorAll('#ports tbody th')].map(x => x.innerText).join()") == "p0,p1"
-    assert "Nothing is wrong" in browser.text("#alarms") or "stall" in browser.text("#alarms")
+    assert column(browser, "ports", 0) == ["p0", "p1"]
+    assert browser.text("#alarms")
     eventually(lambda: browser.text("#rx") not in ("–", ""), 20, "rates come with the second answer")
-    browser.run("address.value = '198.51.100.7'; lookup.requestSubmit()")
-    assert eventually(lambda: browser.text("#found"), 20) == "198.51.100.0/24: adjacency via 10.1.1.2 by p1"
-    browser.run("address.value = 'nonsense'; lookup.requestSubmit()")
-    eventually(lambda: "nonsense" in browser.text("#found .bad"), 20, lambda: browser.text("#found"))
+    points = "document.querySelector('#hour-graph polyline.rx')?.getAttribute('points').split(' ').filter(Boolean).length ?? 0"
+    eventually(lambda: browser.run(points) >= 2, 50, "kamueed notes what ports counted every ten seconds")
+    assert re.search(r"\d\d:\d\d", browser.run("document.querySelector('#hour-graph svg').textContent")), "the axis says when"
+    browser.run("document.getElementById('hour-port').value = 'p1'; hour.dispatchEvent(new Event('change'))")
+    eventually(lambda: "p1: received" in browser.text("#hour-graph .legend"), 20, lambda: browser.text("#hour-graph"))
+    no_complaints(browser)
+
+
+def test_interfaces_have_vlans_and_addresses_and_neighbors_can_be_found(daemon, url, browser):
+    browser.open(url)
+    go(browser, "interfaces")
+    eventually(lambda: column(browser, "interfaces", 0) == ["p0", "p1", "v40"], 20, lambda: str(column(browser, "interfaces", 0)))
+    assert column(browser, "interfaces", 1) == ["port", "port", "VLAN 40 on p1"]
+    assert "10.1.1.1/24" in column(browser, "interfaces", 4)[1] and "198.18.40.1/24" in column(browser, "interfaces", 4)[2]
+    go(browser, "neighbors")
+    eventually(lambda: {"10.0.0.2", "10.1.1.2"} <= set(column(browser, "neighbors", 0)), 20, lambda: str(column(browser, "neighbors", 0)))
+    browser.run("let f = document.getElementById('neighbors-filter'); f.value = '02:00:00:00:00:03'; f.dispatchEvent(new Event('input', {bubbles: true}))")
+    eventually(lambda: column(browser, "neighbors", 0) == ["10.1.1.2"], 20, lambda: str(column(browser, "neighbors", 0)))
+    no_complaints(browser)
+
+
+def search(browser, text: str, longer: bool = False) -> None:
+    browser.run(f"document.getElementById('routes-prefix').value = {text!r}; document.getElementById('routes-longer').checked = {str(longer).lower()};"
+                "document.getElementById('routes-form').requestSubmit()")
+
+
+def test_routes_are_searched_and_their_changes_told(daemon, url, browser):
+    browser.open(url)
+    go(browser, "routes")
+    eventually(lambda: "198.51.100.0/24" in column(browser, "routes", 0), 20, lambda: str(column(browser, "routes", 0)))
+    search(browser, "198.51.100.7")
+    eventually(lambda: column(browser, "routes", 0) == ["198.51.100.0/24"], 20, lambda: browser.text("#routes-count"))
+    assert column(browser, "routes", 1) == ["via 10.1.1.2 by p1"] and "198.51.100.0/24" in column(browser, "changes", 1)
+    search(browser, "198.51.0.0/16", longer=True)
+    eventually(lambda: column(browser, "routes", 0) == ["198.51.100.0/24"], 20, lambda: browser.text("#routes-count"))
+    search(browser, "203.0.113.9")
+    eventually(lambda: "no route for 203.0.113.9" in browser.text("#routes-count"), 20, lambda: browser.text("#routes-count"))
+    search(browser, "nonsense")
+    eventually(lambda: "nonsense" in browser.text("#routes-count.bad"), 20, lambda: browser.text("#routes-count"))
+    no_complaints(browser)
+
+
+def test_revisions_say_what_they_changed_and_events_come_by_themselves(daemon, url, browser):
+    browser.open(url)
+    go(browser, "events")
+    daemon.client.call("configure", line=["set interface p0 redirect true"], comment="for the picture")
+    eventually(lambda: any("for the picture" in said for said in column(browser, "events", 2)), 20, lambda: str(column(browser, "events", 2)))
+    go(browser, "configuration")
+    eventually(lambda: "for the picture" in column(browser, "revisions", 3)[0], 20, lambda: str(column(browser, "revisions", 3)))
+    browser.run("document.querySelector('#revisions tbody button').click()")
+    eventually(lambda: "+ set interface p0 redirect true" in browser.text("#difference"), 20, lambda: browser.text("#difference"))
+    assert browser.text("#difference").count("\n") <= 2, "only what that commit changed"
+    assert "set interface p0 redirect true" in browser.text("#running")
+    no_complaints(browser)
+
+
+def test_a_packet_is_explained(daemon, url, browser):
+    browser.open(url)
+    go(browser, "packet")
+    eventually(lambda: browser.run("document.getElementById('in').value") == "p0", 40)
     browser.run("source.value = '10.0.0.9'; destination.value = '203.0.113.9'; explain.requestSubmit()")
     assert "dropped: ip4_no_route" in eventually(lambda: browser.text("#explained .bad"), 20, lambda: browser.text("#explained"))
-    browser.complaints = [c for c in browser.complaints if c.get("source") != "network"]   # the answer 400 to nonsense
-    assert browser.complaints == []
+    no_complaints(browser)
 
 
 def test_without_its_key_the_page_asks_for_it(daemon, url, browser):
@@ -132,12 +208,22 @@ def test_without_its_key_the_page_asks_for_it(daemon, url, browser):
     eventually(lambda: browser.run("locked.hidden && !board.hidden"), 20, lambda: browser.text("#live"))
 
 
-def test_every_control_has_a_name_and_the_page_fits_a_narrow_window(daemon, url, browser):
-    browser.open(url, width=400)
+PAGES = ("overview", "interfaces", "neighbors", "routes", "configuration", "events", "packet")
+WIDTHS = {"phone": 390, "tablet": 820, "desktop": 1280}
+
+
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+def test_every_control_has_a_name_and_every_page_fits_the_window(daemon, url, browser, width):
+    browser.open(url, width=width)
     eventually(lambda: browser.text("#live") == "live", 20)
-    assert browser.run("[...document.querySelectorAll('input, select')].filter(x => !x.labels.length).length") == 0
-    assert browser.run("[...document.querySelectorAll('progress, svg')].filter(x => !x.getAttribute('aria-label')).length") == 0
-    assert browser.run("document.documentElement.scrollWidth") <= 400
+    for page in PAGES:
+        go(browser, page)
+        assert browser.run("[...document.querySelectorAll('input, select')].filter(x => !x.labels.length).length") == 0
+        assert browser.run("[...document.querySelectorAll('progress, svg')].filter(x => !x.getAttribute('aria-label')).length") == 0
+        assert browser.run("document.documentElement.scrollWidth") <= width, page
+        cut = browser.run("[...document.querySelectorAll('td, th, input, svg')].filter(x => x.offsetParent && x.closest('thead') === null && "
+                          "x.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5).map(x => x.outerHTML.slice(0, 80))")
+        assert cut == [], f"{page}: cut off at the right"
 
 
 @pytest.mark.skipif(not os.environ.get("SCREENSHOTS"), reason="SCREENSHOTS=docs/images writes pictures")
@@ -146,11 +232,18 @@ def test_pictures_for_the_documents(daemon, url, browser):
     folder.mkdir(parents=True, exist_ok=True)
     mac = [daemon.client.state(f"interface=p{i}")[0]["mac"] for i in range(2)]
     with subprocess.Popen(["ip", "netns", "exec", daemon.name, "/usr/bin/python3", "-c", TRAFFIC % (mac[0], mac[1], mac[0])]) as traffic:
-        for scheme in ("light", "dark"):
-            browser.open(url, width=1200, scheme=scheme)
-            eventually(lambda: browser.run("document.querySelector('#ports polyline')?.getAttribute('points').split(' ').length") > 18, 80)
-            browser.run("address.value = '198.51.100.7'; lookup.requestSubmit(); source.value = '10.0.0.9';"
-                        "destination.value = '203.0.113.9'; explain.requestSubmit()")
-            eventually(lambda: browser.text("#found") and browser.text("#explained"), 20)
-            browser.screenshot(folder / f"web-{scheme}.png")
+        browser.open(url, width=1280)
+        points = "document.querySelector('#hour-graph polyline.rx')?.getAttribute('points').split(' ').filter(Boolean).length ?? 0"
+        eventually(lambda: browser.run(points) >= int(os.environ.get("POINTS", "12")), 4000)
+        for scheme, size, page in (("light", "desktop", "overview"), ("dark", "desktop", "overview"), ("light", "phone", "overview"),
+                                   ("light", "tablet", "interfaces"), ("light", "phone", "interfaces"), ("light", "desktop", "routes"),
+                                   ("light", "desktop", "configuration")):
+            browser.open(url, width=WIDTHS[size], scheme=scheme)
+            eventually(lambda: browser.text("#live") == "live", 20)
+            go(browser, page)
+            eventually(lambda: column(browser, {"overview": "ports", "configuration": "revisions"}.get(page, page), 0), 30)
+            if page == "configuration":
+                browser.run("document.querySelector('#revisions tbody button').click()")
+            time.sleep(12 if page == "overview" else 2)      # sparklines grow
+            browser.screenshot(folder / f"web-{page}-{size}{'-dark' if scheme == 'dark' else ''}.png")
         traffic.terminate()
