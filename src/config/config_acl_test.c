@@ -365,7 +365,8 @@ static void what_json_says_twice_is_refused(void **state)
     assert_string_equal(merged("{\"kamuee:address-set\": [{\"name\": \"s\", \"prefix\": [\"10.0.0.0/8\", \"10.0.0.0/8\"]}]}", "{}"),
                         "address-set s prefix is there twice, expected it once");
     assert_string_equal(merged("{\"kamuee:address-set\": [{\"name\": \"s\"}, {\"name\": \"t\"}, {\"name\": \"s\"}]}", "{}"),
-                        "set address-set s\nset address-set t\n"); // one entry, said in two places
+                        "set address-set s\nset address-set t\n"); // one entry, in two places
+    assert_string_equal(merged("{\"kamuee:memory\": 64, \"kamuee:memory\": 65}", "{}"), "not JSON: duplicate object key near '\"kamuee:memory\"' in line 1");
 }
 
 static void merging_json_keeps_the_order_of_the_schema(void **state)

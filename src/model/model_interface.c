@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "model/model_acl.h"
 #include "model/model_leaf.h"
+#include "port/devargs.h"
 #include "yang/config_tree.h"
 
 void model_read_port(struct model *m, const struct lyd_node *entry)
@@ -247,7 +248,11 @@ static void check_ports(const struct model *m, struct errors *e)
 {
     static const uint8_t zero[6];
 
+    char why[1024];
+
     vec_foreach (&m->port, p) {
+        if (devargs_check(p->config.devargs, why, sizeof why))
+            errors_add(e, p->line, "port %s: %s", p->config.name, why);
         if (p->config.has_mac && (p->config.mac[0] & 1 || !memcmp(p->config.mac, zero, 6)))
             errors_add(e, p->line,
                        "port %s: 'mac' is a multicast or zero address, expected a unicast MAC "
