@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 BUILD ?= build
 PREFIX ?= /usr/local
-# The prefix is compiled in: what was configured with another is configured again, when PREFIX was given.
+# The prefix is compiled in.
 CONFIGURED_PREFIX = $(PYTHON) -c 'import json, sys; print(next(o["value"] for o in json.load(sys.stdin) if o["name"] == "prefix"))'
 PYTHON := /usr/bin/python3
 # Commands that install packages or build network namespaces need root; `sudo make …` or a root shell.
@@ -122,17 +122,19 @@ sanitize: ## unit and path tests under AddressSanitizer and UBSan
 	ninja -C $(BUILD)-asan
 	meson test -C $(BUILD)-asan --no-rebuild --print-errorlogs --timeout-multiplier 5 --no-suite lint
 
+# What was configured with another prefix stays as it is: another one is built beside it.
+INSTALL_BUILD = $(shell [ '$(origin PREFIX)' = file ] || [ "$$(meson introspect --buildoptions $(BUILD) | $(CONFIGURED_PREFIX))" = '$(PREFIX)' ] && \
+	echo $(BUILD) || echo $(BUILD)-install)
+
 install: build ## install below PREFIX (default /usr/local), and make the groups of the socket
-ifneq ($(origin PREFIX),file)
-	@[ "$$(meson introspect --buildoptions $(BUILD) | $(CONFIGURED_PREFIX))" = '$(PREFIX)' ] || { \
-		meson configure $(BUILD) -Dprefix='$(PREFIX)' && ninja -C $(BUILD); }
-endif
-	$(SUDO) meson install -C $(BUILD) --no-rebuild $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
+	@[ '$(INSTALL_BUILD)' = '$(BUILD)' ] || { { [ -d $(INSTALL_BUILD) ] && meson configure $(INSTALL_BUILD) -Dprefix='$(PREFIX)' || \
+		meson setup $(INSTALL_BUILD) --prefix='$(PREFIX)' -Dbuildtype=release -Db_lto=true -Dbench=false; } && ninja -C $(INSTALL_BUILD); }
+	$(SUDO) meson install -C $(INSTALL_BUILD) --no-rebuild $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
 	@[ -n '$(DESTDIR)' ] || $(SUDO) deploy/make-groups deploy/kamuee.sysusers
 
 uninstall: ## remove what install put there; the groups stay
-	$(SUDO) ninja -C $(BUILD) uninstall
-	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
+	$(SUDO) ninja -C $(INSTALL_BUILD) uninstall
+	$(SUDO) rm -rf "$(abspath $(DESTDIR))$$(meson introspect --buildoptions $(INSTALL_BUILD) | $(CONFIGURED_PREFIX))/share/kamuee"
 
 clean: ## remove the build directories
 	rm -rf $(BUILD) $(BUILD)-fuzz $(BUILD)-asan $(PTF) $(ANSIBLE) $(PROMETHEUS) $(SCHEMATHESIS)

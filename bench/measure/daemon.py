@@ -38,7 +38,8 @@ class Kamueed:
         self.run_dir.mkdir(exist_ok=True)
         config = self.run_dir / "kamuee.conf"
         config.write_text("\n".join(self.lines) + "\n")
-        self.proc = self.ns.popen([*DIE_WITH_US, *self.before, str(self.binary), "--config", str(config), "--from-file", "--run-dir", str(self.run_dir)],
+        self.proc = self.ns.popen([*DIE_WITH_US, *self.before, str(self.binary), "--config", str(config), "--from-file", "--run-dir", str(self.run_dir),
+                                   "--file-dir", "/", "--device-dir", "/"],
                                   log=str(self.log))
         end = time.monotonic() + READY_S
         while not self.is_synced():

@@ -12,7 +12,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +21,19 @@
 #include <zlib.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 
 #define LINE_MAX_BYTES 1024
 #define COLUMNS 16
+#define UNPACKED_MAX (512u << 20) // bytes; four million rules have fewer
 
 struct source { // of lines
     gzFile gz;  // or
     const char *text, *end;
     const char *name;
     uint32_t line;
+    uint64_t bytes; // read so far, unpacked
+    bool secret;    // not everybody may read it: what it says is not repeated
 };
 
 // What has gone wrong with compressed data.
@@ -64,6 +67,9 @@ static int next_line(struct source *s, char buf[LINE_MAX_BYTES])
     }
     s->line++;
     n = strlen(buf);
+    s->bytes += n;
+    if (s->bytes > UNPACKED_MAX)
+        return -EFBIG;
     if (n == LINE_MAX_BYTES - 1 && buf[n - 1] != '\n')
         return -EMSGSIZE;
     while (n && (buf[n - 1] == '\n' || buf[n - 1] == '\r'))
@@ -75,11 +81,22 @@ static int failed(const struct source *s, int e, char *why, size_t why_size)
 {
     if (e == -EMSGSIZE)
         snprintf(why, why_size, "%s:%u: the line has more than %u bytes", s->name, s->line, LINE_MAX_BYTES - 2);
+    else if (e == -EFBIG)
+        snprintf(why, why_size, "%s:%u: more than %u MiB, unpacked; expected a smaller file", s->name, s->line, UNPACKED_MAX >> 20);
     else if (e == -EBADMSG)
         snprintf(why, why_size, "%s:%u: the gzip data is damaged or ends too early; make the file again", s->name, s->line + 1);
     else
         snprintf(why, why_size, "%s:%u: cannot be read: %s", s->name, s->line + 1, strerror(-e));
     return e;
+}
+
+// What the file says is repeated only where everybody may read it: whoever may configure need not be who may read it.
+static int wrong(const struct source *s, const char *said, char *why, size_t why_size)
+{
+    if (s->secret)
+        said = "wrong; what the line says is not repeated, because others than its owner may not read the file (chmod o+r)";
+    snprintf(why, why_size, "%s:%u: %s", s->name, s->line, said);
+    return -EINVAL;
 }
 
 // --- words ---------------------------------------------------------------------------------------
@@ -134,10 +151,13 @@ static int take_words(struct source *s, struct acl_lines *l, char **word, int n,
         word++, n--;
     if (!n)
         return 0;
-    if (!acl_line_parse(l, word, (unsigned)n, s->line, said, sizeof said))
-        return 0;
-    snprintf(why, why_size, "%s:%u: %s", s->name, s->line, said);
-    return -EINVAL;
+    if (!acl_line_parse(l, word, (unsigned)n, s->line, said, sizeof said)) {
+        if (l->rule.n <= ACL_RULES_MAX)
+            return 0;
+        snprintf(why, why_size, "%s:%u: a list has at most %u rules", s->name, s->line, ACL_RULES_MAX);
+        return -ENOSPC;
+    }
+    return wrong(s, said, why, why_size);
 }
 
 static int read_rules(struct source *s, struct acl_lines *l, char *why, size_t why_size)
@@ -149,10 +169,6 @@ static int read_rules(struct source *s, struct acl_lines *l, char *why, size_t w
         int e = take_words(s, l, word, split(buf, word, 0), why, why_size);
         if (e)
             return e;
-        if (l->rule.n > ACL_RULES_MAX) {
-            snprintf(why, why_size, "%s:%u: a list has at most %u rules", s->name, s->line, ACL_RULES_MAX);
-            return -ENOSPC;
-        }
     }
     return r ? failed(s, r, why, why_size) : 0;
 }
@@ -203,9 +219,10 @@ static int read_header(struct source *s, char *buf, int column[COLUMNS], char *w
             if (!strcmp(cell[i], columns[c]) && !(seen >> c & 1))
                 column[i] = c;
         if (column[i] < 0) {
-            snprintf(why, why_size, "%s:%u: unknown column '%.40s', expected number, action, protocol, from, from-port, to, to-port and options, "
-                                    "each once", s->name, s->line, cell[i]);
-            return -EINVAL;
+            char said[256];
+            snprintf(said, sizeof said, "unknown column '%.40s', expected number, action, protocol, from, from-port, to, to-port and options, "
+                                        "each once", cell[i]);
+            return wrong(s, said, why, why_size);
         }
         seen |= 1 << column[i];
     }
@@ -302,9 +319,13 @@ static int read_members(struct source *s, struct acl_members *m, char *why, size
         if (!*word)
             continue;
         if (acl_member_parse(word, &p)) {
-            snprintf(why, why_size, "%s:%u: '%.60s' is no prefix, expected one such as 192.0.2.0/24 or 2001:db8::/32, or an address",
-                     s->name, s->line, word);
-            return -EINVAL;
+            char said[160];
+            snprintf(said, sizeof said, "'%.60s' is no prefix, expected one such as 192.0.2.0/24 or 2001:db8::/32, or an address", word);
+            return wrong(s, said, why, why_size);
+        }
+        if (m->item.n == ACL_MEMBERS_MAX) {
+            snprintf(why, why_size, "%s:%u: a set has at most %u members", s->name, s->line, ACL_MEMBERS_MAX);
+            return -ENOSPC;
         }
         *vec_push(&m->item) = p;
     }
@@ -340,27 +361,24 @@ void acl_members_sort(struct acl_members *m)
 
 // --- opening -------------------------------------------------------------------------------------
 
-// Not a pipe or device, which would let the reader wait for ever.
 static int open_source(struct source *s, const char *path, char *why, size_t why_size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e = fd < 0 ? errno : 0;
+    char said[700];
     struct stat st;
+    int fd = file_open_named(path, UNPACKED_MAX, &st), e = fd < 0 ? fd : 0;
 
-    if (!e && fstat(fd, &st))
-        e = errno;
-    if (!e && !S_ISREG(st.st_mode))
-        e = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-    *s = (struct source){.name = path, .gz = e ? NULL : gzdopen(fd, "rb")};
-    if (!e && !s->gz)
-        e = ENOMEM;
-    if (!e) {
+    *s = (struct source){.name = path, .gz = e ? NULL : gzdopen(fd, "rb"), .secret = !e && !(st.st_mode & S_IROTH)};
+    if (s->gz) {
         gzbuffer(s->gz, 1u << 17);
         return 0;
     }
-    if (fd >= 0)
+    if (!e) {
         close(fd);
-    snprintf(why, why_size, "%s: cannot be read: %s", path, e == EINVAL ? "it is not a file" : strerror(e));
-    return -e;
+        e = -ENOMEM;
+    }
+    file_why(e, said, sizeof said);
+    snprintf(why, why_size, "%s: %s", path, said);
+    return e;
 }
 
 #define MOMENT_NS (100 * NS_PER_MS)

@@ -12,6 +12,8 @@
 #include "acl/set.h"
 #include "acl_manager/acl_line.h"
 
+#define ACL_MEMBERS_MAX (1u << 22) // of a set, by a file; as many as the schema allows of a set's own
+
 struct acl_members {
     VEC(struct acl_prefix) item;
 };

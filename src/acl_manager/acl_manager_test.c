@@ -12,10 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "acl_manager/acl_held.h"
+#include "base/file.h"
 #include "core/rcu.h"
 #include "core/thread.h"
 #include "table/acl_meter.h"
@@ -417,6 +419,87 @@ static void files_are_plain_gzip_or_columns(void **state)
     assert_int_equal(acl_file_members("/nonexistent", &m, said, sizeof said), -ENOENT);
 }
 
+// A gz of `line` so many times.
+static void write_gz(const char *name, const char *line, unsigned long n)
+{
+    gzFile g = gzopen(name, "wb1");
+
+    assert_non_null(g);
+    while (n--)
+        gzputs(g, line);
+    gzclose(g);
+}
+
+static void a_file_is_bounded_and_is_one(void **state)
+{
+    struct acl_members m = {0};
+    struct acl_lines l = {0};
+    char said[800], csv[90];
+
+    snprintf(csv, sizeof csv, "%s.csv.gz", gz);
+    write_gz(gz, "192.0.2.1\n", ACL_MEMBERS_MAX + 1ul);
+    assert_int_equal(acl_file_members(gz, &m, said, sizeof said), -ENOSPC);
+    assert_non_null(strstr(said, ":4194305: a set has at most 4194304 members"));
+    vec_free(&m.item);
+    write_gz(csv, "\n", 1);
+    gzFile g = gzopen(csv, "wb1"); // blanks alone
+    for (unsigned i = 0; i < 600u << 10; i++)
+        gzprintf(g, "%1000s\n", "");
+    gzclose(g);
+    assert_int_equal(acl_file_rules(csv, &l, said, sizeof said), -EFBIG);
+    assert_non_null(strstr(said, "more than 512 MiB, unpacked"));
+    acl_lines_free(&l);
+    unlink(csv);
+    unlink(gz);
+    assert_int_equal(mkfifo(gz, 0600), 0);
+    assert_int_equal(acl_file_members(gz, &m, said, sizeof said), -EINVAL); // and nobody waits for a writer
+    assert_non_null(strstr(said, "it is not a file"));
+    unlink(gz);
+}
+
+static void what_others_may_not_read_is_not_repeated(void **state)
+{
+    struct acl_members m = {0};
+    struct acl_lines l = {0};
+    char said[800];
+
+    write_file(file, "root:SECRET:19000\n");
+    assert_int_equal(chmod(file, 0640), 0);
+    assert_int_equal(acl_file_members(file, &m, said, sizeof said), -EINVAL);
+    assert_null(strstr(said, "SECRET"));
+    assert_int_equal(acl_file_rules(file, &l, said, sizeof said), -EINVAL);
+    assert_null(strstr(said, "SECRET"));
+    assert_non_null(strstr(said, ":1: wrong; what the line says is not repeated"));
+    assert_int_equal(chmod(file, 0644), 0);
+    assert_int_equal(acl_file_members(file, &m, said, sizeof said), -EINVAL);
+    assert_non_null(strstr(said, "SECRET"));
+    acl_lines_free(&l);
+    vec_free(&m.item);
+}
+
+static void files_lie_in_stated_directories(void **state)
+{
+    struct acl_members m = {0};
+    char said[800], link[100], dir[90];
+
+    snprintf(dir, sizeof dir, "%s.dir", file);
+    snprintf(link, sizeof link, "%s/link", dir);
+    write_file(file, "192.0.2.1\n");
+    assert_int_equal(mkdir(dir, 0755), 0);
+    assert_int_equal(symlink(file, link), 0);
+    assert_int_equal(file_allow(FILE_READ, dir), 0);
+    assert_int_equal(acl_file_members(file, &m, said, sizeof said), -EXDEV);
+    assert_int_equal(acl_file_members(link, &m, said, sizeof said), -EXDEV);
+    assert_non_null(strstr(said, "kamueed --file-dir"));
+    assert_int_equal(acl_file_members("/nonexistent", &m, said, sizeof said), -EXDEV); // nor is told what there is
+    assert_int_equal(file_allow(FILE_READ, "/tmp"), 0);
+    assert_int_equal(acl_file_members(link, &m, said, sizeof said), 0);
+    file_allow_none();
+    vec_free(&m.item);
+    unlink(link);
+    rmdir(dir);
+}
+
 static int go_to_file_and(const char *own)
 {
     struct acl_wanted *w = wanted_new();
@@ -629,6 +712,9 @@ int main(void)
         kept(meters_sessions_and_redirects_go_with_their_rules),
         kept(random_changes_agree_with_the_oracle),
         cmocka_unit_test(damaged_files_are_refused_or_say_what_they_say),
+        cmocka_unit_test(a_file_is_bounded_and_is_one),
+        cmocka_unit_test(what_others_may_not_read_is_not_repeated),
+        cmocka_unit_test(files_lie_in_stated_directories),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

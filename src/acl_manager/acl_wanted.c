@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 struct acl_wanted *acl_wanted_new(void)
 {
     struct acl_wanted *w = calloc(1, sizeof *w);
@@ -40,20 +42,36 @@ void acl_wanted_put(struct acl_wanted *w)
     free(w);
 }
 
+static int compare_names(const char *a, const char *b)
+{
+    int d = natural_compare(a, b);
+
+    return d ? d : strcmp(a, b);
+}
+
+// Both are sorted by name, as the configuration prints them.
+#define FIND(vec, wanted)                                                                                                                  \
+    size_t lo = 0, hi = (vec).n;                                                                                                           \
+    while (lo < hi) {                                                                                                                      \
+        size_t mid = (lo + hi) / 2;                                                                                                        \
+        int d = compare_names((vec).item[mid].name, wanted);                                                                               \
+        if (!d)                                                                                                                            \
+            return &(vec).item[mid];                                                                                                       \
+        if (d < 0)                                                                                                                         \
+            lo = mid + 1;                                                                                                                  \
+        else                                                                                                                               \
+            hi = mid;                                                                                                                      \
+    }                                                                                                                                      \
+    return NULL
+
 const struct acl_wanted_set *acl_wanted_set_find(const struct acl_wanted *w, const char *name)
 {
-    vec_foreach (&w->set, s)
-        if (!strcmp(s->name, name))
-            return s;
-    return NULL;
+    FIND(w->set, name);
 }
 
 const struct acl_wanted_list *acl_wanted_list_find(const struct acl_wanted *w, const char *name)
 {
-    vec_foreach (&w->list, l)
-        if (!strcmp(l->name, name))
-            return l;
-    return NULL;
+    FIND(w->list, name);
 }
 
 bool acl_wanted_has_mirror(const struct acl_wanted *w, const char *name)

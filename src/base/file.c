@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// file.c - whole files: read, and written so that a crash leaves the old one or the new one
+// file.c - files: where they may lie; read, and written so that a crash leaves the old one or the new one
 #include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,26 +13,144 @@
 
 #include "base/log.h"
 
+// --- where files may lie --------------------------------------------------------------------------
+
+#define DIRS_MAX 32
+
+static char *dir[FILE_USES][DIRS_MAX];
+static unsigned n_dirs[FILE_USES];
+
+int file_allow(enum file_use use, const char *path)
+{
+    if (n_dirs[use] == DIRS_MAX || *path != '/')
+        return -EINVAL;
+    dir[use][n_dirs[use]] = strdup(path);
+    bug_on(!dir[use][n_dirs[use]]);
+    n_dirs[use]++;
+    return 0;
+}
+
+void file_allow_none(void)
+{
+    for (unsigned use = 0; use < FILE_USES; use++)
+        while (n_dirs[use])
+            free(dir[use][--n_dirs[use]]);
+}
+
+static bool is_below(const char *path, const char *above)
+{
+    size_t n = strlen(above);
+
+    while (n > 1 && above[n - 1] == '/')
+        n--;
+    if (n == 1)
+        n = 0; // the root
+    return !strncmp(path, above, n) && path[n] == '/' && !strstr(path, "/../");
+}
+
+bool file_allowed(enum file_use use, const char *path)
+{
+    char real[PATH_MAX];
+
+    for (unsigned i = 0; i < n_dirs[use]; i++)
+        if (is_below(path, realpath(dir[use][i], real) ? real : dir[use][i]))
+            return true;
+    return !n_dirs[use]; // a test
+}
+
+// A file that is yet to be made, too: what lies above it, without symbolic links, is what counts.
+bool file_allowed_new(enum file_use use, const char *path)
+{
+    char real[PATH_MAX], *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL;
+    struct text t = {0};
+    struct stat st;
+    bool ok = *path == '/' && slash && slash[1] && strcmp(slash, "/..") && (lstat(path, &st) || !S_ISLNK(st.st_mode));
+
+    if (ok) {
+        *slash = 0;
+        text_printf(&t, "%s/%s", realpath(*copy ? copy : "/", real) ? real : copy, slash + 1);
+        ok = file_allowed(use, t.s);
+    }
+    text_free(&t);
+    free(copy);
+    return ok;
+}
+
+const char *file_places(enum file_use use, char *buf, size_t n)
+{
+    size_t at = 0;
+
+    *buf = 0;
+    for (unsigned i = 0; i < n_dirs[use] && at < n; i++)
+        at += (size_t)snprintf(buf + at, n - at, "%s%s", i ? ", " : "", dir[use][i]);
+    return buf;
+}
+
+// --- reading --------------------------------------------------------------------------------------
+
+// Not a pipe or a device, which would let the reader wait for ever, or never end.
+int file_open(const char *path, uint64_t max, struct stat *st)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), e = fd < 0 ? errno : 0;
+
+    if (!e && fstat(fd, st))
+        e = errno;
+    else if (!e && !S_ISREG(st->st_mode))
+        e = S_ISDIR(st->st_mode) ? EISDIR : EINVAL;
+    else if (!e && (uint64_t)st->st_size > max)
+        e = EFBIG;
+    if (!e)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -e;
+}
+
+// What was opened is asked where it lies: no link leads out of the directories.
+int file_open_named(const char *path, uint64_t max, struct stat *st)
+{
+    char link[32], real[PATH_MAX];
+    int fd = file_open(path, max, st);
+
+    if (fd < 0)
+        return file_allowed(FILE_READ, path) ? fd : -EXDEV;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, real, sizeof real - 1);
+    real[n < 0 ? 0 : n] = 0;
+    if (n > 0 && file_allowed(FILE_READ, real))
+        return fd;
+    close(fd);
+    return -EXDEV;
+}
+
+void file_why(int e, char *why, size_t n)
+{
+    char places[512];
+
+    if (e == -EXDEV)
+        snprintf(why, n, "files are read from %s, expected one there; another directory: kamueed --file-dir", file_places(FILE_READ, places, sizeof places));
+    else
+        snprintf(why, n, "cannot be read: %s", e == -EINVAL ? "it is not a file" : strerror(-e));
+}
+
 int file_read(const char *path, struct text *t)
 {
     char buf[65536];
-    FILE *f = fopen(path, "re");
-    size_t n, all = 0;
-    int r = 0;
+    struct stat st;
+    int fd = file_open(path, FILE_MAX, &st);
+    size_t all = 0;
+    ssize_t n;
 
-    if (!f)
-        return -errno;
-    while (all <= FILE_MAX && (n = fread(buf, 1, sizeof buf, f))) {
-        text_append(t, buf, n);
-        all += n;
-    }
-    if (ferror(f))
-        r = -errno;
-    else if (all > FILE_MAX)
-        r = -EFBIG;
-    fclose(f);
+    if (fd < 0)
+        return fd;
+    while ((n = read(fd, buf, sizeof buf)) > 0 && (all += (size_t)n) <= FILE_MAX) // it may grow meanwhile
+        text_append(t, buf, (size_t)n);
+    int r = n < 0 ? -errno : n ? -EFBIG : 0;
+    close(fd);
     return r;
 }
+
+// --- writing --------------------------------------------------------------------------------------
 
 static int write_all(int fd, const char *p, size_t n)
 {
@@ -70,7 +189,7 @@ static char *new_name(const char *path)
 int file_prepare(const char *path, const struct text *t)
 {
     char *tmp = new_name(path);
-    int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+    int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640); // no pipe that waits for a reader
     int r = fd < 0 ? -errno : 0;
 
     if (!r) {
@@ -89,16 +208,16 @@ int file_prepare(const char *path, const struct text *t)
 
 void file_sync_directory(const char *path)
 {
-    char *dir = strdup(path), *slash = dir ? strrchr(dir, '/') : NULL;
+    char *above = strdup(path), *slash = above ? strrchr(above, '/') : NULL;
 
     if (slash)
-        slash[slash == dir] = 0;
-    int fd = dir ? open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+        slash[slash == above] = 0;
+    int fd = above ? open(slash ? above : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (fd >= 0) {
         fsync(fd);
         close(fd);
     }
-    free(dir);
+    free(above);
 }
 
 int file_keep(const char *path)

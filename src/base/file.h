@@ -1,14 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// file.h - whole files: read, and written so that a crash leaves the old one or the new one
+// file.h - files: where they may lie; read, and written so that a crash leaves the old one or the new one
+//
+// Whoever may configure names files, and kamueed is root: so what is read lies below directories that are stated at the
+// start (kamueed --file-dir), and so do sockets and captures of devices (--device-dir), which are written.
 //
 // Writing has two halves, so that what may fail for lack of room (file_prepare) happens before anything else does, and
 // what makes it count is one rename (file_keep). Control role.
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
+#include <sys/stat.h>
+
 #include "base/text.h"
 
 #define FILE_MAX (64u << 20) // bytes
+
+enum file_use {
+    FILE_READ,   // lists, sets, tokens, certificates
+    FILE_DEVICE, // sockets and captures of devices: made and written
+    FILE_USES,
+};
+
+// A directory, with what lies below it. Before other threads start. Where none is stated everything is allowed (tests).
+int file_allow(enum file_use use, const char *dir); // -EINVAL: it does not begin with '/', or they are too many
+void file_allow_none(void);
+bool file_allowed(enum file_use use, const char *path);     // as it is written
+bool file_allowed_new(enum file_use use, const char *path); // it may not be there yet; no link
+const char *file_places(enum file_use use, char *buf, size_t n); // the directories, for an error
+
+// Opens a regular file of at most so many bytes for reading, and nothing else. The descriptor, or -EINVAL: something else,
+// -EISDIR, -EFBIG or another -errno. _named: that the configuration names; -EXDEV: not below a stated directory.
+int file_open(const char *path, uint64_t max, struct stat *st);
+int file_open_named(const char *path, uint64_t max, struct stat *st);
+void file_why(int e, char *why, size_t n); // "cannot be read: …", with the remedy
 
 int file_read(const char *path, struct text *t); // appends; 0, -EFBIG, or another -errno
 

@@ -30,4 +30,6 @@ int text_parse_mac(const char *s, uint8_t mac[6]);
 #define MAC_TEXT_MAX 18
 const char *text_format_mac(const uint8_t mac[6], char *buf);
 
+int natural_compare(const char *a, const char *b); // p2 before p10
+
 #endif

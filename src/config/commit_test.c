@@ -444,6 +444,34 @@ static void a_revision_that_is_cut_off_anywhere_is_left_aside(void **state)
     free(before);
 }
 
+static void a_name_out_of_range_or_a_pipe_is_left_aside(void **state)
+{
+    static const char *const name[] = {"18446744073709551615.conf", "99999999999999999999999.conf", "18446744073709551614.unconfirmed"};
+    char path[128];
+
+    start_anew(A);
+    char *before = now();
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/revision-%s", state_dir, name[i]);
+        FILE *f = fopen(path, "we");
+        assert_non_null(f);
+        fputs("damaged\n", f);
+        fclose(f);
+    }
+    snprintf(path, sizeof path, "%s/revision-81.conf", state_dir);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    stop();
+    start(); // nobody waits for a writer
+    assert_now(before);
+    assert_int_equal(revision_count(), 1);
+    assert_int_equal(commit_lines(C, &at_once), 0);
+    assert_int_equal(revision_at(0)->id, 82);
+    stop();
+    start();
+    assert_int_equal(revision_at(0)->id, 82);
+    free(before);
+}
+
 // The newest revision as an earlier kamueed would have kept it, which knew a leaf that is gone: whole, with its own checksum.
 static void write_as_of_an_older_schema(void)
 {
@@ -674,6 +702,7 @@ int main(void)
         cmocka_unit_test(death_at_any_step_leaves_the_old_or_the_new_configuration),
         cmocka_unit_test_prestate(death_at_any_step_leaves_the_old_or_the_new_configuration, (void *)1),
         cmocka_unit_test(a_revision_that_is_cut_off_anywhere_is_left_aside),
+        cmocka_unit_test(a_name_out_of_range_or_a_pipe_is_left_aside),
         cmocka_unit_test(a_revision_of_an_older_schema_is_refused_by_name_and_others_remain),
         cmocka_unit_test(a_candidate_that_waits_for_its_access_lists_is_made_once_unless_something_else_runs_by_then),
         cmocka_unit_test(a_clock_that_goes_back_changes_neither_the_order_nor_what_waits),

@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "model/model_make.h"
 #include "core/thread.h"
+#include "yang/config_json.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -286,15 +287,11 @@ static void model_made_with_what_is_known_is_the_one_made_without(void **state)
         config_mark_known(base, a);
         config_check(&a, &e);
         struct model *m = model_make(a, known, &e);
-        if (!e.n)
-            config_validate(&a, &e);
         bool valid = !e.n;
         tell_model(m, &e, &with);
         tell_tree(base, a, &with);
         config_check(&b, &e);
         struct model *n = model_make(b, NULL, &e);
-        if (!e.n)
-            config_validate(&b, &e);
         tell_model(n, &e, &without);
         tell_tree(base, b, &without);
         assert_string_equal(text_str(&with), text_str(&without));
@@ -308,6 +305,9 @@ static void model_made_with_what_is_known_is_the_one_made_without(void **state)
             lyd_free_all(a);
             continue;
         }
+        struct lyd_node *copy = config_dup(a); // libyang has no objection
+        assert_int_equal(lyd_validate_module(&copy, yang_module, LYD_VALIDATE_NO_STATE, NULL), 0);
+        lyd_free_all(copy);
         for (const struct lyd_node *l = a; l; l = l->next)
             for (const struct lyd_node *r = lyd_child(l); r; r = r->next)
                 n_known += config_is_known(r);
@@ -320,6 +320,62 @@ static void model_made_with_what_is_known_is_the_one_made_without(void **state)
     assert_true(n_valid > 1000 && n_known > 10 * n_valid);
     model_free(known);
     lyd_free_all(base);
+}
+
+// --- JSON ----------------------------------------------------------------------------------------
+
+#define LIST(entry) "{\"kamuee:address-set\": [{\"name\": \"s\"}], \"kamuee:acl\": [{\"name\": \"e\", \"rule\": [" entry "]}]}"
+#define RULE(from) "{\"number\": 10, \"action\": \"deny\", \"protocol\": \"ip\", \"from\": {" from "}}"
+
+// The canonical text of both, the second merged into the first when that has been found right; or what is wrong.
+static const char *merged(const char *first, const char *second)
+{
+    struct lyd_node *tree = NULL;
+    struct errors e = {0};
+
+    text_clear(&said);
+    for (unsigned i = 0; i < 2 && !e.n; i++) {
+        config_read_json(&tree, i ? second : first, &e);
+        if (!e.n)
+            model_free(config_model_of(&tree, &e));
+    }
+    if (e.n)
+        errors_text(&e, NULL, &said);
+    else
+        config_print(tree, &said);
+    errors_free(&e);
+    lyd_free_all(tree);
+    return text_str(&said);
+}
+
+static void of_two_cases_the_one_that_is_merged_stays(void **state)
+{
+    assert_string_equal(merged(LIST(RULE("\"prefix\": \"192.0.2.0/24\"")), LIST(RULE("\"set\": \"s\""))),
+                        "set address-set s\nset acl e rule 10 deny ip from set s\n");
+    assert_string_equal(merged(LIST(RULE("\"set\": \"s\"")), LIST(RULE("\"prefix\": \"any\""))),
+                        "set address-set s\nset acl e rule 10 deny ip from any\n");
+    assert_string_equal(merged(LIST(RULE("\"prefix\": \"any\", \"set\": \"s\"")), "{}"),
+                        "acl e rule 10 from: 'prefix' and 'set' exclude each other, expected one of them");
+}
+
+static void what_json_says_twice_is_refused(void **state)
+{
+    assert_string_equal(merged(LIST(RULE("\"prefix\": \"any\"") ", " RULE("\"prefix\": \"any\"")), "{}"),
+                        "acl e rule 10 is there twice, expected it once");
+    assert_string_equal(merged("{\"kamuee:address-set\": [{\"name\": \"s\", \"prefix\": [\"10.0.0.0/8\", \"10.0.0.0/8\"]}]}", "{}"),
+                        "address-set s prefix is there twice, expected it once");
+    assert_string_equal(merged("{\"kamuee:address-set\": [{\"name\": \"s\"}, {\"name\": \"t\"}, {\"name\": \"s\"}]}", "{}"),
+                        "set address-set s\nset address-set t\n"); // one entry, in two places
+    assert_string_equal(merged("{\"kamuee:memory\": 64, \"kamuee:memory\": 65}", "{}"), "not JSON: duplicate object key near '\"kamuee:memory\"' in line 1");
+}
+
+static void merging_json_keeps_the_order_of_the_schema(void **state)
+{
+    assert_string_equal(merged("{\"kamuee:api\": {\"tokens\": \"/t\"}, \"kamuee:memory\": 64, "
+                               "\"kamuee:port\": [{\"name\": \"p0\", \"devargs\": \"net_null0\"}]}",
+                               "{\"kamuee:port\": [{\"name\": \"p1\", \"devargs\": \"net_null1\"}, {\"name\": \"p0\", \"mtu\": 9000}], \"kamuee:memory\": 65}"),
+                        "set memory 65\nset port p0 devargs net_null0\nset port p0 mtu 9000\nset port p1 devargs net_null1\n"
+                        "set api tokens /t\n");
 }
 
 static int load(void **state)
@@ -349,6 +405,9 @@ int main(void)
         cmocka_unit_test(difference_of_a_rule_is_its_line),
         cmocka_unit_test(completion_knows_where_a_word_of_a_rule_may_stand),
         cmocka_unit_test(model_made_with_what_is_known_is_the_one_made_without),
+        cmocka_unit_test(of_two_cases_the_one_that_is_merged_stays),
+        cmocka_unit_test(what_json_says_twice_is_refused),
+        cmocka_unit_test(merging_json_keeps_the_order_of_the_schema),
     };
 
     return cmocka_run_group_tests(tests, load, unload);

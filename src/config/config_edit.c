@@ -11,8 +11,8 @@
 #include "config/config_file.h"
 #include "config/config_running.h"
 #include "config/revision.h"
+#include "yang/config_json.h"
 #include "yang/config_tree.h"
-#include "yang/yang.h"
 
 const struct revision *config_revision(unsigned back)
 {
@@ -58,21 +58,6 @@ int config_read_revision(const char *back, struct lyd_node **tree, struct errors
     return result ? result : e->n ? -EINVAL : 0;
 }
 
-static void add_json(struct lyd_node **tree, const char *text, struct errors *e)
-{
-    struct lyd_node *more = NULL;
-    struct text why = {0};
-
-    if (lyd_parse_data_mem(yang_ctx, text, LYD_JSON, LYD_PARSE_ONLY | LYD_PARSE_STRICT | LYD_PARSE_NO_STATE, 0, &more)) {
-        yang_say_error(&why);
-        errors_add(e, 0, "%s", text_str(&why));
-        lyd_free_all(more);
-    } else if (more) {
-        lyd_merge_siblings(tree, more, LYD_MERGE_DESTRUCT);
-    }
-    text_free(&why);
-}
-
 bool config_edit_words(const struct config_edit *how, struct text *t)
 {
     text_printf(t, "%s %d %d", how->revision ? how->revision : "-", how->replace, how->json);
@@ -97,11 +82,11 @@ int config_edited(const struct lyd_node *from, const struct config_edit *how, st
     else if (!how->replace)
         *tree = from == config_running() ? config_running_copy() : config_dup(from);
     if (!r && how->text && how->json)
-        add_json(tree, how->text, e);
+        config_read_json(tree, how->text, e);
     else if (!r && how->text)
         config_read_text(tree, how->text, e);
-    for (unsigned i = 0; !r && i < how->n_lines; i++)
-        config_read_line(tree, how->line[i], i + 1, e);
+    if (!r)
+        config_read_lines(tree, how->line, how->n_lines, true, e);
     if (!r && e->n)
         r = -EINVAL;
     if (r) {

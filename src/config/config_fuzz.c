@@ -106,6 +106,9 @@ static void check_accepted(const struct lyd_node *tree)
     struct text once = {0}, twice = {0}, diff = {0};
     struct errors e = {0};
 
+    struct lyd_node *copy = config_dup(tree); // of another mind than config_check.c
+    bug_on(lyd_validate_module(&copy, yang_module, LYD_VALIDATE_NO_STATE, NULL));
+    lyd_free_all(copy);
     config_print(tree, &once);
     struct lyd_node *again = read_text(text_str(&once), &e);
     bug_on(e.n);

@@ -165,14 +165,25 @@ static void judge(const struct change *mine, const struct changes *theirs, struc
         collide(mine, other, conflicts);
 }
 
-static void repeat(struct lyd_node **tree, const struct change *c)
+static char *line_of(const struct change *c)
 {
-    struct errors none = {0}; // what I take away may be gone already
     struct text line = {0};
 
     text_printf(&line, "%s %s%s%s", c->set ? "set" : "delete", c->path, *c->value ? " " : "", c->value);
-    config_read_line(tree, line.s, 0, &none);
-    text_free(&line);
+    return line.s;
+}
+
+static void repeat(struct lyd_node **tree, const struct changes *mine)
+{
+    struct errors none = {0}; // what I take away may be gone already
+    VEC(char *) line = {0};
+
+    vec_foreach (&mine->item, c)
+        *vec_push(&line) = line_of(c);
+    config_read_lines(tree, (const char *const *)line.item, (unsigned)line.n, false, &none);
+    vec_foreach (&line, l)
+        free(*l);
+    vec_free(&line);
     errors_free(&none);
 }
 
@@ -186,10 +197,9 @@ struct lyd_node *config_rebase(const struct lyd_node *base, const struct lyd_nod
     config_diff_each(base, theirs, add_difference, &t);
     if (t.item.n)
         qsort(t.item.item, t.item.n, sizeof *t.item.item, by_path);
-    vec_foreach (&m.item, c) {
+    vec_foreach (&m.item, c)
         judge(c, &t, conflicts);
-        repeat(&result, c);
-    }
+    repeat(&result, &m);
     changes_free(&m);
     changes_free(&t);
     return result;

@@ -178,15 +178,11 @@ void config_running_fini(void)
 
 struct model *config_model_of(struct lyd_node **candidate, struct errors *e)
 {
-    struct model *m;
-
     if (running)
         config_mark_known(running->tree, *candidate);
-    config_check(candidate, e);
-    m = model_make(*candidate, running ? running->model : NULL, e);
-    if (!e->n)
-        config_validate(candidate, e);
-    return m;
+    if (!config_check(candidate, e)) // what there is too much of is not compared in pairs
+        return NULL;
+    return model_make(*candidate, running ? running->model : NULL, e);
 }
 
 int config_running_apply(const struct snapshot *s, struct errors *e)

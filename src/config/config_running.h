@@ -38,7 +38,8 @@ struct snapshot *snapshot_new(struct lyd_node *tree, struct model *m, uint64_t r
 struct snapshot *snapshot_ref(const struct snapshot *s);
 void snapshot_unref(struct snapshot *s);
 
-// Everything that may be wrong with a candidate, and its model (also when there are errors); the caller frees it.
+// Everything that may be wrong with a candidate, and its model (also when there are errors, but NULL when it has more of
+// something than there may be); the caller frees it.
 struct model *config_model_of(struct lyd_node **candidate, struct errors *e);
 
 // Goes from the running one to `s` through the managers: 0, or -errno with sentences, and nothing has changed. What runs

@@ -375,24 +375,6 @@ static void random_configurations_survive_text_and_diff(void **state)
     }
 }
 
-static void eight_thousand_vports_take_seconds_at_most(void **state)
-{
-    struct text t = {0};
-    struct errors e;
-    clock_t from = clock(); // processor time: the machine may be busy
-
-    text_printf(&t, "set port p0 devargs net_null0\nset port p1 devargs net_null1\n");
-    for (int i = 0; i < 8000; i++)
-        text_printf(&t, "set vport v%d port p%d vlan %d\n", i, i & 1, i / 2 + 1);
-    struct lyd_node *tree = read_lines(text_str(&t), &e);
-    assert_int_equal(e.n, 0);
-    double s = (double)(clock() - from) / CLOCKS_PER_SEC;
-    print_message("8000 vports read and checked in %.2f s\n", s);
-    assert_true(s < 30);
-    lyd_free_all(tree);
-    text_free(&t);
-}
-
 static void spelling_distance_counts_swaps_once(void **state)
 {
     assert_int_equal(yang_distance("mtu", "mut"), 1);
@@ -438,7 +420,6 @@ int main(void)
         cmocka_unit_test(reference_left_behind_by_a_delete_is_named),
         cmocka_unit_test(diff_is_the_lines_that_lead_from_one_to_the_other),
         cmocka_unit_test(random_configurations_survive_text_and_diff),
-        cmocka_unit_test(eight_thousand_vports_take_seconds_at_most),
         cmocka_unit_test(spelling_distance_counts_swaps_once),
         cmocka_unit_test(names_sort_naturally),
     };

@@ -118,6 +118,15 @@ static int by_id(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static const char *why_aside(int e)
+{
+    return e == -EINVAL  ? "it is not a file"
+           : e == -ERANGE ? "its number is not one of a commit; remove it"
+           : e && e != -EBADMSG ? strerror(-e) : "damaged: cut off, or its checksum is wrong";
+}
+
+#define ID_MAX 1000000000000000000u // a commit a nanosecond for thirty years: no number of ours
+
 static void look_at(const char *name)
 {
     struct revision r = {0};
@@ -132,15 +141,14 @@ static void look_at(const char *name)
     if (!strcmp(name + end, "conf.new") || !strcmp(name + end, "unconfirmed.new")) {
         unlink(path.s); // of a commit that never was
     } else if (r.confirmed || !strcmp(name + end, "unconfirmed")) {
-        int e = read_file(path.s, &t, &r);
+        int e = id > ID_MAX ? -ERANGE : read_file(path.s, &t, &r);
 
-        if (id > store.last_id)
+        if (id <= ID_MAX && id > store.last_id)
             store.last_id = id;
         if (!e && r.id == id)
             *vec_push(&store.item) = r;
         else
-            log_warning("revision: left aside: file=%s why=\"%s\"", LOG_VALUE(path.s),
-                        e && e != -EBADMSG ? strerror(-e) : "damaged: cut off, or its checksum is wrong");
+            log_warning("revision: left aside: file=%s why=\"%s\"", LOG_VALUE(path.s), why_aside(e));
     }
     text_free(&path);
     text_free(&t);

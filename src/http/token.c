@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "http/role.h"
 
@@ -57,36 +59,56 @@ static bool parse_line(char *line, struct list *l)
     return true;
 }
 
+#define TOKEN_FILE_MAX (1u << 20) // bytes
+#define TOKEN_LINE_MAX 511
+
 static int read_lines(FILE *f, const char *file, struct list *l, char *err, size_t err_size)
 {
-    char line[512];
+    char line[TOKEN_LINE_MAX + 2];
 
-    for (unsigned number = 1; fgets(line, sizeof line, f); number++)
+    for (unsigned number = 1; fgets(line, sizeof line, f); number++) {
+        if (!strchr(line, '\n') && !feof(f)) {
+            snprintf(err, err_size, "%s:%u: the line has more than %u bytes", file, number, TOKEN_LINE_MAX);
+            return -EBADMSG;
+        }
         if (!parse_line(line, l)) {
             snprintf(err, err_size, "%s:%u: expected 'NAME read-only|operator|admin sha256:HASH', at most %u of them", file, number, TOKENS_MAX);
             return -EBADMSG;
         }
+    }
     return ferror(f) ? -EIO : 0;
+}
+
+static int read_open(int fd, const char *file, struct list *l, char *err, size_t err_size)
+{
+    FILE *f = fdopen(fd, "r");
+    int r = f ? read_lines(f, file, l, err, err_size) : -errno;
+
+    if (f)
+        fclose(f);
+    else
+        close(fd);
+    return r;
 }
 
 static struct list *read_file(const char *file, char *err, size_t err_size, int *result)
 {
     struct list *l = calloc(1, sizeof *l);
-    FILE *f = fopen(file, "re");
+    char why[700];
 
     bug_on(!l);
-    *result = 0;
-    if (!f || fstat(fileno(f), &l->as)) {
-        snprintf(err, err_size, "tokens: %s: %s; expected a file of tokens (docs/features/restconf.md)", file, strerror(errno));
+    int fd = file_open_named(file, TOKEN_FILE_MAX, &l->as);
+    if (fd < 0) {
+        file_why(fd, why, sizeof why);
+        snprintf(err, err_size, "tokens: %s: %s; expected a file of tokens (docs/features/restconf.md)", file, why);
         *result = -EBADMSG;
-    } else if (!S_ISREG(l->as.st_mode) || l->as.st_mode & (S_IWGRP | S_IWOTH)) {
+    } else if (l->as.st_mode & (S_IWGRP | S_IWOTH)) {
+        close(fd);
         *result = -EPERM;
         snprintf(err, err_size, "tokens: %s: others than its owner may write it; chmod go-w", file);
     } else {
-        *result = read_lines(f, file, l, err, err_size);
+        *result = read_open(fd, file, l, err, err_size);
     }
-    if (f)
-        fclose(f);
     if (!*result)
         return l;
     free(l);

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -133,6 +134,23 @@ static uint64_t capabilities(void)
     return caps;
 }
 
+#define DESCRIPTORS_MIN 256 // the start takes about 60, each port and TAP, virtual router and client a few
+
+static int check_descriptors(char *err, size_t err_size)
+{
+    struct rlimit n;
+
+    if (getrlimit(RLIMIT_NOFILE, &n) || n.rlim_cur >= DESCRIPTORS_MIN)
+        return 0;
+    n.rlim_cur = n.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &n);
+    if (n.rlim_max >= DESCRIPTORS_MIN)
+        return 0;
+    snprintf(err, err_size, "%lu descriptors at most (RLIMIT_NOFILE), and %u are the least to work with: 'ulimit -Hn 65536' before the start, or "
+                            "LimitNOFILE=65536 in the unit", (unsigned long)n.rlim_max, DESCRIPTORS_MIN);
+    return -EMFILE;
+}
+
 int instance_check_machine(char *err, size_t err_size)
 {
     static const struct {
@@ -148,6 +166,8 @@ int instance_check_machine(char *err, size_t err_size)
                      needed[i].name);
             return -EPERM;
         }
+    if (check_descriptors(err, err_size))
+        return -EMFILE;
     int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
     if (fd < 0) {
         int e = errno;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "core/mem.h"
@@ -81,6 +82,38 @@ static const char *state_dir(const struct options *o)
     return own.s;
 }
 
+static void allow(enum file_use use, const char *dir, const char *below, mode_t make)
+{
+    struct text t = {0};
+
+    text_printf(&t, "%s%s", dir, below);
+    if (make)
+        mkdir(t.s, make); // there already, or nothing can be made in it
+    if (file_allow(use, t.s))
+        log_warning("main: not a directory for files, expected one from / on: dir=%s", LOG_VALUE(t.s));
+    text_free(&t);
+}
+
+// What the configuration names lies here (docs/features/security-files.md).
+static void allow_files(const struct options *o)
+{
+    const char *slash = strrchr(o->config_path, '/');
+    struct text beside = {0};
+
+    text_printf(&beside, "%.*s", slash ? (int)(slash - o->config_path) : 0, o->config_path);
+    if (slash > o->config_path && *o->config_path == '/')
+        allow(FILE_READ, beside.s, "", 0);
+    text_free(&beside);
+    allow(FILE_READ, "/etc/kamuee", "", 0);
+    allow(FILE_READ, state_dir(o), "", 0);
+    for (unsigned i = 0; o->file_dir[i]; i++)
+        allow(FILE_READ, o->file_dir[i], "", 0);
+    allow(FILE_DEVICE, o->run_dir, "/sockets", o->check ? 0 : 0755);
+    allow(FILE_DEVICE, state_dir(o), "/pcap", o->check ? 0 : 0750);
+    for (unsigned i = 0; o->device_dir[i]; i++)
+        allow(FILE_DEVICE, o->device_dir[i], "", 0);
+}
+
 int main(int argc, char **argv)
 {
     struct options o;
@@ -98,6 +131,7 @@ int main(int argc, char **argv)
     thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
     if (o.log_level >= 0)
         log_set_level((enum log_level)o.log_level);
+    allow_files(&o);
     struct mgmt_files files = {.config = o.config_path,
                                .may_be_missing = !o.config_given,
                                .state_dir = o.check ? NULL : state_dir(&o),

@@ -17,6 +17,8 @@ static const char help[] =
     "  --config FILE      configuration, lines of 'set ...' (/etc/kamuee/kamuee.conf)\n"
     "  --run-dir DIR      lock file and API socket (/run/kamuee)\n"
     "  --state-dir DIR    committed configurations ($STATE_DIRECTORY, RUN-DIR/state if one is given, /var/lib/kamuee)\n"
+    "  --file-dir DIR     files that the configuration names are read from here, too; may be repeated\n"
+    "  --device-dir DIR   sockets and captures of devices may lie here, too; may be repeated\n"
     "  --from-file        start with the configuration file, whatever was committed after it\n"
     "  --memory MIB       DPDK memory, overrides 'set memory'\n"
     "  --no-huge          use no huge pages, overrides 'set huge-pages'\n"
@@ -53,6 +55,18 @@ static bool wrong(int *code, const char *option, const char *value, const char *
     return false;
 }
 
+static bool dir_add(const char *dir[OPTION_DIRS_MAX], const char *more)
+{
+    unsigned n = 0;
+
+    while (dir[n])
+        n++;
+    if (*more != '/' || n + 1 == OPTION_DIRS_MAX)
+        return false;
+    dir[n] = more;
+    return true;
+}
+
 bool options_parse(int argc, char **argv, struct options *o, int *code)
 {
     static const struct option longopts[] = {
@@ -60,6 +74,7 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
         {"memory", required_argument, NULL, 'm'},    {"no-huge", no_argument, NULL, 'n'},
         {"log-level", required_argument, NULL, 'l'}, {"check", no_argument, NULL, 'k'},
         {"state-dir", required_argument, NULL, 's'}, {"from-file", no_argument, NULL, 'f'},
+        {"file-dir", required_argument, NULL, 'F'},  {"device-dir", required_argument, NULL, 'D'},
         {"memory-nodes", required_argument, NULL, 'N'}, {"version", no_argument, NULL, 'v'},         {"help", no_argument, NULL, 'h'},
         {0},
     };
@@ -83,6 +98,11 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
             break;
         case 'f':
             o->from_file = true;
+            break;
+        case 'F':
+        case 'D':
+            if (!dir_add(c == 'F' ? o->file_dir : o->device_dir, optarg))
+                return wrong(code, c == 'F' ? "--file-dir" : "--device-dir", optarg, "a directory, from / on, and no more than 15 of them");
             break;
         case 'm':
             if (text_parse_u64(optarg, 64, 1048576, &number))

@@ -17,11 +17,14 @@ enum exit_code {
 
 #define RUN_DIR "/run/kamuee"
 
+#define OPTION_DIRS_MAX 16
+
 struct options {
     const char *config_path;
     bool config_given; // then the file must exist
     const char *run_dir;
     const char *state_dir; // NULL = by default
+    const char *file_dir[OPTION_DIRS_MAX], *device_dir[OPTION_DIRS_MAX]; // NULL behind the last
     bool from_file;        // whatever was committed
     bool no_huge;
     unsigned memory_mib; // 0 = as configured

@@ -23,6 +23,8 @@
 
 #include "base/log.h"
 #include "http/access.h"
+#include "http/http_tls.h"
+#include "http/token.h"
 #include "mgmt/mgmt.h"
 #include "mgmt/test_server.h"
 
@@ -118,6 +120,37 @@ static int set_up_files(void **state)
     X509_free(client);
     EVP_PKEY_free(k);
     return r;
+}
+
+// A pipe would hold the control thread until somebody writes into it.
+static void files_of_the_api_are_files(void **state)
+{
+    char pipe[80], err[1200];
+
+    name_file(pipe, "pipe");
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(token_file(pipe, err, sizeof err), -EBADMSG);
+    assert_non_null(strstr(err, "it is not a file"));
+    struct tls_files f = {0};
+    snprintf(f.certificate, sizeof f.certificate, "%s", certificate);
+    snprintf(f.key, sizeof f.key, "%s", pipe);
+    assert_null(http_tls_new(&f, false, err, sizeof err));
+    assert_non_null(strstr(err, "it is not a file"));
+    unlink(pipe);
+}
+
+static void a_long_line_of_the_token_file_is_one_line(void **state)
+{
+    char path[80], err[1200];
+
+    name_file(path, "long");
+    FILE *f = fopen(path, "w"); // a second half that would count
+    assert_non_null(f);
+    fprintf(f, "#%510smallory admin sha256:%064d\n", "", 0);
+    fclose(f);
+    assert_int_equal(token_file(path, err, sizeof err), -EBADMSG);
+    assert_non_null(strstr(err, ":1: the line has more than 511 bytes"));
+    unlink(path);
 }
 
 static int tear_down_files(void **state)
@@ -381,7 +414,7 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_equal(configure("set api listen 127.0.0.1 tls false"), 400);
     assert_said("nobody could say who he is: set api tokens FILE");
     assert_int_equal(configure("set api listen 127.0.0.1 tls false\nset api tokens /nowhere"), 409);
-    assert_said("/nowhere: No such file or directory");
+    assert_said("/nowhere: cannot be read: No such file or directory");
     assert_int_equal(configure("set api listen 127.0.0.1\nset api tls certificate %s key %s\nset api tokens %s", tokens, key, tokens), 409);
     assert_said("cannot be used");
     bug_on(bind(fd, (struct sockaddr *)&sa, n) || listen(fd, 1) || getsockname(fd, (struct sockaddr *)&sa, &n));
@@ -506,6 +539,8 @@ int main(void)
         served(a_certificate_may_what_its_name_may),
         served(tokens_and_certificates_together),
         served(a_reload_reads_certificates_again),
+        cmocka_unit_test(files_of_the_api_are_files),
+        cmocka_unit_test(a_long_line_of_the_token_file_is_one_line),
     };
 
     return cmocka_run_group_tests(tests, set_up_files, tear_down_files);

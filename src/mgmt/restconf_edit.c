@@ -17,6 +17,7 @@
 #include "mgmt/restconf_priv.h"
 #include "operation/operation.h"
 #include "restconf/path.h"
+#include "yang/config_json.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -112,14 +113,7 @@ static struct lyd_node *parse_tree(json_t *root, struct errors *e)
     char *s = json_dumps(root, JSON_COMPACT);
 
     bug_on(!s);
-    if (lyd_parse_data_mem(yang_ctx, s, LYD_JSON,
-                           LYD_PARSE_STRICT | LYD_PARSE_ONLY | LYD_PARSE_NO_STATE, 0, &tree)) {
-        struct text t = {0};
-
-        yang_say_error(&t);
-        errors_add(e, 0, "%s", text_str(&t));
-        text_free(&t);
-    }
+    config_read_json(&tree, s, e);
     free(s);
     return tree;
 }
@@ -185,12 +179,6 @@ static void refuse(struct http *h, struct errors *e)
     errors_free(e);
 }
 
-static void merge(struct lyd_node **candidate, struct lyd_node *tree)
-{
-    if (tree)
-        lyd_merge_siblings(candidate, tree, LYD_MERGE_DESTRUCT);
-}
-
 // The body as a tree from the root; the path is that of what the body names.
 static struct lyd_node *body_tree(struct http *h, const struct path *p, struct errors *e)
 {
@@ -251,7 +239,7 @@ static void put_or_patch(struct http *h, const struct path *p, bool replace)
     struct lyd_node *candidate = config_running_copy();
     if (replace)
         remove_target(&candidate, p);
-    merge(&candidate, tree);
+    config_merge(&candidate, tree);
     finish(h, candidate, replace && !existed ? 201 : 204, replace && !existed ? p : NULL);
 }
 
@@ -275,7 +263,7 @@ static void edit_datastore(struct http *h, bool replace)
     }
     struct lyd_node *candidate = replace ? tree : config_running_copy();
     if (!replace)
-        merge(&candidate, tree);
+        config_merge(&candidate, tree);
     finish(h, candidate, 204, NULL);
 }
 
@@ -338,7 +326,7 @@ static void post_child(struct http *h, const struct path *child)
         return;
     }
     struct lyd_node *candidate = config_running_copy();
-    merge(&candidate, tree);
+    config_merge(&candidate, tree);
     finish(h, candidate, 201, child);
 }
 

@@ -19,6 +19,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "core/thread.h"
@@ -29,7 +30,7 @@
 #include "operation/operation.h"
 
 #define KEY_BYTES 16
-#define FILE_MAX (256u << 10)
+
 #define POLICY "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " \
                "form-action 'none'; frame-ancestors 'none'"
 
@@ -60,21 +61,14 @@ static const char *folder(void)
 
 static int read_file(const char *dir, const char *name, struct text *t, char *err, size_t err_size)
 {
-    char path[512], block[8192];
-    size_t n;
+    char path[512];
 
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    FILE *f = fopen(path, "re");
-    if (!f) {
-        int e = errno;
-        snprintf(err, err_size, "%s cannot be read: %s; set KAMUEE_WEB_DIR to the directory of the page's files", path, strerror(e));
-        return -e;
-    }
     text_clear(t);
-    while (t->n < FILE_MAX && (n = fread(block, 1, sizeof block, f)))
-        text_append(t, block, n);
-    fclose(f);
-    return 0;
+    int e = file_read(path, t);
+    if (e)
+        snprintf(err, err_size, "%s cannot be read: %s; set KAMUEE_WEB_DIR to the directory of the page's files", path, strerror(-e));
+    return e;
 }
 
 int web_start(char *err, size_t err_size)

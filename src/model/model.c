@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "yang/config_tree.h"
+#include "base/text.h"
 
 #define FIND(vec, member, wanted)                                                                  \
     ({                                                                                             \
@@ -43,10 +43,38 @@ struct model_vport *model_find_vport(const struct model *m, const char *name)
 
 struct model_multicast *model_find_multicast(const struct model *m, const char *vr, const struct multicast_key *k)
 {
-    vec_foreach (&m->multicast, r)
-        if (!memcmp(&r->route.key, k, sizeof *k) && !strcmp(r->vr, vr))
+    size_t lo = 0, hi = m->multicast_by_key.n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        struct model_multicast *r = m->multicast_by_key.item[mid];
+        int d = memcmp(&r->route.key, k, sizeof *k);
+
+        d = d ? d : strcmp(r->vr, vr);
+        if (!d)
             return r;
+        if (d < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
     return NULL;
+}
+
+static int compare_multicast(const void *pa, const void *pb)
+{
+    const struct model_multicast *a = *(struct model_multicast *const *)pa, *b = *(struct model_multicast *const *)pb;
+    int d = memcmp(&a->route.key, &b->route.key, sizeof a->route.key);
+
+    return d ? d : strcmp(a->vr, b->vr);
+}
+
+void model_sort_multicast(struct model *m)
+{
+    vec_foreach (&m->multicast, r)
+        *vec_push(&m->multicast_by_key) = r;
+    if (m->multicast.n)
+        qsort(m->multicast_by_key.item, m->multicast_by_key.n, sizeof *m->multicast_by_key.item, compare_multicast);
 }
 
 bool model_has_counted(const struct model *m, const struct model_counted *wanted)
@@ -84,6 +112,7 @@ void model_free(struct model *m)
     vec_free(&m->interface);
     vec_free(&m->mirror);
     vec_free(&m->multicast);
+    vec_free(&m->multicast_by_key);
     vec_free(&m->counted);
     vec_free(&m->listen);
     vec_free(&m->thread);

@@ -134,6 +134,7 @@ struct model {
     VEC(struct model_interface) interface;
     VEC(struct model_mirror) mirror; // of each port in the order of the ports, then sessions
     VEC(struct model_multicast) multicast; // in the order of the configuration
+    VEC(struct model_multicast *) multicast_by_key; // the same, to be found: model_sort_multicast
     VEC(struct model_counted) counted; // in the order of the configuration
     VEC(struct model_listen) listen;
     VEC(struct thread_assignment) thread; // sorted by core, port, queue
@@ -146,6 +147,7 @@ struct model_vr *model_find_vr(const struct model *m, const char *name);
 struct model_port *model_find_port(const struct model *m, const char *name);
 struct model_vport *model_find_vport(const struct model *m, const char *name);
 struct model_multicast *model_find_multicast(const struct model *m, const char *vr, const struct multicast_key *k);
+void model_sort_multicast(struct model *m); // when all are read
 bool model_has_counted(const struct model *m, const struct model_counted *wanted);
 bool model_has_listen(const struct model *m, const struct model_listen *wanted);
 bool model_has_mirror(const struct model *m, const struct model_mirror *wanted);

@@ -31,7 +31,9 @@ void model_read_daemon(struct model *m, const struct lyd_node *entry)
 {
     const struct lyd_node *first = lyd_child(entry);
     struct routing_daemons *all = &m->settings.daemons;
-    bug_on(all->n == ROUTING_DAEMON_MAX); // the schema has no more
+
+    if (all->n == ROUTING_DAEMON_MAX)
+        return; // the schema has refused it
     struct routing_daemon *d = &all->item[all->n++];
 
     leaf_copy(d->vr, sizeof d->vr, first, "vr", "");

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "model/model_acl.h"
 #include "model/model_leaf.h"
+#include "port/devargs.h"
 #include "yang/config_tree.h"
 
 void model_read_port(struct model *m, const struct lyd_node *entry)
@@ -215,30 +216,43 @@ static void check_vports(const struct model *m, struct errors *e)
     check_unique_vlan(m, e);
 }
 
-// At most 64: compared in pairs.
+static int compare_device(const void *pa, const void *pb)
+{
+    const struct model_port *a = *(const struct model_port *const *)pa, *b = *(const struct model_port *const *)pb;
+    int d = strcmp(a->config.devargs, b->config.devargs);
+
+    d = d ? d : strcmp(a->config.netns, b->config.netns);
+    return d ? d : a->line != b->line ? (a->line < b->line ? -1 : 1) : a < b ? -1 : a > b;
+}
+
+// The later line of the two is to blame.
 static void check_unique_device(const struct model *m, struct errors *e)
 {
-    for (size_t i = 0; i < m->port.n; i++)
-        for (size_t k = 0; k < i; k++) {
-            const struct model_port *a = &m->port.item[k], *b = &m->port.item[i];
+    const struct model_port **by = malloc((m->port.n + 1) * sizeof *by);
 
-            if (strcmp(a->config.devargs, b->config.devargs) ||
-                strcmp(a->config.netns, b->config.netns))
-                continue;
-            if (a->line > b->line)
-                a = &m->port.item[i], b = &m->port.item[k];
-            errors_add(e, b->line,
-                       "port %s: 'devargs' is '%s', which already belongs to port %s, expected "
-                       "another device",
-                       b->config.name, b->config.devargs, a->config.name);
-        }
+    bug_on(!by);
+    for (size_t i = 0; i < m->port.n; i++)
+        by[i] = &m->port.item[i];
+    qsort(by, m->port.n, sizeof *by, compare_device);
+    for (size_t i = 1; i < m->port.n; i++) {
+        const struct port_config *a = &by[i - 1]->config, *b = &by[i]->config;
+
+        if (!strcmp(a->devargs, b->devargs) && !strcmp(a->netns, b->netns))
+            errors_add(e, by[i]->line, "port %s: 'devargs' is '%s', which already belongs to port %s, expected another device", b->name,
+                       b->devargs, a->name);
+    }
+    free(by);
 }
 
 static void check_ports(const struct model *m, struct errors *e)
 {
     static const uint8_t zero[6];
 
+    char why[1024];
+
     vec_foreach (&m->port, p) {
+        if (devargs_check(p->config.devargs, why, sizeof why))
+            errors_add(e, p->line, "port %s: %s", p->config.name, why);
         if (p->config.has_mac && (p->config.mac[0] & 1 || !memcmp(p->config.mac, zero, 6)))
             errors_add(e, p->line,
                        "port %s: 'mac' is a multicast or zero address, expected a unicast MAC "

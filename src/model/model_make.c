@@ -58,6 +58,7 @@ struct model *model_make(const struct lyd_node *tree, const struct model *known,
     read_list(m, tree, "metrics", "listen", model_read_metrics_listen);
     model_read_acls(m, tree, known, e);
     read_list(m, tree, "web", "listen", model_read_web_listen);
+    model_sort_multicast(m);
     model_bind_interfaces(m);
     model_inherit_acls(m);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/model_leaf.h"
 #include "table/watch.h"
 #include "yang/config_tree.h"
@@ -57,6 +58,36 @@ void model_read_mirrors(struct model *m, const struct lyd_node *port)
     free(v.item);
 }
 
+// Those of one port stand side by side, ports in the order of their names.
+static bool is_mirrored(const struct model *m, const char *port)
+{
+    size_t lo = 0, hi = m->mirror.n;
+
+    while (hi && m->mirror.item[hi - 1].mirror.session[0])
+        hi--;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        int d = natural_compare(m->mirror.item[mid].mirror.port, port);
+
+        d = d ? d : strcmp(m->mirror.item[mid].mirror.port, port);
+        if (!d)
+            return true;
+        if (d < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return false;
+}
+
+static void check_directions(const struct model *m, const struct model_mirror *r, struct errors *e)
+{
+    for (const struct model_mirror *o = r; o > m->mirror.item && !strcmp(o[-1].mirror.port, r->mirror.port); o--)
+        if (o[-1].mirror.points & r->mirror.points)
+            errors_add(e, o[-1].line > r->line ? o[-1].line : r->line,
+                       "port %s: mirror 'both' and mirror 'rx' or 'tx' take the same frames twice, expected one of them", r->mirror.port);
+}
+
 static void check_one(const struct model *m, const struct model_mirror *r, struct errors *e)
 {
     const struct mirror *i = &r->mirror;
@@ -68,15 +99,10 @@ static void check_one(const struct model *m, const struct model_mirror *r, struc
         errors_add(e, r->line, "%s %s: mirror to tap '%s': the name belongs to an interface, expected another name", kind, name, tap);
     if (i->to_port[0] && !strcmp(i->to_port, i->port))
         errors_add(e, r->line, "port %s: a mirror to the port itself would go round for ever, expected another port", i->port);
-    vec_foreach (&m->mirror, other) {
-        if (other != r && i->to_port[0] && strcmp(i->to_port, i->port) && !strcmp(other->mirror.port, i->to_port))
-            errors_add(e, r->line, "%s %s: mirror to port '%s', which is mirrored itself: that would go round for ever", kind, name,
-                       i->to_port);
-        if (other < r && !strcmp(other->mirror.port, i->port) && other->mirror.points & i->points)
-            errors_add(e, other->line > r->line ? other->line : r->line,
-                       "port %s: mirror 'both' and mirror 'rx' or 'tx' take the same frames twice, expected one of them",
-                       i->port);
-    }
+    else if (i->to_port[0] && is_mirrored(m, i->to_port))
+        errors_add(e, r->line, "%s %s: mirror to port '%s', which is mirrored itself: that would go round for ever", kind, name, i->to_port);
+    if (!i->session[0])
+        check_directions(m, r, e);
 }
 
 void model_check_mirrors(const struct model *m, struct errors *e)

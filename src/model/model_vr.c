@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "model/model_acl.h"
 #include "model/model_leaf.h"
 #include "yang/config_tree.h"
@@ -61,27 +62,36 @@ void model_read_vr(struct model *m, const struct lyd_node *entry)
     v->acls = model_read_binding(first, entry->schema);
 }
 
-static int compare_backing(const struct model_vr *a, const char *netns, uint32_t table)
+static int compare_backing(const void *pa, const void *pb)
 {
-    return strcmp(a->netns, netns) || a->table != table;
+    const struct model_vr *a = *(const struct model_vr *const *)pa, *b = *(const struct model_vr *const *)pb;
+    int d = strcmp(a->netns, b->netns);
+
+    return d ? d : a->table != b->table ? (a->table < b->table ? -1 : 1) : a < b ? -1 : a > b;
 }
 
-// Two virtual routers of one kernel table would fight over its routes. At most 256: compared in
-// pairs.
+// Two virtual routers of one kernel table would fight over its routes.
+static void check_unique_backing(const struct model *m, struct errors *e)
+{
+    const struct model_vr **by = malloc((m->vr.n + 1) * sizeof *by);
+
+    bug_on(!by);
+    for (size_t i = 0; i < m->vr.n; i++)
+        by[i] = &m->vr.item[i];
+    qsort(by, m->vr.n, sizeof *by, compare_backing);
+    for (size_t i = 1; i < m->vr.n; i++)
+        if (!strcmp(by[i - 1]->netns, by[i]->netns) && by[i - 1]->table == by[i]->table)
+            errors_add(e, by[i]->line, "vr %s: expected another 'namespace' or 'table' than those of vr %s", by[i]->name, by[i - 1]->name);
+    free(by);
+}
+
 void model_check_vrs(const struct model *m, struct errors *e)
 {
-    for (size_t i = 0; i < m->vr.n; i++) {
-        const struct model_vr *v = &m->vr.item[i];
-
-        if (!compare_backing(v, "", 254))
+    vec_foreach (&m->vr, v)
+        if (!v->netns[0] && v->table == 254)
             errors_add(e, v->line,
                        "vr %s: expected a 'namespace' or a 'table' of its own: the main table of "
                        "kamueed's namespace belongs to '" VR_DEFAULT_NAME "'",
                        v->name);
-        for (size_t j = 0; j < i; j++)
-            if (!compare_backing(&m->vr.item[j], v->netns, v->table))
-                errors_add(e, v->line,
-                           "vr %s: expected another 'namespace' or 'table' than those of vr %s",
-                           v->name, m->vr.item[j].name);
-    }
+    check_unique_backing(m, e);
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+
 bool devargs_get(const char *devargs, const char *key, char *value, size_t size)
 {
     size_t k = strlen(key);
@@ -172,4 +174,113 @@ int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsig
         n = complete(out, n, size, "queue_size", queue_size(descriptors));
     }
     return n < size ? 0 : -E2BIG;
+}
+
+// --- what devargs may say ------------------------------------------------------------------------
+
+// The values that name files. With any other key, or with a driver that is not here, a value that looks like a file or like
+// a call (net_failsafe runs `exec(COMMAND)`) is refused.
+static const struct path_key {
+    const char *driver, *key;
+} path_keys[] = {
+    {"net_pcap", "rx_pcap"}, {"net_pcap", "tx_pcap"},    {"eth_pcap", "rx_pcap"}, {"eth_pcap", "tx_pcap"}, {"net_memif", "socket"},
+    {"net_vhost", "iface"},  {"net_virtio_user", "path"}, {"net_af_xdp", "xdp_prog"}, {"net_replay", "routes"},
+};
+
+// Devices that are more than a way for packets: net_failsafe runs commands, net_softnic scripts; net_ring's `internal` is an address.
+static const struct {
+    const char *driver, *key; // NULL: whatever it is told
+} never[] = {{"net_failsafe", NULL}, {"net_softnic", NULL}, {"net_ring", "internal"}, {"eth_ring", "internal"}};
+
+static bool is_ethernet(const char *devargs)
+{
+    char address[16];
+    size_t n = strcspn(devargs, ",");
+
+    if (devargs_is_pci(devargs, address, sizeof address))
+        return true;
+    if (strncmp(devargs, "net_", 4) && strncmp(devargs, "eth_", 4)) // VMBus: a UUID
+        return n == 36 && strspn(devargs, "0123456789abcdefABCDEF-") == n;
+    return strspn(devargs, "abcdefghijklmnopqrstuvwxyz0123456789_") == n;
+}
+
+static bool names_file(const char *devargs, const char *key)
+{
+    for (unsigned i = 0; i < sizeof path_keys / sizeof *path_keys; i++)
+        if (devargs_is_driver(devargs, path_keys[i].driver) && !strcmp(key, path_keys[i].key))
+            return strcmp(path_keys[i].driver, "net_memif") || is_given(devargs, "socket-abstract", "no");
+    return false;
+}
+
+static bool is_never(const char *devargs, const char *key)
+{
+    for (unsigned i = 0; i < sizeof never / sizeof *never; i++)
+        if (devargs_is_driver(devargs, never[i].driver) && (!never[i].key || !strcmp(key, never[i].key)))
+            return true;
+    return false;
+}
+
+// vhost-net and vhost-vdpa are devices of the kernel that virtio_user is made for.
+static bool is_vhost_device(const char *devargs, const char *key, const char *value)
+{
+    return devargs_is_driver(devargs, "net_virtio_user") && !strcmp(key, "path") &&
+           (!strcmp(value, "/dev/vhost-net") || (!strncmp(value, "/dev/vhost-vdpa-", 16) && !strchr(value + 16, '/')));
+}
+
+static bool is_abstract(const char *devargs, const char *key)
+{
+    return devargs_is_driver(devargs, "net_memif") && !strcmp(key, "socket") && !names_file(devargs, key);
+}
+
+static int check_value(const char *devargs, const char *key, const char *value, char *err, size_t err_size)
+{
+    char places[512];
+
+    if (is_never(devargs, key)) {
+        snprintf(err, err_size, "'devargs' has '%s', which could do anything with this machine, expected another device", *key ? key : devargs);
+        return -EPERM;
+    }
+    if (is_vhost_device(devargs, key, value) || is_abstract(devargs, key))
+        return 0;
+    if (names_file(devargs, key)) {
+        if (file_allowed_new(FILE_DEVICE, value))
+            return 0;
+        snprintf(err, err_size, "'devargs' has '%s=%s', expected a file in %s; another directory: kamueed --device-dir", key, value,
+                 file_places(FILE_DEVICE, places, sizeof places));
+        return -EXDEV;
+    }
+    if (strpbrk(value, "/()") || strpbrk(key, "/()")) {
+        snprintf(err, err_size, "'devargs' has '%s%s%s', and no file or command is known that this key may name", key, *value ? "=" : "", value);
+        return -EPERM;
+    }
+    return 0;
+}
+
+int devargs_check(const char *devargs, char *err, size_t err_size)
+{
+    char places[16], *copy = strdup(devargs), *next = strchr(copy ? copy : "", ',');
+    int r = 0;
+
+    if (copy && !*file_places(FILE_DEVICE, places, sizeof places)) { // a test
+        free(copy);
+        return 0;
+    }
+    if (!copy || !is_ethernet(devargs)) {
+        free(copy);
+        snprintf(err, err_size, "'devargs' is '%s', expected a PCI address or a device net_DRIVERNUMBER", devargs);
+        return -EINVAL;
+    }
+    if (!next)
+        r = check_value(devargs, "", "", err, err_size);
+    for (char *key = next ? next + 1 : NULL; key && !r; key = next) {
+        next = strchr(key, ',');
+        if (next)
+            *next++ = 0;
+        char *value = strchr(key, '=');
+        if (value)
+            *value++ = 0;
+        r = check_value(devargs, key, value ? value : "", err, err_size);
+    }
+    free(copy);
+    return r;
 }

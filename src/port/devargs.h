@@ -4,7 +4,7 @@
 //     "net_af_packet0,iface=eth1"   driver net_af_packet, key iface
 //     "0000:3b:00.0"                a PCI address
 //
-// Pure functions of the text. Any thread.
+// Pure functions of the text, but for devargs_check. Any thread.
 #ifndef PORT_DEVARGS_H
 #define PORT_DEVARGS_H
 
@@ -35,5 +35,9 @@ enum devargs_socket devargs_socket(const char *devargs, char *path, size_t size)
 // net_af_packet, queues of net_af_xdp, length of net_virtio_user's queues, unless they are given. 0 or -E2BIG.
 int devargs_complete(const char *devargs, unsigned n_queues, uint16_t mtu, unsigned descriptors, char *out,
                      size_t size);
+
+// Whether they do no more than a device may: files that they name lie in the stated directories (base/file.h, FILE_DEVICE), and
+// nothing else looks like a file or a command. 0 or -errno with a sentence.
+int devargs_check(const char *devargs, char *err, size_t err_size);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // devargs_test.c - device arguments are read and completed as drivers want them
+#include "base/file.h"
 #include "port/devargs.h"
 
 #include <errno.h>
@@ -112,6 +113,44 @@ static void packet_socket_gets_queues_and_frame_size(void **state)
     assert_int_equal(devargs_complete("net_af_packet0,iface=a", 3, 1500, 1024, out, 25), -E2BIG);
 }
 
+static bool may(const char *devargs)
+{
+    char err[1024] = "";
+    bool ok = !devargs_check(devargs, err, sizeof err);
+
+    assert_int_equal(ok, !*err);
+    return ok;
+}
+
+static void devices_name_files_in_stated_directories_and_run_nothing(void **state)
+{
+    static const char *const good[] = {
+        "net_null0", "0000:3b:00.0", "3b:00.0,rx_queue_size=4", "net_af_packet0,iface=eth1", "net_pcap0,rx_iface=lo,tx_iface=lo",
+        "net_pcap0,rx_pcap=/run/k/a.pcap,tx_pcap=/run/k/b/c.pcap", "net_memif0,socket=/whatever,role=server",
+        "net_memif0,socket=/run/k/m,socket-abstract=no", "net_virtio_user0,path=/dev/vhost-net,queues=2", "net_virtio_user0,path=/dev/vhost-vdpa-3",
+        "net_vhost0,iface=/run/k/v", "net_af_xdp0,iface=e,xdp_prog=/run/k/x.o", "635c4d62-cc4b-4a2c-a4b2-1a4f3b2b1c0d",
+        "net_bonding0,slave=0000:3b:00.0,mode=1",
+    };
+    static const char *const bad[] = {
+        "net_pcap0,rx_iface=lo,tx_pcap=/etc/cron.d/x", "net_pcap0,tx_pcap=/run/k/../x", "net_pcap0,tx_pcap=/run/kk/x", "net_pcap0,tx_pcap=x",
+        "net_pcap0,tx_pcap=/run/k/..", "net_pcap0,tx_pcap=", "net_memif0,socket=/x,socket-abstract=no", "net_virtio_user0,path=/dev/vhost-vdpa-/../sda",
+        "net_virtio_user0,path=/dev/sda", "net_vhost0,iface=/x", "net_af_xdp0,iface=e,xdp_prog=/x", "net_failsafe0,exec(touch /x)", "net_failsafe0",
+        "net_failsafe0,fd(3)", "net_softnic0,firmware=x", "net_ring0,internal=0x1234", "vdev:net_failsafe0,exec(id)", "bus=vdev,name=net_null0",
+        "net_null0,x=/etc/passwd", "0000:3b:00.0,firmware=/x", "crypto_openssl0", "net_bonding0,slave=0000:3b:00.0,x=a(b)",
+        "net_pcap0,rx_pcap=/run/k/a,tx_pcap=/etc/a", "net_failsafe0/exec", "",
+    };
+
+    assert_true(may(bad[0])); // no directories are stated
+    assert_int_equal(file_allow(FILE_DEVICE, "/run/k"), 0);
+    for (unsigned i = 0; i < sizeof good / sizeof *good; i++)
+        if (!may(good[i]))
+            fail_msg("refused: %s", good[i]);
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (may(bad[i]))
+            fail_msg("taken: %s", bad[i]);
+    file_allow_none();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +161,7 @@ int main(void)
         cmocka_unit_test(pci_address_is_recognised_with_and_without_domain),
         cmocka_unit_test(kernel_interface_is_known_for_socket_drivers_only),
         cmocka_unit_test(packet_socket_gets_queues_and_frame_size),
+        cmocka_unit_test(devices_name_files_in_stated_directories_and_run_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

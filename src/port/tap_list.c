@@ -8,12 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/vec.h"
 
 size_t tap_list_read(const char *path, struct tap_list_entry **entry)
 {
     VEC(struct tap_list_entry) list = {0};
-    FILE *f = fopen(path, "re");
+    struct stat st;
+    int fd = file_open(path, FILE_MAX, &st);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
     char line[128];
 
     while (f && fgets(line, sizeof line, f)) {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_check.c - whether a whole configuration makes sense to the schema
 //
-// libyang validates a tree but keeps only its first complaint, in terms of
-// schema paths and without the entry that lacks a value. So the rules an
-// operator breaks most (a required value, too few or too many entries, a reference to
-// nothing) are looked for here, all of them, in the words of a set line. After
-// them and the rules of model_X.c libyang has the last word.
+// libyang could validate the tree, but keeps only its first complaint, in terms of schema paths and without the entry that
+// lacks a value, and compares the entries at the top in pairs. So every rule that the schema has is looked for here, in the
+// words of a set line and in time that grows with the tree: values are checked as they are made, then counts, required
+// values, references, choices, and entries that are there twice. A test fails when the schema gets a rule of another kind, and
+// has libyang validate what was accepted here. What the schema cannot say is model_X.c's.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "yang/config_index.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -74,23 +75,49 @@ static void entries_allowed(const struct lysc_node *s, unsigned *min, unsigned *
     *max = leaves ? leaves->max : list ? list->max : UINT32_MAX;
 }
 
+// How many children there are of this schema node; at the top the index has counted them.
+static unsigned count(struct config_index *top, const struct lyd_node *place, const struct lyd_node *first, const struct lysc_node *s)
+{
+    unsigned n = 0;
+
+    if (!place && s->nodetype == LYS_LIST)
+        return config_index_count(top, s);
+    for (const struct lyd_node *c = first; c; c = c->next)
+        n += c->schema == s;
+    return n;
+}
+
+static bool check_count(struct config_index *top, const struct lyd_node *place, const struct lysc_node *s, struct errors *e)
+{
+    unsigned min, max, n;
+
+    entries_allowed(s, &min, &max);
+    if (!min && max == UINT32_MAX)
+        return true;
+    n = count(top, place, place ? lyd_child(place) : *top->tree, s);
+    if (n < min)
+        add_too_few(e, place, s, min);
+    if (n > max)
+        add_too_many(e, place, s, n, max);
+    return n <= max;
+}
+
+static bool check_counts(struct config_index *top, const struct lyd_node *place, struct errors *e)
+{
+    bool ok = true;
+
+    for (const struct lysc_node *s = NULL; (s = yang_next(s, place ? place->schema : NULL));)
+        if (yang_is_config(s) && s->nodetype & (LYS_LIST | LYS_LEAFLIST))
+            ok &= check_count(top, place, s, e);
+    return ok;
+}
+
 static void check_required(const struct lyd_node *place, const struct lyd_node *first,
                            const struct lysc_node *parent, struct errors *e)
 {
-    for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));) {
-        if (!yang_is_config(s) || lysc_is_key(s))
-            continue;
-        if (s->nodetype == LYS_LEAF && (s->flags & LYS_MAND_TRUE) && !config_find(first, s, NULL))
+    for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));)
+        if (s->nodetype == LYS_LEAF && s->flags & LYS_MAND_TRUE && yang_is_config(s) && !lysc_is_key(s) && !config_find(first, s, NULL))
             add_required(e, place, s);
-        unsigned n = 0, min, max;
-        entries_allowed(s, &min, &max);
-        for (const struct lyd_node *c = first; c && (min || max != UINT32_MAX); c = c->next)
-            n += c->schema == s;
-        if (n < min)
-            add_too_few(e, place, s, min);
-        if (n > max)
-            add_too_many(e, place, s, n, max);
-    }
 }
 
 static void list_names(const struct lyd_node *tree, const struct lysc_node *list, struct text *t)
@@ -116,17 +143,16 @@ static bool is_literal_member(const struct lyd_node *leaf)
            v->subvalue->value.realtype->basetype == LY_TYPE_ENUM;
 }
 
-static void check_reference(const struct lyd_node *tree, const struct lyd_node *leaf,
-                            struct errors *e)
+static void check_reference(struct config_index *top, const struct lyd_node *leaf, struct errors *e)
 {
     const struct lysc_node *list = yang_reference(yang_type(leaf->schema));
     const char *name = lyd_get_value(leaf);
     struct text where = {0}, names = {0};
 
-    if (!list || is_literal_member(leaf) || config_find(tree, list, &name))
+    if (!list || is_literal_member(leaf) || config_index_find(top, list, &name))
         return;
     config_path(lyd_parent(leaf), &where);
-    list_names(tree, list, &names);
+    list_names(*top->tree, list, &names);
     const char *own = lysc_is_key(leaf->schema) ? "" : leaf->schema->name;
     if (!line_above(leaf))
         errors_add(e, 0, "%s:%s%s%s refers to %s '%s', which is not configured (%s): configure it, or delete this too",
@@ -141,37 +167,101 @@ static void check_reference(const struct lyd_node *tree, const struct lyd_node *
     text_free(&names);
 }
 
-static void check_place(const struct lyd_node *tree, const struct lyd_node *place, struct errors *e)
-{
-    const struct lyd_node *first = place ? lyd_child(place) : tree;
+// --- only JSON can say these -----------------------------------------------------------------------
 
-    check_required(place, first, place ? place->schema : NULL, e);
-    for (const struct lyd_node *n = first; n; n = n->next) {
+static bool excludes(const struct lyd_node *a, const struct lyd_node *b)
+{
+    const struct lysc_node *mine = yang_case(a->schema), *other = yang_case(b->schema);
+
+    return mine && other && mine != other && mine->parent == other->parent;
+}
+
+// Of two cases of a choice the one that has just been merged stays (RFC 7950, 7.9): this one goes. NULL: there are
+// no two.
+static struct lyd_node *superseded(struct lyd_node *place, struct errors *e)
+{
+    struct text where = {0};
+
+    for (struct lyd_node *n = lyd_child(place); n; n = n->next)
+        for (struct lyd_node *m = yang_case(n->schema) ? n->next : NULL; m; m = m->next) {
+            if (!excludes(n, m))
+                continue;
+            if ((n->flags ^ m->flags) & LYD_NEW)
+                return m->flags & LYD_NEW ? n : m;
+            config_path(place, &where);
+            errors_add(e, line_above(n), "%s: '%s' and '%s' exclude each other, expected one of them", text_str(&where), n->schema->name,
+                       m->schema->name);
+            text_free(&where);
+            return m; // all the same: nobody else is to complain
+        }
+    return NULL;
+}
+
+static void settle_choices(struct lyd_node *place, struct errors *e)
+{
+    struct lyd_node *old;
+
+    if (config_is_known(place))
+        return;
+    while ((old = superseded(place, e)))
+        lyd_free_tree(old);
+    for (struct lyd_node *n = lyd_child(place); n; n = n->next)
+        settle_choices(n, e);
+}
+
+static void add_twice(const struct lyd_node *n, struct errors *e)
+{
+    struct text where = {0};
+
+    config_path(n, &where);
+    errors_add(e, line_above(n), "%s is there twice, expected it once", text_str(&where));
+    text_free(&where);
+}
+
+static void check_twice(const struct lyd_node *n, struct errors *e)
+{
+    struct lyd_node *first = NULL;
+
+    if (!lyd_find_sibling_first(n, n, &first) && first != n)
+        add_twice(n, e);
+}
+
+// --- all of it -----------------------------------------------------------------------------------
+
+static void check_place(struct config_index *top, struct lyd_node *place, struct errors *e)
+{
+    struct lyd_node *next;
+
+    if (place && !check_counts(top, place, e))
+        return;
+    check_required(place, place ? lyd_child(place) : *top->tree, place ? place->schema : NULL, e);
+    for (struct lyd_node *n = place ? lyd_child(place) : *top->tree; n; n = next) {
+        next = n->next;
         if (!n->schema || !yang_is_config(n->schema) || config_is_known(n))
             continue;
+        n->flags &= ~(uint32_t)LYD_NEW;
+        if (place)
+            check_twice(n, e);
         if (n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST))
-            check_reference(tree, n, e);
+            check_reference(top, n, e);
         else
-            check_place(tree, n, e);
+            check_place(top, n, e);
     }
 }
 
-void config_check(struct lyd_node **tree, struct errors *e)
+bool config_check(struct lyd_node **tree, struct errors *e)
 {
-    check_place(*tree, NULL, e);
-    config_add_defaults(tree);
-}
+    struct config_index top = {.tree = tree};
+    bool ok = check_counts(&top, NULL, e);
 
-void config_validate(struct lyd_node **tree, struct errors *e)
-{
-    struct lyd_node *rest;
-    bool apart = config_dup_rest(*tree, &rest);
-    struct text t = {0};
-
-    if (lyd_validate_module(apart ? &rest : tree, yang_module, LYD_VALIDATE_NO_STATE, NULL)) {
-        yang_say_error(&t);
-        errors_add(e, 0, "%s", text_str(&t));
-        text_free(&t);
+    if (ok) {
+        for (struct lyd_node *n = *tree; n; n = n->next) // the schema has no choice at the top
+            settle_choices(n, e);
+        check_place(&top, NULL, e);
+        if (top.twice)
+            add_twice(top.twice, e);
+        config_add_defaults(tree);
     }
-    lyd_free_all(rest);
+    config_index_free(&top);
+    return ok;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // config_find.c - nodes of a configuration tree by schema and key
 //
-// Inside a container or list entry libyang finds by hash; at the top it has to
-// walk the siblings, which is why big lists belong into a container.
+// Inside a container or list entry libyang finds by hash; at the top it walks the siblings, which is right for one look
+// and wrong for many: they go by a config_index.
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,11 +66,42 @@ void config_delete_node(struct lyd_node **tree, struct lyd_node *node)
     lyd_free_tree(node);
 }
 
+void config_link_behind(struct lyd_node **tree, struct lyd_node *last, struct lyd_node *node)
+{
+    if (!last) { // libyang knows where
+        lyd_insert_sibling(*tree, node, tree);
+        return;
+    }
+    node->prev = last;
+    node->next = last->next;
+    if (node->next)
+        node->next->prev = node;
+    else
+        (*tree)->prev = node;
+    last->next = node;
+}
+
+void config_link_first(struct lyd_node **tree, struct lyd_node *node)
+{
+    node->next = *tree;
+    if (*tree) {
+        node->prev = (*tree)->prev;
+        (*tree)->prev = node;
+    }
+    *tree = node;
+}
+
+// libyang's own copy of all siblings looks for the place of each from the first on.
 struct lyd_node *config_dup(const struct lyd_node *tree)
 {
-    struct lyd_node *copy = NULL;
+    struct lyd_node *copy = NULL, *last = NULL, *mine;
 
-    if (tree)
-        bug_on(lyd_dup_siblings(tree, NULL, LYD_DUP_RECURSIVE | LYD_DUP_WITH_FLAGS, &copy));
+    for (const struct lyd_node *n = tree; n; n = n->next, last = mine) {
+        bug_on(lyd_dup_single(n, NULL, LYD_DUP_RECURSIVE | LYD_DUP_WITH_FLAGS, &mine));
+        if (last)
+            config_link_behind(&copy, last, mine);
+        else
+            copy = mine;
+    }
     return copy;
 }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// config_json.c - a tree as JSON (RFC 7951), as libyang writes it
+// config_json.c - a tree as JSON (RFC 7951), as libyang writes and reads it
 #include "yang/config_json.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/log.h"
+#include "yang/config_index.h"
+#include "yang/config_tree.h"
+#include "yang/yang.h"
 
 static uint32_t print_options(const char *defaults)
 {
@@ -26,4 +31,113 @@ json_t *config_json(const struct lyd_node *node, const char *defaults, bool sibl
         j = json_loads(s, 0, NULL);
     free(s);
     return j ? j : json_object();
+}
+
+// --- reading ------------------------------------------------------------------------------------
+
+// Out of its siblings, for a while: libyang looks for what it merges into from the first of them on.
+static void merge_into(struct lyd_node **tree, struct lyd_node *old, struct lyd_node *new)
+{
+    struct lyd_node *before = old == *tree ? NULL : old->prev;
+
+    if (old->next)
+        old->next->prev = old->prev;
+    else
+        (*tree)->prev = old->prev;
+    if (before)
+        before->next = old->next;
+    else
+        *tree = old->next;
+    old->next = NULL;
+    old->prev = old;
+    bug_on(lyd_merge_tree(&old, new, LYD_MERGE_DESTRUCT));
+    if (before)
+        config_link_behind(tree, before, old);
+    else
+        config_link_first(tree, old);
+}
+
+void config_merge(struct lyd_node **tree, struct lyd_node *more)
+{
+    struct config_index top = {.tree = tree};
+    struct lyd_node *next, *old;
+
+    for (struct lyd_node *n = more; n; n = next) {
+        next = n->next;
+        lyd_unlink_tree(n);
+        old = config_index_like(&top, n);
+        if (old)
+            merge_into(tree, old, n);
+        else
+            config_index_add(&top, n);
+    }
+    config_index_free(&top);
+}
+
+static void read_part(struct lyd_node **tree, const char *name, json_t *value, struct errors *e)
+{
+    json_t *part = json_pack("{s:O}", name, value);
+    char *text = part ? json_dumps(part, JSON_COMPACT) : NULL;
+    struct lyd_node *more = NULL;
+    struct text why = {0};
+
+    bug_on(!text);
+    if (lyd_parse_data_mem(yang_ctx, text, LYD_JSON, LYD_PARSE_ONLY | LYD_PARSE_STRICT | LYD_PARSE_NO_STATE, 0, &more)) {
+        yang_say_error(&why);
+        errors_add(e, 0, "%s", text_str(&why));
+        text_free(&why);
+        lyd_free_all(more);
+    } else {
+        config_merge(tree, more);
+    }
+    free(text);
+    json_decref(part);
+}
+
+#define ENTRIES_AT_A_TIME 128 // libyang looks for the place of each among those before it
+
+static void read_entries(struct lyd_node **tree, const char *name, json_t *entries, struct errors *e)
+{
+    size_t n = json_array_size(entries), i = 0;
+
+    do {
+        json_t *some = json_array();
+
+        for (size_t end = i + ENTRIES_AT_A_TIME; i < n && i < end; i++)
+            json_array_append(some, json_array_get(entries, i));
+        read_part(tree, name, some, e);
+        json_decref(some);
+    } while (i < n && !e->n);
+}
+
+// More than twice as many as the schema allows need not be read to be refused; config_check counts exactly.
+static bool far_too_many(const char *name, const json_t *value, struct errors *e)
+{
+    const char *colon = strchr(name, ':');
+    const struct lysc_node *s = yang_child(NULL, colon ? colon + 1 : name, true);
+    uint32_t max = s && s->nodetype == LYS_LIST ? ((const struct lysc_node_list *)s)->max : UINT32_MAX;
+
+    if (max > UINT32_MAX / 2 || json_array_size(value) <= 2 * max)
+        return false;
+    errors_add(e, 0, "%zu '%s', at most %u are possible", json_array_size(value), s->name, max);
+    return true;
+}
+
+void config_read_json(struct lyd_node **tree, const char *text, struct errors *e)
+{
+    json_error_t why;
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &why), *value;
+    const char *name;
+
+    if (!json_is_object(root))
+        errors_add(e, 0, root ? "not a JSON object" : "not JSON: %s in line %d", why.text, why.line);
+    json_object_foreach(root, name, value) {
+        if (e->n)
+            break;
+        if (!json_is_array(value))
+            read_part(tree, name, value, e);
+        else if (!far_too_many(name, value, e))
+            read_entries(tree, name, value, e);
+    }
+    json_decref(root);
 }

@@ -135,13 +135,12 @@ static void mark_below(const struct lyd_node *old, const struct lyd_node *new, c
             find_twins(old, new, s, &(struct twins){.marks = true});
             continue;
         }
-        for (const struct lyd_node *b = has_one_line(s) ? from_here(new, s) : NULL; b; b = behind(b)) {
-            const struct lyd_node *a = from_here(old, s);
-
-            while (a && config_compare(a, b))
-                a = behind(a);
-            if (a)
-                mark_below(lyd_child(a), lyd_child(b), s);
+        const struct lyd_node *a = from_here(old, s); // all of them are in `new`, in this order
+        for (const struct lyd_node *b = has_one_line(s) ? from_here(new, s) : NULL; a && b; b = behind(b)) {
+            if (config_compare(a, b))
+                continue;
+            mark_below(lyd_child(a), lyd_child(b), s);
+            a = behind(a);
         }
     }
 }
@@ -200,45 +199,4 @@ void config_add_defaults(struct lyd_node **tree)
         lyd_new_implicit_module(tree, yang_module, LYD_IMPLICIT_NO_STATE, NULL);
     else
         add_defaults(*tree);
-}
-
-// --- the rest -----------------------------------------------------------------------------------
-
-static bool has_two_cases(const struct lyd_node *first)
-{
-    for (const struct lyd_node *n = first; n; n = n->next) {
-        const struct lysc_node *mine = yang_case(n->schema);
-
-        for (const struct lyd_node *m = mine ? n->next : NULL; m; m = m->next) {
-            const struct lysc_node *other = yang_case(m->schema);
-            if (other && other != mine && other->parent == mine->parent)
-                return true;
-        }
-        if (!config_is_known(n) && has_two_cases(lyd_child(n)))
-            return true;
-    }
-    return false;
-}
-
-static void copy_rest(const struct lyd_node *first, struct lyd_node *parent, struct lyd_node **copy)
-{
-    for (const struct lyd_node *n = first; n; n = n->next) {
-        struct lyd_node *mine = NULL;
-
-        if (config_is_known(n) || (parent && lysc_is_key(n->schema))) // a list's entry is copied with its keys
-            continue;
-        bug_on(lyd_dup_single(n, (struct lyd_node_inner *)parent, LYD_DUP_WITH_FLAGS, &mine));
-        if (!parent)
-            lyd_insert_sibling(*copy, mine, copy);
-        copy_rest(lyd_child(n), mine, copy);
-    }
-}
-
-bool config_dup_rest(const struct lyd_node *tree, struct lyd_node **copy)
-{
-    *copy = NULL;
-    if (!has_known(tree) || has_two_cases(tree))
-        return false;
-    copy_rest(tree, NULL, copy);
-    return true;
 }

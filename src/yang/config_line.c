@@ -23,13 +23,14 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "yang/config_index.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
 #define GIVEN_MAX 8
 
 struct walk {
-    struct lyd_node **tree;
+    struct config_index *top;
     struct lyd_node *place;         // where the next word belongs, NULL = top
     const struct lysc_node *schema; // its schema node, NULL = top
     const struct words *w;
@@ -38,11 +39,27 @@ struct walk {
     struct errors *e;
     const struct lysc_node *given[GIVEN_MAX]; // values without keywords, of the entry
     unsigned n_given;
+    bool too_many;
 };
 
 static struct lyd_node *siblings(const struct walk *k)
 {
-    return k->place ? lyd_child(k->place) : *k->tree;
+    return k->place ? lyd_child(k->place) : *k->top->tree;
+}
+
+static struct lyd_node *find(const struct walk *k, const struct lysc_node *s, const char *const *key)
+{
+    if (k->place || s->nodetype == LYS_LEAFLIST)
+        return config_find(siblings(k), s, key);
+    return config_index_find(k->top, s, key);
+}
+
+static void drop(const struct walk *k, struct lyd_node *n)
+{
+    if (lyd_parent(n) || n->schema->nodetype == LYS_LEAFLIST)
+        config_delete_node(k->top->tree, n);
+    else
+        config_index_del(k->top, n);
 }
 
 // "port p0: " as a prefix of a sentence; nothing at the top. Words rather than nodes, because a bad
@@ -167,8 +184,10 @@ static void remember_line(const struct walk *k, struct lyd_node *n)
 
 static struct lyd_node *attach(struct walk *k, struct lyd_node *node)
 {
-    if (!k->place)
-        lyd_insert_sibling(*k->tree, node, k->tree);
+    if (!k->place && node->schema->nodetype == LYS_LEAFLIST)
+        lyd_insert_sibling(*k->top->tree, node, k->top->tree);
+    else if (!k->place)
+        config_index_add(k->top, node);
     remember_line(k, node);
     return node;
 }
@@ -197,6 +216,18 @@ static void forget_entry(struct walk *k, struct lyd_node *entry)
     remember_line(k, entry);
 }
 
+// Far more than the schema allows: they need not all be read to be refused. config_check counts exactly, at the end: lines
+// that come later may delete.
+static bool far_too_many(struct walk *k, const struct lysc_node *s)
+{
+    unsigned max = k->place ? UINT32_MAX : ((const struct lysc_node_list *)s)->max;
+
+    if (max > UINT32_MAX / 2 || config_index_count(k->top, s) < 2 * max)
+        return false;
+    errors_add(k->e, k->line, "more than %u '%s', at most %u are possible: what follows is not read", 2 * max, s->name, max);
+    return true;
+}
+
 static bool set_list(struct walk *k, const struct lysc_node *s)
 {
     const char *key[KEYS_MAX];
@@ -204,7 +235,11 @@ static bool set_list(struct walk *k, const struct lysc_node *s)
 
     if (!take_keys(k, s, key))
         return false;
-    n = config_find(siblings(k), s, key);
+    n = find(k, s, key);
+    if (!n && far_too_many(k, s)) {
+        k->too_many = true;
+        return false;
+    }
     if (n && yang_is_one_line(s))
         forget_entry(k, n);
     if (!n) {
@@ -220,7 +255,7 @@ static bool set_list(struct walk *k, const struct lysc_node *s)
 
 static bool set_container(struct walk *k, const struct lysc_node *s)
 {
-    struct lyd_node *n = config_find(siblings(k), s, NULL);
+    struct lyd_node *n = find(k, s, NULL);
 
     if (!n) {
         bug_on(lyd_new_inner(k->place, module_at(k), s->name, 0, &n));
@@ -242,7 +277,7 @@ static void forget_other_cases(struct walk *k, const struct lysc_node *s)
         const struct lysc_node *other = yang_case(n->schema);
         next = n->next;
         if (other && other != mine && other->parent == mine->parent)
-            config_delete_node(k->tree, n);
+            drop(k, n);
     }
 }
 
@@ -257,7 +292,7 @@ static bool set_value(struct walk *k, const struct lysc_node *s)
     if (!yang_value_ok(s, value))
         return bad_value(k, s, value, k->i - 1);
     forget_other_cases(k, s);
-    n = config_find(siblings(k), s, &value);
+    n = find(k, s, &value);
     if (n && !many)
         lyd_change_term(n, value);
     else if (!n) {
@@ -356,7 +391,7 @@ static struct lyd_node *delete_list(struct walk *k, const struct lysc_node *s)
 
     if (!take_keys(k, s, key))
         return NULL;
-    struct lyd_node *n = config_find(siblings(k), s, key);
+    struct lyd_node *n = find(k, s, key);
     if (!n)
         not_there(k, k->i);
     return n;
@@ -398,13 +433,13 @@ static void delete_target(struct walk *k, struct lyd_node *n, bool all_values)
     struct lyd_node *next;
 
     if (!all_values) {
-        config_delete_node(k->tree, n);
+        drop(k, n);
         return;
     }
     for (const struct lysc_node *s = n->schema; n; n = next) {
         next = n->next;
         if (n->schema == s)
-            config_delete_node(k->tree, n);
+            drop(k, n);
     }
 }
 
@@ -423,7 +458,7 @@ static bool delete_line(struct walk *k)
         if (s->nodetype == LYS_LIST) {
             n = delete_list(k, s);
         } else if (s->nodetype == LYS_CONTAINER) {
-            n = config_find(siblings(k), s, NULL);
+            n = find(k, s, NULL);
             k->i++;
             if (!n || !config_is_explicit(n))
                 return not_there(k, k->i);
@@ -442,7 +477,8 @@ static bool delete_line(struct walk *k)
     return true;
 }
 
-void config_read_line(struct lyd_node **tree, const char *line, unsigned number, struct errors *e)
+// False: the rest need not be read.
+static bool read_line(struct config_index *top, const char *line, unsigned number, struct errors *e)
 {
     struct words w;
     const char *why = "";
@@ -450,9 +486,9 @@ void config_read_line(struct lyd_node **tree, const char *line, unsigned number,
     if (words_split(line, false, &w, &why)) {
         errors_add(e, number, "%s", why);
         words_free(&w);
-        return;
+        return true;
     }
-    struct walk k = {.tree = tree, .w = &w, .i = 1, .line = number, .e = e};
+    struct walk k = {.top = top, .w = &w, .i = 1, .line = number, .e = e};
     if (w.n && !strcmp(w.word[0], "set"))
         set_line(&k);
     else if (w.n && !strcmp(w.word[0], "delete"))
@@ -460,15 +496,35 @@ void config_read_line(struct lyd_node **tree, const char *line, unsigned number,
     else if (w.n)
         errors_add(e, number, "unknown word '%s', expected set or delete", w.word[0]);
     words_free(&w);
+    return !k.too_many;
+}
+
+void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned n, bool number, struct errors *e)
+{
+    struct config_index top = {.tree = tree};
+
+    for (unsigned i = 0; i < n && read_line(&top, line[i], number ? i + 1 : 0, e); i++)
+        ;
+    config_index_free(&top);
+}
+
+void config_read_line(struct lyd_node **tree, const char *line, unsigned number, struct errors *e)
+{
+    struct config_index top = {.tree = tree};
+
+    read_line(&top, line, number, e);
+    config_index_free(&top);
 }
 
 void config_read_text(struct lyd_node **tree, const char *text, struct errors *e)
 {
+    struct config_index top = {.tree = tree};
     unsigned number = 0;
     char *copy = strdup(text), *next = copy;
 
     bug_on(!copy);
-    for (char *line; (line = strsep(&next, "\n"));)
-        config_read_line(tree, line, ++number, e);
+    for (char *line; (line = strsep(&next, "\n")) && read_line(&top, line, ++number, e);)
+        ;
     free(copy);
+    config_index_free(&top);
 }

@@ -5,34 +5,12 @@
 // natural order (p2 before p10), one line for each value, defaults left out.
 // Text that came from here gives the same tree and the same text again, byte
 // by byte; a value that was set to its default on purpose stays. Entries of one-line lists are one line each.
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/vec.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
-
-int natural_compare(const char *a, const char *b)
-{
-    while (*a && *b) {
-        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
-            char *ea, *eb;
-            unsigned long long x = strtoull(a, &ea, 10), y = strtoull(b, &eb, 10);
-
-            if (x != y)
-                return x < y ? -1 : 1;
-            a = ea;
-            b = eb;
-        } else if (*a != *b) {
-            return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-        } else {
-            a++;
-            b++;
-        }
-    }
-    return *a ? 1 : *b ? -1 : 0;
-}
 
 bool config_is_explicit(const struct lyd_node *node)
 {

@@ -21,6 +21,7 @@
 // --- config_line.c: lines of "set …", "delete …", "# comment" ---
 void config_read_text(struct lyd_node **tree, const char *text, struct errors *e);
 void config_read_line(struct lyd_node **tree, const char *line, unsigned number, struct errors *e);
+void config_read_lines(struct lyd_node **tree, const char *const *line, unsigned n, bool number, struct errors *e); // numbered from 1, or not
 
 // --- config_words.c: words of a line, and their quoting ---
 #define WORDS_MAX 128
@@ -63,13 +64,11 @@ void config_children(const struct lyd_node *first, const struct lysc_node *s, st
 void config_sort(const struct lysc_node *s, struct lyd_nodes *v); // into canonical order
 int config_compare(const struct lyd_node *a,
                    const struct lyd_node *b); // canonical order of two nodes of one schema node
-int natural_compare(const char *a, const char *b); // p2 before p10
 
 // --- config_check.c ---
-void config_check(struct lyd_node **tree,
-                  struct errors *e); // required values, references; fills in defaults
-void config_validate(struct lyd_node **tree,
-                     struct errors *e); // the rest, by libyang: for a tree without errors so far
+// Counts, required values, references, choices; fills in defaults. False: there are more entries than there may be, and with
+// the errors nothing further is to be looked at.
+bool config_check(struct lyd_node **tree, struct errors *e);
 unsigned config_line_of(const struct lyd_node *node); // 0 = no line made it
 
 // --- config_known.c: what a candidate has in common with a valid configuration ---
@@ -81,8 +80,6 @@ void config_unlike(const struct lyd_node *old, const struct lyd_node *new, const
 void config_mark_known(const struct lyd_node *old, const struct lyd_node *new);
 bool config_is_known(const struct lyd_node *node);
 void config_add_defaults(struct lyd_node **tree); // that are missing, as libyang does, but not below what is marked
-// A copy of all that is not marked. False: nothing is, or libyang has a choice to settle in the original; no copy is made.
-bool config_dup_rest(const struct lyd_node *tree, struct lyd_node **copy);
 
 // --- config_diff.c ---
 // Calls fn for each difference: the topmost node that is new or has another value (set), or is gone.
@@ -97,6 +94,9 @@ struct lyd_node *config_find(const struct lyd_node *first, const struct lysc_nod
 const char *config_value(const struct lyd_node *first,
                          const char *leaf); // value of a leaf among siblings, or NULL
 void config_delete_node(struct lyd_node **tree, struct lyd_node *node);
+// At the top of a tree, behind this sibling, which is the last of its list; NULL: it is the first of its kind.
+void config_link_behind(struct lyd_node **tree, struct lyd_node *last, struct lyd_node *node);
+void config_link_first(struct lyd_node **tree, struct lyd_node *node); // where it has been before
 struct lyd_node *config_dup(const struct lyd_node *tree);
 
 #endif

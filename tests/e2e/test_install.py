@@ -16,7 +16,8 @@ from conftest import ROOT
 GROUPS = ("kamuee", "kamuee-oper", "kamuee-read")
 SOME = ("sbin/kamueed", "bin/kamuee", "share/kamuee/cli/kamuee/cli.py", "share/kamuee/yang/kamuee.yang", "share/kamuee/web/index.html",
         "share/man/man1/kamuee.1", "share/man/man8/kamueed.8", "share/bash-completion/completions/kamuee", "share/zsh/site-functions/_kamuee",
-        "lib/systemd/system/kamueed.service", "lib/sysusers.d/kamuee.conf")
+        "lib/systemd/system/kamueed.service", "lib/sysusers.d/kamuee.conf",
+        "share/doc/kamuee/kamuee.conf.example", "share/kamuee/grafana/overview.json", "share/kamuee/prometheus/kamuee.rules.yml")
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +102,12 @@ def test_below_the_prefix_groups_are_made_the_shells_complete_and_uninstall_leav
     assert run([*alone, "getent", "group", *GROUPS]) == made
     run([*alone, "make", "uninstall", f"BUILD={build}"])
     assert files(alone, prefix) == set()
+
+
+def test_another_prefix_is_built_beside_and_leaves_the_tree_as_it_is(build):
+    said = run(["make", "-n", "install", f"BUILD={build}", "PREFIX=/opt/elsewhere"], cwd=ROOT)
+    assert f"meson install -C {build}-install " in said and f"meson configure {build} " not in said
+    assert f"meson install -C {build} " in run(["make", "-n", "install", f"BUILD={build}"], cwd=ROOT)
 
 
 def write(where: list, path: Path, text: str) -> Path:

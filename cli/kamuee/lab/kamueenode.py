@@ -108,7 +108,8 @@ class KamueeNode(Router):
             sock.bind(str(notify))
             sock.settimeout(0.1)
             self.proc = self.namespace.popen(
-                [str(find_kamueed()), "--config", str(self.config_file), "--run-dir", str(self.run_dir)],
+                [str(find_kamueed()), "--config", str(self.config_file), "--run-dir", str(self.run_dir),
+                 "--file-dir", "/tmp", "--device-dir", str(self.run_dir), "--device-dir", "/tmp"],
                 log=str(self.log), env={"NOTIFY_SOCKET": str(notify)})
             self.pid_file.write_text(str(self.proc.pid))
             self._wait_ready(sock)
