@@ -115,6 +115,7 @@ static void table_enter(const struct managed_port *p)
     memset(t, 0, sizeof *t);
     t->used = true;
     t->fast_free = p->device.fast_free;
+    t->offload = p->device.netdev.name[0];
     t->mtu = p->device.config.mtu;
     snprintf(t->name, sizeof t->name, "%s", p->wish.name);
 }
