@@ -63,7 +63,7 @@ static uint16_t sum_of(const struct rte_mbuf *m, uint32_t at, uint32_t len)
     uint32_t sum = 0, done = 0;
 
     for (; m && done < len; m = m->next) {
-        uint32_t n = RTE_MIN(m->data_len - at, len - done);
+        uint32_t n = RTE_MIN((uint32_t)m->data_len - at, len - done);
         uint16_t part = folded(checksum_add(0, rte_pktmbuf_mtod_offset(m, const void *, at), n));
         sum += done & 1 ? rte_bswap16(part) : part;
         done += n;

@@ -4,7 +4,8 @@
 //     disable_ipv6 1   no link-local address, no router solicitations
 //     arp_ignore 8     no answer to ARP for the addresses of the TAP
 //     rp_filter 1      no route leads out of it, so nothing that comes in is taken
-//     GRO, LRO off     frames as they were on the wire
+//     GRO, LRO off     frames as they were on the wire; in a virtual machine the host's part of it, too (rx-gro-hw)
+//     XDP on a veth    its peer cuts segments itself then (xdp_pass.h)
 #include "port/netdev.h"
 
 #include <dirent.h>
@@ -22,6 +23,7 @@
 
 #include "base/log.h"
 #include "netlink/netns.h"
+#include "port/xdp_pass.h"
 
 static const struct {
     const char *path;
@@ -61,26 +63,94 @@ static int up_set(const struct netdev *n, bool up)
     return ioctl(n->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
 }
 
+static int ethtool(const struct netdev *n, void *command)
+{
+    struct ifreq r = request(n);
+
+    r.ifr_data = command;
+    return ioctl(n->sock, SIOCETHTOOL, &r) < 0 ? -errno : 0;
+}
+
+#define FEATURES_MAX 256
+
+static uint32_t feature_count(const struct netdev *n)
+{
+    struct {
+        struct ethtool_sset_info head;
+        uint32_t n;
+    } count = {.head = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES}};
+
+    return ethtool(n, &count) || count.n > FEATURES_MAX ? 0 : count.n;
+}
+
+// Place of a feature in the kernel's list, by its name in `ethtool -k`; -1: this kernel has none of the name.
+static int feature_find(const struct netdev *n, uint32_t n_features, const char *name)
+{
+    struct {
+        struct ethtool_gstrings head;
+        char name[FEATURES_MAX][ETH_GSTRING_LEN];
+    } *all = calloc(1, sizeof *all);
+    int place = -1;
+
+    if (!all || !n_features)
+        goto done;
+    all->head = (struct ethtool_gstrings){.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES};
+    if (!ethtool(n, all))
+        for (uint32_t i = 0; i < n_features; i++)
+            if (!strcmp(all->name[i], name))
+                place = (int)i;
+done:
+    free(all);
+    return place;
+}
+
+static void feature_off(const struct netdev *n, const char *name)
+{
+    uint32_t n_features = feature_count(n);
+    int place = feature_find(n, n_features, name);
+    struct {
+        struct ethtool_sfeatures head;
+        struct ethtool_set_features_block block[FEATURES_MAX / 32];
+    } set = {.head = {.cmd = ETHTOOL_SFEATURES, .size = (n_features + 31) / 32}};
+
+    if (place < 0)
+        return;
+    set.block[place / 32].valid = 1u << place % 32;
+    if (ethtool(n, &set))
+        log_debug("netdev: not switched off: netdev=%s feature=%s error=\"%m\"", n->name, name);
+}
+
+// A veth's peer cuts its segments itself while we have an XDP program.
+static void peer_cuts(struct netdev *n)
+{
+    struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
+
+    if (ethtool(n, &driver) || strcmp(driver.driver, "veth"))
+        return;
+    n->xdp = xdp_pass_attach(n->ifindex);
+    if (n->xdp < 0)
+        log_notice("netdev: its peer may send segments longer than the link, which are dropped as offload_cut: at the peer ethtool -K DEV tso off "
+                   "gso off: netdev=%s error=%s", n->name, LOG_VALUE(strerror(-n->xdp)));
+}
+
 static void merging_off(const struct netdev *n)
 {
     struct ethtool_value gro = {.cmd = ETHTOOL_SGRO}, flags = {.cmd = ETHTOOL_GFLAGS};
-    struct ifreq r = request(n);
 
-    r.ifr_data = (void *)&gro;
-    if (ioctl(n->sock, SIOCETHTOOL, &r))
+    if (ethtool(n, &gro))
         log_debug("netdev: GRO not switched off: netdev=%s error=\"%m\"", n->name);
-    r.ifr_data = (void *)&flags;
-    if (ioctl(n->sock, SIOCETHTOOL, &r) || !(flags.data & ETH_FLAG_LRO))
+    feature_off(n, "rx-gro-hw");
+    if (ethtool(n, &flags) || !(flags.data & ETH_FLAG_LRO))
         return;
     flags.cmd = ETHTOOL_SFLAGS;
     flags.data &= ~(uint32_t)ETH_FLAG_LRO;
-    if (ioctl(n->sock, SIOCETHTOOL, &r))
+    if (ethtool(n, &flags))
         log_warning("netdev: LRO not switched off, large packets will be dropped: netdev=%s error=\"%m\"", n->name);
 }
 
-int netdev_take(struct netdev *n, const char *name, const char *netns_name, char *err, size_t err_size)
+int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool xdp, char *err, size_t err_size)
 {
-    *n = (struct netdev){.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    *n = (struct netdev){.xdp = -1, .sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     snprintf(n->name, sizeof n->name, "%s", name);
     if (n->sock < 0) {
         snprintf(err, err_size, "no socket: %m");
@@ -105,6 +175,8 @@ int netdev_take(struct netdev *n, const char *name, const char *netns_name, char
     merging_off(n);
     struct ifreq mtu = request(n);
     n->ifindex = index_get(n);
+    if (!xdp)
+        peer_cuts(n);
     n->was_up = flags & IFF_UP;
     n->was_mtu = ioctl(n->sock, SIOCGIFMTU, &mtu) ? 0 : mtu.ifr_mtu;
     int r = up_set(n, true);
@@ -125,6 +197,8 @@ void netdev_release(struct netdev *n, int netns)
             netns_sysctl_set(path, n->saved[i]); // the interface may be gone
     }
     netns_leave(back);
+    if (n->xdp >= 0)
+        close(n->xdp);
     if (n->was_mtu)
         netdev_set_mtu(n, (uint16_t)n->was_mtu);
     if (!n->was_up)
@@ -208,9 +282,7 @@ bool netdev_has_carrier(const struct netdev *n)
 {
     // Not IFF_RUNNING: the kernel may tell that up to a second late.
     struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
-    struct ifreq r = request(n);
     int flags = flags_get(n);
 
-    r.ifr_data = (void *)&link;
-    return flags >= 0 && flags & IFF_UP && !ioctl(n->sock, SIOCETHTOOL, &r) && link.data;
+    return flags >= 0 && flags & IFF_UP && !ethtool(n, &link) && link.data;
 }
