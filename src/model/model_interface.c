@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "model/model_acl.h"
 #include "model/model_leaf.h"
+#include "port/devargs.h"
 #include "yang/config_tree.h"
 
 void model_read_port(struct model *m, const struct lyd_node *entry)
@@ -21,7 +22,13 @@ void model_read_port(struct model *m, const struct lyd_node *entry)
 
     memset(p, 0, sizeof *p);
     leaf_copy(c->name, sizeof c->name, first, "name", "");
+    leaf_copy(c->kernel_interface, sizeof c->kernel_interface, first, "kernel-interface", "");
     leaf_copy(c->devargs, sizeof c->devargs, first, "devargs", "");
+    if (c->kernel_interface[0]) // named after the port: no two devices have one name
+        snprintf(c->devargs, sizeof c->devargs, "net_af_packet_%s,iface=%s", c->name, c->kernel_interface);
+    else
+        devargs_netdev(c->devargs, c->kernel_interface, sizeof c->kernel_interface);
+    p->force = leaf_true(first, "force");
     leaf_copy(c->netns, sizeof c->netns, first, "namespace", "");
     c->rx_queues = (uint16_t)leaf_number(first, "rx-queues", 0);
     c->tx_queues = (uint16_t)leaf_number(first, "tx-queues", 0);
@@ -33,7 +40,7 @@ void model_read_port(struct model *m, const struct lyd_node *entry)
     c->enabled = leaf_true(first, "enabled");
     c->has_mac = mac && !text_parse_mac(mac, c->mac);
     snprintf(p->vr, sizeof p->vr, VR_DEFAULT_NAME);
-    p->line = leaf_line(entry, "devargs");
+    p->line = leaf_line(entry, config_value(first, "devargs") ? "devargs" : "kernel-interface");
 }
 
 static uint16_t read_tpid(const struct lyd_node *first)
@@ -222,11 +229,15 @@ static void check_unique_device(const struct model *m, struct errors *e)
         for (size_t k = 0; k < i; k++) {
             const struct model_port *a = &m->port.item[k], *b = &m->port.item[i];
 
-            if (strcmp(a->config.devargs, b->config.devargs) ||
-                strcmp(a->config.netns, b->config.netns))
+            if (!port_config_same_device(&a->config, &b->config))
                 continue;
             if (a->line > b->line)
                 a = &m->port.item[i], b = &m->port.item[k];
+            if (b->config.kernel_interface[0]) {
+                errors_add(e, b->line, "port %s: kernel interface %s already belongs to port %s, expected another one", b->config.name,
+                           b->config.kernel_interface, a->config.name);
+                continue;
+            }
             errors_add(e, b->line,
                        "port %s: 'devargs' is '%s', which already belongs to port %s, expected "
                        "another device",

@@ -23,6 +23,7 @@
 
 #include "base/log.h"
 #include "netlink/netns.h"
+#include "port/netdev_use.h"
 #include "port/xdp_pass.h"
 
 static const struct {
@@ -148,6 +149,52 @@ static void merging_off(const struct netdev *n)
         log_warning("netdev: LRO not switched off, large packets will be dropped: netdev=%s error=\"%m\"", n->name);
 }
 
+static struct netdev *taken[PORT_MAX]; // control's
+
+static uint64_t namespace_of(const struct netdev *n)
+{
+    uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+
+    return getsockopt(n->sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ? 0 : cookie;
+}
+
+// Two ports on one interface would both get each frame. Names do not tell: a namespace may have two, an interface others beside (altname).
+static bool is_taken(const struct netdev *n)
+{
+    for (unsigned i = 0; i < PORT_MAX; i++)
+        if (taken[i] && taken[i]->ifindex == n->ifindex && namespace_of(taken[i]) == namespace_of(n))
+            return true;
+    return false;
+}
+
+static void taken_set(const struct netdev *old, struct netdev *new)
+{
+    for (unsigned i = 0; i < PORT_MAX; i++)
+        if (taken[i] == old) {
+            taken[i] = new;
+            return;
+        }
+}
+
+static void give_up(struct netdev *n)
+{
+    close(n->sock);
+    n->sock = -1;
+    n->name[0] = 0;
+}
+
+// What the kernel has there is not reached any more.
+static void tell_addresses(const char *name, const char *netns_name)
+{
+    struct netdev_use u;
+    char err[400];
+
+    if (!netdev_use_look(name, netns_name, &u, err, sizeof err) && u.address[0])
+        log_warning("netdev: its addresses stay with the kernel and are not reached any more, the port is the interface now: netdev=%s addresses=%s", name,
+                    LOG_VALUE(u.address));
+}
+
 int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool xdp, char *err, size_t err_size)
 {
     *n = (struct netdev){.xdp = -1, .sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
@@ -158,13 +205,21 @@ int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool
     }
     int flags = flags_get(n);
     if (flags < 0) {
-        snprintf(err, err_size, "there is no kernel interface %s in %s%s (ip link)", name,
-                 netns_name[0] ? "namespace " : "kamueed's namespace", netns_name);
-        close(n->sock);
-        n->sock = -1;
-        n->name[0] = 0;
+        char names[160];
+        netdev_names(names, sizeof names);
+        snprintf(err, err_size, "there is no kernel interface %s in %s%s%s", name, netns_name[0] ? "namespace " : "kamueed's namespace", netns_name,
+                 names);
+        give_up(n);
         return -ENODEV;
     }
+    n->ifindex = index_get(n);
+    if (is_taken(n)) {
+        snprintf(err, err_size, "kernel interface %s is another port's already", name);
+        give_up(n);
+        return -EEXIST;
+    }
+    taken_set(NULL, n);
+    tell_addresses(name, netns_name);
     for (unsigned i = 0; i < 3; i++) {
         char path[64];
         snprintf(path, sizeof path, quiet[i].path, name);
@@ -174,7 +229,6 @@ int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool
     }
     merging_off(n);
     struct ifreq mtu = request(n);
-    n->ifindex = index_get(n);
     if (!xdp)
         peer_cuts(n);
     n->was_up = flags & IFF_UP;
@@ -203,9 +257,8 @@ void netdev_release(struct netdev *n, int netns)
         netdev_set_mtu(n, (uint16_t)n->was_mtu);
     if (!n->was_up)
         up_set(n, false);
-    close(n->sock);
-    n->sock = -1;
-    n->name[0] = 0;
+    taken_set(n, NULL);
+    give_up(n);
 }
 
 int netdev_set_mtu(const struct netdev *n, uint16_t mtu)
@@ -240,12 +293,11 @@ static bool is_our_socket(const struct netdev *n, int fd, uint64_t cookie)
 // The driver opens its sockets queue by queue, so in the order of their numbers. It opens them once, before the port starts.
 static void find_sockets(struct netdev *n)
 {
-    uint64_t cookie = 0;
-    socklen_t size = sizeof cookie;
+    uint64_t cookie;
     struct dirent *e;
     DIR *d;
 
-    if (n->n_rx_fd || !n->name[0] || getsockopt(n->sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ||
+    if (n->n_rx_fd || !n->name[0] || !(cookie = namespace_of(n)) ||
         !(d = opendir("/proc/self/fd")))
         return;
     while ((e = readdir(d)) && n->n_rx_fd < QUEUE_MAX) {

@@ -338,7 +338,7 @@ static int open_here(struct port_device *d, unsigned workers, char *err, size_t 
         r = netdev_take(&d->netdev, name, d->config.netns, devargs_is_driver(devargs, "net_af_xdp"), err, err_size);
     if (r)
         return r;
-    r = port_probe(devargs, &d->id, err, err_size);
+    r = port_probe(devargs, d->config.devargs, &d->id, err, err_size);
     if (!r) {
         r = configure(d, workers, err, err_size);
         if (!r)

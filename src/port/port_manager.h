@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct event_base;
 
@@ -22,6 +23,7 @@ static inline const char *port_rx_mode_name(enum port_rx_mode m) // as in the co
 
 struct port_config {
     char name[16];       // operator's name; also the name of the interface and its TAP
+    char kernel_interface[16]; // that it sends and receives by; "" = none
     char devargs[256];   // DPDK device: "net_af_packet0,iface=eth1", "0000:3b:00.0", "net_memif0,…"
     char netns[64];      // namespace in which the device's own kernel interface lives, "" = ours
     uint16_t rx_queues, tx_queues;           // 0 = chosen
@@ -33,6 +35,15 @@ struct port_config {
     uint8_t mac[6];
     bool enabled; // started
 };
+
+// Whether both are one piece of hardware, or one kernel interface, whatever it is driven by. By their names.
+static inline bool port_config_same_device(const struct port_config *a, const struct port_config *b)
+{
+    bool kernel = a->kernel_interface[0] || b->kernel_interface[0];
+
+    return !strcmp(a->netns, b->netns) &&
+           (kernel ? !strcmp(a->kernel_interface, b->kernel_interface) : !strcmp(a->devargs, b->devargs));
+}
 
 // Each fills `err` with a sentence that names the thing and the remedy when it fails; nothing is changed then.
 int port_manager_attach(const struct port_config *cfg, char *err, size_t err_size); // attach + configure (+ start when enabled)

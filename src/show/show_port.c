@@ -146,6 +146,8 @@ static void write_port(struct jwrite *j, const struct port_state *p)
     jwrite_string(j, "name", c->name);
     jwrite_int(j, "id", p->id);
     jwrite_string(j, "driver", p->driver);
+    if (c->kernel_interface[0])
+        jwrite_string(j, "kernel-interface", c->kernel_interface);
     jwrite_string(j, "devargs", c->devargs);
     if (c->netns[0])
         jwrite_string(j, "namespace", c->netns);
