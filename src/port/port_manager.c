@@ -128,6 +128,7 @@ static int open_device(struct managed_port *p, char *err, size_t err_size)
         return r;
     table_enter(p);
     p->cleared_wall_ns = 0; // a device counts from 0
+    p->offload_before = counter_sum_offload(p->device.id);
     port_link_listen(p);
     watch_manager_port_changed();
     p->open = true;

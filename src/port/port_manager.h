@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "table/counter.h"
+
 struct event_base;
 
 // How the forwarder of a receive queue learns of packets after a silence: the queue wakes it, or it has to look.
@@ -57,6 +59,7 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
 // DPDK's own statistics of the device.
 struct port_statistics {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed, rx_errors, rx_no_buffer, tx_errors;
+    uint64_t checksum_completed, offload_cut; // by us: struct counter_offload
 };
 
 struct port_state {
@@ -84,6 +87,7 @@ void port_manager_on_link(void (*fn)(const char *port, bool up));
 
 int port_manager_clear(const char *name); // statistics begin anew where people read them; 0 or -ENOENT
 
+struct counter_offload port_manager_offload(const char *name); // since its device was opened
 uint64_t port_manager_link_changes(const char *name);          // times that the carrier came or went while the port was started
 int port_manager_temperature(const char *name, int *celsius); // of the device or its optical module; -ENODATA: it does not tell
 
