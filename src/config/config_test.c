@@ -144,13 +144,13 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set port p5 mtu 99999", "c:1: port p5: 'mtu' is '99999', expected 68..9600 (bytes)"},
         {"set port p5 mtu", "c:1: port p5 mtu: the line ends too early, expected 68..9600 (bytes)"},
         {"set port p5 mut 9000",
-         "c:1: port p5: unknown word 'mut', did you mean 'mtu'? expected one of kernel-interface, devargs, "
+         "c:1: port p5: unknown word 'mut', did you mean 'mtu'? expected one of kernel-interface, devargs, force, "
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, rx-mode, mtu, "
          "mac, promiscuous, enabled, mirror"},
         {"set prot p0",
          "c:1: unknown word 'prot', did you mean 'port'? expected one of " TOP_WORDS},
         {"set port p5 name x",
-         "c:1: port p5: unknown word 'name', did you mean 'namespace'? expected one of kernel-interface, devargs, "
+         "c:1: port p5: unknown word 'name', did you mean 'namespace'? expected one of kernel-interface, devargs, force, "
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, rx-mode, mtu, mac, promiscuous, "
          "enabled, mirror"},
         {"set state system", "c:1: unknown word 'state', expected one of " TOP_WORDS},

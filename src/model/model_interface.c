@@ -25,7 +25,7 @@ void model_read_port(struct model *m, const struct lyd_node *entry)
     leaf_copy(c->kernel_interface, sizeof c->kernel_interface, first, "kernel-interface", "");
     leaf_copy(c->devargs, sizeof c->devargs, first, "devargs", "");
     if (c->kernel_interface[0]) // named after the port: no two devices have one name
-        snprintf(c->devargs, sizeof c->devargs, "net_af_packet_%s,iface=%s", c->name, c->kernel_interface);
+        snprintf(c->devargs, sizeof c->devargs, "net_af_packet-%s,iface=%s", c->name, c->kernel_interface);
     else
         devargs_netdev(c->devargs, c->kernel_interface, sizeof c->kernel_interface);
     p->force = leaf_true(first, "force");

@@ -150,7 +150,7 @@ LINKS = [{}, link("eth1", 2, addr_info=[{"local": "fe80::1", "prefixlen": 64, "s
          link("red", 6, linkinfo={"info_kind": "vrf", "info_data": {"table": 10}})]
 ROUTES = [{"dst": "default", "gateway": "192.0.2.9", "dev": "p0", "metric": 20}, {"dst": "10.9.9.0/24", "dev": "mgmt"}]
 STATE = {"system": {}, "thread": [], "interface": [{"name": "p0", "vr": "default", "mac": MAC}, {"name": "p1", "vr": "default", "mac": MAC}],
-         "port": [{"name": "p0", "kernel-interface": "eth1", "devargs": "net_af_packet_p0,iface=eth1", "statistics": {"checksum-completed": 5}},
+         "port": [{"name": "p0", "kernel-interface": "eth1", "devargs": "net_af_packet-p0,iface=eth1", "statistics": {"checksum-completed": 5}},
                   {"name": "p1", "kernel-interface": "eth2", "devargs": "net_af_packet3,iface=eth2", "statistics": {}}]}
 SNMP = "Tcp: InSegs InErrs InCsumErrors\nTcp: 900 {n} {n}\n"
 

@@ -57,7 +57,7 @@ def inside(namespace: str, program: str) -> subprocess.Popen:
 
 def test_the_port_says_what_drives_it(router):
     port = router.client.state("port=p0")[0]
-    assert (port["kernel-interface"], port["driver"], port["devargs"]) == ("a0", "net_af_packet", "net_af_packet_p0,iface=a0")
+    assert (port["kernel-interface"], port["driver"], port["devargs"]) == ("a0", "net_af_packet", "net_af_packet-p0,iface=a0")
     assert router.client.state("port=p1")[0]["kernel-interface"] == "a1"
 
 
