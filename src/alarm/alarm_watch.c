@@ -121,7 +121,8 @@ static struct port_watch *port_of(const char *name)
         if (!strcmp(p->name, name))
             return p;
     struct port_watch *p = vec_push(&watch.port);
-    *p = (struct port_watch){.flaps = {.span_s = 60, .begun = true}, .cut = {.span_s = 60, .begun = true}, .celsius = INT32_MIN}; // counts from 0 on: the port is new
+    const struct window from_0 = {.span_s = 60, .begun = true}; // the port is new
+    *p = (struct port_watch){.flaps = from_0, .cut = from_0, .celsius = INT32_MIN};
     memcpy(p->name, name, sizeof p->name);
     return p;
 }

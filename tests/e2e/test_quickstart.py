@@ -206,7 +206,8 @@ def carries_tcp(here: Machine, far: Machine, address: str, size: int = 4_000_000
                              "while (b := c.recv(1 << 16)): n += len(b)\nprint(n, flush=True)"], stdout=subprocess.PIPE, text=True)
     sink.stdout.readline()
     try:
-        here.shell(f"{sys.executable} -c \"import socket; s = socket.create_connection(('{address}', 7007), 10); s.sendall(bytes({size}))\"", timeout_s=patience_s)
+        source = f"import socket; s = socket.create_connection(('{address}', 7007), 10); s.sendall(bytes({size}))"
+        here.shell(f'{sys.executable} -c "{source}"', timeout_s=patience_s)
         assert int(sink.communicate(timeout=patience_s)[0]) == size
     finally:
         sink.kill()

@@ -49,7 +49,7 @@ def addressed(facts: Facts) -> Iterator[Finding]:
                           "the kernel sends there and hears no answer",
                           tuple(f"ip route del default via {route['gateway']} dev {device}" for route in via if "gateway" in route))
         elif addresses:
-            yield Finding("port-addresses", "advice", port, f"its kernel interface {device} has {', '.join(addresses)}", f"on {port}, the interface of the same port",
+            yield Finding("port-addresses", "advice", port, f"its kernel interface {device} has {', '.join(addresses)}", f"on {port}",
                           "nobody reaches them there",
                           tuple(f"ip addr del {address} dev {device}; ip addr add {address} dev {port}" for address in addresses))
         else:
@@ -105,7 +105,8 @@ def vrfs(facts: Facts) -> Iterator[Finding]:
         if table in tables or table == 254:
             yield good("vrf", name, f"table {table}")
         else:
-            yield Finding("vrf", "wrong", name, f"no VRF device has table {table}", "one", "addresses of its interfaces make connected routes in the main table, not in its own",
+            yield Finding("vrf", "wrong", name, f"no VRF device has table {table}", "one",
+                          "addresses of its interfaces make connected routes in the main table, not in its own",
                           (f"ip link add {name} type vrf table {table}", f"ip link set {name} up"))
     if not wanted:
         yield absent("vrf", "configuration", "no virtual router has a table of its own")
@@ -135,7 +136,8 @@ def checksums(facts: Facts) -> Iterator[Finding]:
         if received is None:
             yield absent("checksums", name, "the kernel does not tell")
         elif damaged >= DAMAGED_LEAST and damaged * DAMAGED_SHARE > received:
-            yield Finding("checksums", "wrong", name, f"{damaged:,} of {received + damaged:,} TCP segments had a wrong checksum, since its start", "next to none",
+            yield Finding("checksums", "wrong", name, f"{damaged:,} of {received + damaged:,} TCP segments had a wrong checksum",
+                          "next to none, since its start",
                           "the kernel drops them: sessions do not come up, or crawl")
         else:
             yield good("checksums", name, f"{damaged:,} of {received + damaged:,} TCP segments had a wrong one")
