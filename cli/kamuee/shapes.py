@@ -30,11 +30,11 @@ _PASSAGE = (f"in {{{_FRAME}}}, polled, step [{{stage, of, interface, vr, family,
             f"frame [{{{_FRAME}}}]}}]")
 
 SHAPES = {
-    "port": "[{name, id, driver, devargs, namespace, status, speed, duplex, mac, mtu, rx-queues, tx-queues, "
+    "port": "[{name, id, driver, kernel-interface, devargs, namespace, status, speed, duplex, mac, mtu, rx-queues, tx-queues, "
             "rx-descriptors, tx-descriptors, socket, rx-mode, promiscuous, rss [], offload [], "
-            f"statistics {{{_TRAFFIC}, rx-missed, rx-errors, rx-no-buffer, tx-errors, "
+            f"statistics {{{_TRAFFIC}, rx-missed, rx-errors, rx-no-buffer, tx-errors, checksum-completed, offload-cut, "
             "queue [{queue, rx-packets, rx-bytes, forwarder}], extended [{name, value}]}, "
-            f"cleared {{time, {_TRAFFIC}, rx-missed, rx-errors, rx-no-buffer, tx-errors}}}}]",
+            f"cleared {{time, {_TRAFFIC}, rx-missed, rx-errors, rx-no-buffer, tx-errors, checksum-completed, offload-cut}}}}]",
     "port-rates": "[{name, seconds, rx-pps, tx-pps, rx-bps, tx-bps, rx-missed-pps, rx-errors-pps, tx-errors-pps}]",
     "interface": "[{name, id, kind, port, vlan, outer-vlan, tpid, vr, status, mac, mtu, ifindex, address [{ip, prefix-length, secondary, status}], "
                  "urpf-ipv4, urpf-ipv6, urpf-allow-default, redirect, directed-broadcast, "

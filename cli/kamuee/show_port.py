@@ -13,14 +13,15 @@ STATE = (Column("Port"), Column("Status"), right("Speed"), right("MTU"), right("
          Column("MAC"), Column("Driver"), Column("Rx mode", wide=True), right("Socket", wide=True), Column("Device", wide=True),
          Column("Namespace", wide=True))
 COUNTERS = (Column("Port"), right("Rx packets"), right("Rx bytes"), right("Tx packets"), right("Tx bytes"),
-            right("Missed"), right("Errors"), right("No buffer", wide=True))
+            right("Missed"), right("Errors"), right("No buffer", wide=True),
+            right("Checksums", wide=True), right("Cut", wide=True))
 RATES = {
     "pps": (Column("Port"), right("Rx pps"), right("Tx pps"), right("Missed/s"), right("Rx errors/s"),
             right("Tx errors/s")),
     "bps": (Column("Port"), right("Rx bps"), right("Tx bps"), right("Rx load"), right("Tx load")),
 }
 
-NONE = "no port; 'set port NAME devargs DEVICE' configures one"
+NONE = "no port; 'set port NAME kernel-interface eth1', or 'devargs DEVICE', configures one"
 
 
 def show(context: Context, match: Match) -> None:
@@ -43,17 +44,19 @@ def show(context: Context, match: Match) -> None:
 def state(port: dict) -> list[str | None]:
     return [port["name"], port.get("status"), speed(port.get("speed")), text(port, "mtu"),
             text(port, "rx-queues"), text(port, "tx-queues"), port.get("mac"), port.get("driver"), port.get("rx-mode"),
-            text(port, "socket"), port.get("devargs"), port.get("namespace") or None]
+            text(port, "socket"), port.get("kernel-interface") or port.get("devargs"), port.get("namespace") or None]
 
 
 def counters(port: dict) -> list[str | None]:
     seen = cleared.grown(port)
     return [port["name"], count(seen.get("rx-packets")), iec(seen.get("rx-bytes")),
             count(seen.get("tx-packets")), iec(seen.get("tx-bytes")), count(seen.get("rx-missed")),
-            count(seen.get("rx-errors", 0) + seen.get("tx-errors", 0)), count(seen.get("rx-no-buffer"))]
+            count(seen.get("rx-errors", 0) + seen.get("tx-errors", 0)), count(seen.get("rx-no-buffer")),
+            count(seen.get("checksum-completed")), count(seen.get("offload-cut"))]
 
 
 def details(port: dict) -> Iterator[tuple[str, str | None]]:
+    yield "kernel interface", port.get("kernel-interface")
     yield "device", port.get("devargs")
     yield "driver", port.get("driver")
     yield "namespace", port.get("namespace") or None
@@ -79,6 +82,10 @@ def inside(port: dict, width: int) -> Iterator[str]:
         columns = (right("Queue"), right("Rx packets"), right("Rx bytes"), right("Forwarder"))
         yield from render.table(columns, [[text(q, "queue"), count(q.get("rx-packets")), iec(q.get("rx-bytes")),
                                            text(q, "forwarder")] for q in queues], width)
+    left = [(name, seen[name]) for name in ("checksum-completed", "offload-cut") if seen.get(name)]
+    if left:
+        yield ""
+        yield from render.table((Column("What senders left to a card"), right("Packets")), [[name, count(value)] for name, value in left], width)
     extended = [entry for entry in seen.get("extended", []) if entry.get("value")]
     if extended:
         yield ""

@@ -27,6 +27,8 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
     [ALARM_PUNT_DROPS] = {"punt-drops", "major", "packets in a minute",
                           "packets for the control plane are dropped: show punt tells rates and queues", {true, 1000, 0}},
     [ALARM_LINK_FLAPPING] = {"link-flapping", "major", "changes in a minute", "the port's link comes and goes", {true, 5, 0}},
+    [ALARM_OFFLOAD_CUT] = {"offload-cut", "major", "segments in a minute",
+                           "segments longer than the link are dropped: at their sender, ethtool -K DEV tso off gso off", {true, 1, 0}},
     [ALARM_TEMPERATURE] = {"temperature", "critical", "degrees Celsius", "the port's device or optical module is too hot",
                            {true, 90, 80}},
     [ALARM_STALL] = {"stall", "critical", "seconds", "the thread does not come round any more", {true, 5, 1}},

@@ -22,6 +22,7 @@ enum alarm_name { // in the order of the schema
     ALARM_BUFFERS,
     ALARM_PUNT_DROPS,
     ALARM_LINK_FLAPPING,
+    ALARM_OFFLOAD_CUT,
     ALARM_TEMPERATURE,
     ALARM_STALL,
     ALARM_NETLINK_OVERRUN,

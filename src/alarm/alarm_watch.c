@@ -35,7 +35,7 @@
 
 struct port_watch {
     char name[16];
-    struct window flaps;
+    struct window flaps, cut;
     int celsius; // at the last slow look; INT32_MIN: the device does not tell
 };
 
@@ -121,7 +121,8 @@ static struct port_watch *port_of(const char *name)
         if (!strcmp(p->name, name))
             return p;
     struct port_watch *p = vec_push(&watch.port);
-    *p = (struct port_watch){.flaps = {.span_s = 60, .begun = true}, .celsius = INT32_MIN}; // counts from 0 on: the port is new
+    const struct window from_0 = {.span_s = 60, .begun = true}; // the port is new
+    *p = (struct port_watch){.flaps = from_0, .cut = from_0, .celsius = INT32_MIN};
     memcpy(p->name, name, sizeof p->name);
     return p;
 }
@@ -135,6 +136,7 @@ static void look_ports(uint64_t now_ns, bool slow)
         struct port_watch *p = port_of(name[i]);
 
         alarm_observe(ALARM_LINK_FLAPPING, name[i], window_grown(&p->flaps, port_manager_link_changes(name[i]), now_ns));
+        alarm_observe(ALARM_OFFLOAD_CUT, name[i], window_grown(&p->cut, port_manager_offload(name[i]).cut, now_ns));
         if (slow && port_manager_temperature(name[i], &p->celsius))
             p->celsius = INT32_MIN;
         if (p->celsius > 0)

@@ -75,7 +75,7 @@ static bool port_stays(const struct plan_steps *p, const struct model_port *a,
     if (!a || !b || device_same(a, b))
         return a && b;
     vec_foreach (&p->from->port, other)
-        if (device_same(other, b))
+        if (other != a && port_config_same_device(&other->config, &b->config))
             return false;
     return true;
 }

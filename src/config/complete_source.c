@@ -100,6 +100,21 @@ static unsigned free_number(void)
     return next;
 }
 
+static void offer_kernel_interface(void *ctx, const char *word, const char *help)
+{
+    const struct netdev *n = ctx;
+
+    if (strcmp(word, "lo") && strlen(word) <= 15 && !model_find_port(config_model(), word) && !model_find_vport(config_model(), word))
+        n->fn(n->ctx, word, "");
+}
+
+static void each_kernel_interface(word_fn fn, void *ctx)
+{
+    struct netdev n = {fn, ctx, 0};
+
+    each_entry("/sys/class/net", offer_kernel_interface, &n);
+}
+
 static void each_netdev(word_fn fn, void *ctx)
 {
     struct netdev n = {fn, ctx, free_number()};
@@ -153,6 +168,7 @@ void complete_source(const char *source, word_fn fn, void *ctx)
         void (*each)(word_fn fn, void *ctx);
     } sources[] = {{"port", each_port},   {"interface", each_interface}, {"vr", each_vr},
                    {"netns", each_netns}, {"core", each_core},           {"netdev", each_netdev},
+                   {"kernel-interface", each_kernel_interface},
                    {"service", each_service}, {"protocol", each_protocol}, {"icmp-type", each_icmp_type}, {"dscp", each_dscp}};
 
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)

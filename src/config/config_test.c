@@ -144,13 +144,13 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set port p5 mtu 99999", "c:1: port p5: 'mtu' is '99999', expected 68..9600 (bytes)"},
         {"set port p5 mtu", "c:1: port p5 mtu: the line ends too early, expected 68..9600 (bytes)"},
         {"set port p5 mut 9000",
-         "c:1: port p5: unknown word 'mut', did you mean 'mtu'? expected one of devargs, "
+         "c:1: port p5: unknown word 'mut', did you mean 'mtu'? expected one of kernel-interface, devargs, force, "
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, rx-mode, mtu, "
          "mac, promiscuous, enabled, mirror"},
         {"set prot p0",
          "c:1: unknown word 'prot', did you mean 'port'? expected one of " TOP_WORDS},
         {"set port p5 name x",
-         "c:1: port p5: unknown word 'name', did you mean 'namespace'? expected one of devargs, "
+         "c:1: port p5: unknown word 'name', did you mean 'namespace'? expected one of kernel-interface, devargs, force, "
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, rx-mode, mtu, mac, promiscuous, "
          "enabled, mirror"},
         {"set state system", "c:1: unknown word 'state', expected one of " TOP_WORDS},
@@ -177,7 +177,8 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"port p0 mtu 1", "c:1: unknown word 'port', expected set or delete"},
         {"set port \"p0 mtu 1", "c:1: a quote \" is not closed"},
         {"set port p5 mtu 9000",
-         "c:1: port p5: 'devargs' is required: a DPDK device: a PCI address such as 0000:3b:00.0, "
+         "c:1: port p5: 'kernel-interface' or 'devargs' is required: a kernel interface such as eth1 (ip link); or "
+         "a DPDK device: a PCI address such as 0000:3b:00.0, "
          "or net_af_packet0,iface=eth1, net_af_xdp0,iface=eth1, "
          "net_memif0,…, net_tap0,…, net_pcap0,…, net_null0"},
         {"set vport v4 port p0 vlan 4", "c:1: vport v4: 'port' refers to port 'p0', which does not "
@@ -192,6 +193,12 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set port p1 devargs x\nset port p2 devargs x",
          "c:2: port p2: 'devargs' is 'x', which already belongs to port p1, expected another "
          "device"},
+        {"set port p1 kernel-interface eth1\nset port p2 kernel-interface eth1",
+         "c:2: port p2: kernel interface eth1 already belongs to port p1, expected another one"},
+        {"set port p1 devargs net_af_xdp3,iface=eth1\nset port p2 kernel-interface eth1",
+         "c:2: port p2: kernel interface eth1 already belongs to port p1, expected another one"},
+        {"set port p1 devargs net_af_packet3,iface=eth1\nset port p2 devargs net_af_packet4,framecnt=64,iface=eth1",
+         "c:2: port p2: kernel interface eth1 already belongs to port p1, expected another one"},
         {"set port p1 devargs x\nset interface p1 vr red",
          "c:2: interface p1: 'vr' refers to vr 'red', which does not exist; expected the name of a "
          "vr (none is configured)"},

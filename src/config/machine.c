@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "port/netdev_use.h"
 
 static const char *root = "";
 
@@ -102,6 +103,43 @@ static void check_netns(const char *kind, const char *name, const char *netns, u
         errors_add(e, line, "%s %s: there is no network namespace '%s', expected one of 'ip netns list'", kind, name, netns);
 }
 
+// A kernel interface that none of `from` has.
+static bool takes_anew(const struct model *from, const struct model_port *p)
+{
+    vec_foreach (&from->port, old)
+        if (port_config_same_device(&old->config, &p->config))
+            return false;
+    return p->config.kernel_interface[0];
+}
+
+// The machine must not lose what it is reached by without a word.
+static void check_netdev(const struct model *to, const struct model_port *p, struct errors *e)
+{
+    const struct port_config *c = &p->config;
+    struct netdev_use u;
+    char err[400];
+
+    if (!c->netns[0] && (model_find_port(to, c->kernel_interface) || model_find_vport(to, c->kernel_interface)))
+        errors_add(e, p->line, "port %s: %s is an interface of kamueed itself, expected one of the kernel's", c->name, c->kernel_interface);
+    else if (netdev_use_look(c->kernel_interface, c->netns, &u, err, sizeof err))
+        errors_add(e, p->line, "port %s: %s", c->name, err);
+    else if (!p->force && (u.gateway[0] || u.session[0]))
+        errors_add(e, p->line, "port %s: the machine is reached by %s, which has %s%s%s%s%s: as a port it would answer no more; expected another interface, "
+                               "or 'set port %s force true' as well", c->name, c->kernel_interface, u.gateway[0] ? "the default route, via " : "",
+                   u.gateway, u.gateway[0] && u.session[0] ? ", and " : "", u.session[0] ? "a TCP connection with " : "", u.session, c->name);
+}
+
+void machine_notes(const struct model *from, const struct model *to, struct errors *notes)
+{
+    struct netdev_use u;
+    char err[400];
+
+    vec_foreach (&to->port, p)
+        if (root && takes_anew(from, p) && !netdev_use_look(p->config.kernel_interface, p->config.netns, &u, err, sizeof err) && u.address[0])
+            errors_add(notes, 0, "%s has %s, which stays with the kernel and is not reached by it any more: port %s is the interface now "
+                                 "(ip addr add … dev %s)", p->config.kernel_interface, u.address, p->config.name, p->config.name);
+}
+
 static void check_ports(const struct model *from, const struct model *to, struct errors *e)
 {
     vec_foreach (&to->port, p) {
@@ -112,7 +150,9 @@ static void check_ports(const struct model *from, const struct model *to, struct
         if ((!old || strcmp(old->config.devargs, p->config.devargs)) && is_pci(p->config.devargs) &&
             exists("/sys/bus/pci/devices", "") && !exists("/sys/bus/pci/devices/%s", address))
             errors_add(e, p->line, "port %s: there is no PCI device %s, expected one of 'lspci -D'", p->config.name, address);
-        if (!old || strcmp(old->config.netns, p->config.netns))
+        if (takes_anew(from, p))
+            check_netdev(to, p, e);
+        else if (!old || strcmp(old->config.netns, p->config.netns))
             check_netns("port", p->config.name, p->config.netns, p->line, e);
     }
 }

@@ -6,9 +6,16 @@
 #define FORWARDER_FEATURE_H
 
 #include "forwarder/state.h"
+#include "table/counter.h"
 
 void urpf(struct forwarder *f, struct burst *b);
 void redirect4(struct forwarder *f, struct burst *b);
 void redirect6(struct forwarder *f, struct burst *b);
+void offload(struct forwarder *f, struct burst *b);
+
+// Of packet i alone, b->len[i] set, for those that leave the burst before the features: as offload() does.
+void offload_one(struct forwarder *f, struct burst *b, unsigned i);
+// Why packet i, whose header says `len` bytes and which has fewer, is dropped: `why`, or that its sender left the cutting to a card.
+enum drop_reason offload_cut(struct forwarder *f, const struct burst *b, unsigned i, uint32_t len, enum drop_reason why);
 
 #endif

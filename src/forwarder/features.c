@@ -23,4 +23,6 @@ void features_in(struct forwarder *f, struct burst *b)
         acl_in(f, b);
     if (b->n && b->features & IFACE_REDIRECT && b->kind == BURST_TRANSIT && !f->n_ways)
         b->family == IP4 ? redirect4(f, b) : redirect6(f, b);
+    if (b->n && b->features & IFACE_OFFLOAD)
+        offload(f, b);
 }

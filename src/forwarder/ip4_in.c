@@ -14,6 +14,7 @@
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
+#include "forwarder/feature.h"
 #include "forwarder/ip4_options.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
@@ -83,6 +84,9 @@ static bool look(struct forwarder *f, struct burst *b, unsigned i)
     bool up = false;
     enum drop_reason why = check_header(b->pkt[i], ip);
 
+    if (why == DROP_IP4_TRUNCATED)
+        why = offload_cut(f, b, i, load16_host(ip + 2), why);
+
     if (why == DROP_NONE)
         why = check_addresses(ip, &up);
     if (why == DROP_NONE && (ip[0] & 15) > 5)
@@ -95,6 +99,10 @@ static bool look(struct forwarder *f, struct burst *b, unsigned i)
         b->len[i] = load16_host(ip + 2);
         if (!acl_in_one(f, b, i))
             return false;
+    }
+    if ((up || is_group(ip + 16)) && iface_get(b->iface[i])->flags & IFACE_OFFLOAD) {
+        b->len[i] = load16_host(ip + 2);
+        offload_one(f, b, i);
     }
     if (up) {
         punt_ip4(f, b->pkt[i], ip, b->iface[i]);

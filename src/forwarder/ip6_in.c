@@ -13,6 +13,7 @@
 #include "forwarder/acl.h"
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"
+#include "forwarder/feature.h"
 #include "forwarder/packet.h"
 #include "forwarder/stages.h"
 #include "forwarder/forbidden.h"
@@ -89,6 +90,9 @@ static bool look(struct forwarder *f, struct burst *b, unsigned i)
     bool up = false;
     enum drop_reason why = check_header(b->pkt[i], ip);
 
+    if (why == DROP_IP6_TRUNCATED)
+        why = offload_cut(f, b, i, IP6_HDR + load16_host(ip + 4), why);
+
     if (why == DROP_NONE)
         why = check_addresses(ip, &up);
     if (why != DROP_NONE) {
@@ -100,6 +104,10 @@ static bool look(struct forwarder *f, struct burst *b, unsigned i)
         b->len[i] = (uint16_t)(IP6_HDR + load16_host(ip + 4));
         if (!acl_in_one(f, b, i))
             return false;
+    }
+    if ((up || group) && iface_get(b->iface[i])->flags & IFACE_OFFLOAD) {
+        b->len[i] = (uint16_t)(IP6_HDR + load16_host(ip + 4));
+        offload_one(f, b, i);
     }
     if (up || (group && is_mld(ip, packet_readable(b->pkt[i], ip)))) {
         punt_ip6(f, b->pkt[i], ip, b->iface[i]);

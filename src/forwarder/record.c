@@ -228,7 +228,8 @@ static struct passage_step *step_add(struct forwarder *f, enum stage stage, cons
 
 void record_stage(struct forwarder *f, enum stage stage, const struct burst *b)
 {
-    struct passage_step *s = step_add(f, stage, b);
+    bool finishes = stage == STAGE_FEATURES && b->features == IFACE_OFFLOAD; // what its sender left to a card: no step to tell of
+    struct passage_step *s = finishes ? NULL : step_add(f, stage, b);
 
     if (s) {
         if (b)

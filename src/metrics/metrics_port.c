@@ -57,6 +57,8 @@ static void write_port_counters(struct metrics *m, const struct port_state *p, u
         FIELD(rx_errors, "rx_errors_packets", "packets", "Packets that the device received with errors."),
         FIELD(rx_no_buffer, "rx_no_buffer_packets", "packets", "Packets that the device had no buffer for."),
         FIELD(tx_errors, "tx_errors_packets", "packets", "Packets that the device could not send."),
+        FIELD(checksum_completed, "checksum_completed_packets", "packets", "Packets whose sender had left the checksum to its card; it was completed."),
+        FIELD(offload_cut, "offload_cut_packets", "packets", "Segments longer than the link, whose sender had left the cutting to its card; dropped."),
     };
 #undef FIELD
 

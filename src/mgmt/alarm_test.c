@@ -195,6 +195,17 @@ static void a_link_that_comes_and_goes_raises_link_flapping(void **state)
     assert_false(is_raised(ALARM_LINK_FLAPPING));
 }
 
+static void a_segment_that_the_port_cut_raises_offload_cut(void **state)
+{
+    fake_offload_cut = 0;
+    seconds_pass(1);
+    fake_offload_cut++;
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_OFFLOAD_CUT), 2); // p0 and p1
+    seconds_pass(70);
+    assert_false(is_raised(ALARM_OFFLOAD_CUT));
+}
+
 static void a_hot_device_raises_temperature(void **state)
 {
     seconds_pass(1);
@@ -378,6 +389,7 @@ int main(void)
         served(differences_found_by_audits_raise_fib_divergence_for_an_hour),
         served(dropped_control_packets_raise_punt_drops),
         served(a_link_that_comes_and_goes_raises_link_flapping),
+        served(a_segment_that_the_port_cut_raises_offload_cut),
         served(a_hot_device_raises_temperature),
         served(a_forwarder_that_does_not_poll_raises_stall),
         served(a_rib_manager_that_does_not_answer_raises_stall),

@@ -158,7 +158,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     if (r)
         return r;
     if (!config_model()->port.n)
-        log_notice("mgmt: no port is configured, nothing is forwarded: kamuee set port p0 devargs DEVICE");
+        log_notice("mgmt: no port is configured, nothing is forwarded: kamuee set port p0 kernel-interface eth1");
     alarm_watch_start(loop);
     acl_tell_start();
     return 0;

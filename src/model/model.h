@@ -50,6 +50,7 @@ struct model_vr {
 
 struct model_port {
     struct port_config config;
+    bool force; // takes a kernel interface that the machine is reached by
     char vr[16]; // VR_DEFAULT_NAME unless configured
     struct iface_policy policy;
     struct model_acls acls; // its own, its virtual router's or the settings'

@@ -22,7 +22,13 @@ void model_read_port(struct model *m, const struct lyd_node *entry)
 
     memset(p, 0, sizeof *p);
     leaf_copy(c->name, sizeof c->name, first, "name", "");
+    leaf_copy(c->kernel_interface, sizeof c->kernel_interface, first, "kernel-interface", "");
     leaf_copy(c->devargs, sizeof c->devargs, first, "devargs", "");
+    if (c->kernel_interface[0]) // named after the port: no two devices have one name
+        snprintf(c->devargs, sizeof c->devargs, "net_af_packet-%s,iface=%s", c->name, c->kernel_interface);
+    else
+        devargs_netdev(c->devargs, c->kernel_interface, sizeof c->kernel_interface);
+    p->force = leaf_true(first, "force");
     leaf_copy(c->netns, sizeof c->netns, first, "namespace", "");
     c->rx_queues = (uint16_t)leaf_number(first, "rx-queues", 0);
     c->tx_queues = (uint16_t)leaf_number(first, "tx-queues", 0);
@@ -34,7 +40,7 @@ void model_read_port(struct model *m, const struct lyd_node *entry)
     c->enabled = leaf_true(first, "enabled");
     c->has_mac = mac && !text_parse_mac(mac, c->mac);
     snprintf(p->vr, sizeof p->vr, VR_DEFAULT_NAME);
-    p->line = leaf_line(entry, "devargs");
+    p->line = leaf_line(entry, config_value(first, "devargs") ? "devargs" : "kernel-interface");
 }
 
 static uint16_t read_tpid(const struct lyd_node *first)
@@ -216,32 +222,25 @@ static void check_vports(const struct model *m, struct errors *e)
     check_unique_vlan(m, e);
 }
 
-static int compare_device(const void *pa, const void *pb)
-{
-    const struct model_port *a = *(const struct model_port *const *)pa, *b = *(const struct model_port *const *)pb;
-    int d = strcmp(a->config.devargs, b->config.devargs);
-
-    d = d ? d : strcmp(a->config.netns, b->config.netns);
-    return d ? d : a->line != b->line ? (a->line < b->line ? -1 : 1) : a < b ? -1 : a > b;
-}
-
-// The later line of the two is to blame.
+// At most 64 (the schema's max-elements): compared in pairs, as two different texts may name one device. The later line of the two is to blame.
 static void check_unique_device(const struct model *m, struct errors *e)
 {
-    const struct model_port **by = malloc((m->port.n + 1) * sizeof *by);
-
-    bug_on(!by);
     for (size_t i = 0; i < m->port.n; i++)
-        by[i] = &m->port.item[i];
-    qsort(by, m->port.n, sizeof *by, compare_device);
-    for (size_t i = 1; i < m->port.n; i++) {
-        const struct port_config *a = &by[i - 1]->config, *b = &by[i]->config;
+        for (size_t k = 0; k < i; k++) {
+            const struct model_port *a = &m->port.item[k], *b = &m->port.item[i];
 
-        if (!strcmp(a->devargs, b->devargs) && !strcmp(a->netns, b->netns))
-            errors_add(e, by[i]->line, "port %s: 'devargs' is '%s', which already belongs to port %s, expected another device", b->name,
-                       b->devargs, a->name);
-    }
-    free(by);
+            if (!port_config_same_device(&a->config, &b->config))
+                continue;
+            if (a->line > b->line)
+                a = &m->port.item[i], b = &m->port.item[k];
+            if (b->config.kernel_interface[0]) {
+                errors_add(e, b->line, "port %s: kernel interface %s already belongs to port %s, expected another one", b->config.name,
+                           b->config.kernel_interface, a->config.name);
+                continue;
+            }
+            errors_add(e, b->line, "port %s: 'devargs' is '%s', which already belongs to port %s, expected another device", b->config.name,
+                       b->config.devargs, a->config.name);
+        }
 }
 
 static void check_ports(const struct model *m, struct errors *e)

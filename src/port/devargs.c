@@ -34,7 +34,7 @@ bool devargs_is_driver(const char *devargs, const char *driver)
 
     if (strncmp(devargs, driver, n))
         return false;
-    n += strspn(devargs + n, "0123456789");
+    n += devargs[n] == '-' ? strcspn(devargs + n, ",") : strspn(devargs + n, "0123456789"); // "-p0": named after the port
     return !devargs[n] || devargs[n] == ',';
 }
 

@@ -14,7 +14,7 @@
 
 // Value of KEY in ",KEY=VALUE"; false when absent or longer than size - 1.
 bool devargs_get(const char *devargs, const char *key, char *value, size_t size);
-bool devargs_is_driver(const char *devargs, const char *driver); // "net_af_packet" of "net_af_packet7,…"
+bool devargs_is_driver(const char *devargs, const char *driver); // "net_af_packet" of "net_af_packet7,…" and "net_af_packet-p0,…"
 bool devargs_is_pci(const char *devargs, char *address, size_t size); // "DDDD:BB:DD.F", also without the domain
 // Kernel interface behind the device ("" if none): iface= of net_af_packet and net_af_xdp.
 void devargs_netdev(const char *devargs, char *netdev, size_t size);

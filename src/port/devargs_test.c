@@ -28,6 +28,8 @@ static void driver_is_told_apart_from_longer_names(void **state)
 {
     assert_true(devargs_is_driver("net_af_packet12,iface=e", "net_af_packet"));
     assert_true(devargs_is_driver("net_null0", "net_null"));
+    assert_true(devargs_is_driver("net_af_packet-p0.40,iface=e", "net_af_packet"));
+    assert_true(devargs_is_driver("net_af_xdp-p0", "net_af_xdp"));
     assert_false(devargs_is_driver("net_tap_vsc0", "net_tap"));
     assert_false(devargs_is_driver("net_af", "net_af_packet"));
 }

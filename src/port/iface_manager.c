@@ -108,7 +108,8 @@ void iface_manager_started(void)
 
 static void up_set(struct iface *i)
 {
-    iface_set_flags(i, IFACE_UP, i->admin_up && i->carrier ? IFACE_UP : 0);
+    iface_set_flags(i, IFACE_UP | IFACE_OFFLOAD,
+                    (i->admin_up && i->carrier ? IFACE_UP : 0) | (port_get(i->port)->offload ? IFACE_OFFLOAD : 0));
 }
 
 // --- the TAP ---

@@ -17,6 +17,7 @@ struct managed_port {
     bool waiting;               // enabled, not started: nobody is at the other end of its socket yet
     unsigned n_silent, n_patient; // looks at its link since it was started without one; after so many it is started again
     uint64_t link_changes; // while started
+    struct counter_offload offload_before; // what its DPDK port had counted when the device was opened
     uint64_t cleared_wall_ns;       // of the statistics
     struct port_statistics cleared; // what they were then
     struct carrier *carrier; // of its kernel interface, if any

@@ -4,7 +4,8 @@
 //     disable_ipv6 1   no link-local address, no router solicitations
 //     arp_ignore 8     no answer to ARP for the addresses of the TAP
 //     rp_filter 1      no route leads out of it, so nothing that comes in is taken
-//     GRO, LRO off     frames as they were on the wire
+//     GRO, LRO off     frames as they were on the wire; in a virtual machine the host's part of it, too (rx-gro-hw)
+//     XDP on a veth    its peer cuts segments itself then (xdp_pass.h)
 #include "port/netdev.h"
 
 #include <dirent.h>
@@ -22,6 +23,8 @@
 
 #include "base/log.h"
 #include "netlink/netns.h"
+#include "port/netdev_use.h"
+#include "port/xdp_pass.h"
 
 static const struct {
     const char *path;
@@ -61,26 +64,140 @@ static int up_set(const struct netdev *n, bool up)
     return ioctl(n->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
 }
 
+static int ethtool(const struct netdev *n, void *command)
+{
+    struct ifreq r = request(n);
+
+    r.ifr_data = command;
+    return ioctl(n->sock, SIOCETHTOOL, &r) < 0 ? -errno : 0;
+}
+
+#define FEATURES_MAX 256
+
+static uint32_t feature_count(const struct netdev *n)
+{
+    struct {
+        struct ethtool_sset_info head;
+        uint32_t n;
+    } count = {.head = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES}};
+
+    return ethtool(n, &count) || count.n > FEATURES_MAX ? 0 : count.n;
+}
+
+// Place of a feature in the kernel's list, by its name in `ethtool -k`; -1: this kernel has none of the name.
+static int feature_find(const struct netdev *n, uint32_t n_features, const char *name)
+{
+    struct {
+        struct ethtool_gstrings head;
+        char name[FEATURES_MAX][ETH_GSTRING_LEN];
+    } *all = calloc(1, sizeof *all);
+    int place = -1;
+
+    if (!all || !n_features)
+        goto done;
+    all->head = (struct ethtool_gstrings){.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES};
+    if (!ethtool(n, all))
+        for (uint32_t i = 0; i < n_features; i++)
+            if (!strcmp(all->name[i], name))
+                place = (int)i;
+done:
+    free(all);
+    return place;
+}
+
+static void feature_off(const struct netdev *n, const char *name)
+{
+    uint32_t n_features = feature_count(n);
+    int place = feature_find(n, n_features, name);
+    struct {
+        struct ethtool_sfeatures head;
+        struct ethtool_set_features_block block[FEATURES_MAX / 32];
+    } set = {.head = {.cmd = ETHTOOL_SFEATURES, .size = (n_features + 31) / 32}};
+
+    if (place < 0)
+        return;
+    set.block[place / 32].valid = 1u << place % 32;
+    if (ethtool(n, &set))
+        log_debug("netdev: not switched off: netdev=%s feature=%s error=\"%m\"", n->name, name);
+}
+
+// A veth's peer cuts its segments itself while we have an XDP program.
+static void peer_cuts(struct netdev *n)
+{
+    struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
+
+    if (ethtool(n, &driver) || strcmp(driver.driver, "veth"))
+        return;
+    n->xdp = xdp_pass_attach(n->ifindex);
+    if (n->xdp < 0)
+        log_notice("netdev: its peer may send segments longer than the link, which are dropped as offload_cut: at the peer ethtool -K DEV tso off "
+                   "gso off: netdev=%s error=%s", n->name, LOG_VALUE(strerror(-n->xdp)));
+}
+
 static void merging_off(const struct netdev *n)
 {
     struct ethtool_value gro = {.cmd = ETHTOOL_SGRO}, flags = {.cmd = ETHTOOL_GFLAGS};
-    struct ifreq r = request(n);
 
-    r.ifr_data = (void *)&gro;
-    if (ioctl(n->sock, SIOCETHTOOL, &r))
+    if (ethtool(n, &gro))
         log_debug("netdev: GRO not switched off: netdev=%s error=\"%m\"", n->name);
-    r.ifr_data = (void *)&flags;
-    if (ioctl(n->sock, SIOCETHTOOL, &r) || !(flags.data & ETH_FLAG_LRO))
+    feature_off(n, "rx-gro-hw");
+    if (ethtool(n, &flags) || !(flags.data & ETH_FLAG_LRO))
         return;
     flags.cmd = ETHTOOL_SFLAGS;
     flags.data &= ~(uint32_t)ETH_FLAG_LRO;
-    if (ioctl(n->sock, SIOCETHTOOL, &r))
+    if (ethtool(n, &flags))
         log_warning("netdev: LRO not switched off, large packets will be dropped: netdev=%s error=\"%m\"", n->name);
 }
 
-int netdev_take(struct netdev *n, const char *name, const char *netns_name, char *err, size_t err_size)
+static struct netdev *taken[PORT_MAX]; // control's
+
+static uint64_t namespace_of(const struct netdev *n)
 {
-    *n = (struct netdev){.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+
+    return getsockopt(n->sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ? 0 : cookie;
+}
+
+// Two ports on one interface would both get each frame. Names do not tell: a namespace may have two, an interface others beside (altname).
+static bool is_taken(const struct netdev *n)
+{
+    for (unsigned i = 0; i < PORT_MAX; i++)
+        if (taken[i] && taken[i]->ifindex == n->ifindex && namespace_of(taken[i]) == namespace_of(n))
+            return true;
+    return false;
+}
+
+static void taken_set(const struct netdev *old, struct netdev *new)
+{
+    for (unsigned i = 0; i < PORT_MAX; i++)
+        if (taken[i] == old) {
+            taken[i] = new;
+            return;
+        }
+}
+
+static void give_up(struct netdev *n)
+{
+    close(n->sock);
+    n->sock = -1;
+    n->name[0] = 0;
+}
+
+// What the kernel has there is not reached any more.
+static void tell_addresses(const char *name, const char *netns_name)
+{
+    struct netdev_use u;
+    char err[400];
+
+    if (!netdev_use_look(name, netns_name, &u, err, sizeof err) && u.address[0])
+        log_warning("netdev: its addresses stay with the kernel and are not reached any more, the port is the interface now: netdev=%s addresses=%s", name,
+                    LOG_VALUE(u.address));
+}
+
+int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool xdp, char *err, size_t err_size)
+{
+    *n = (struct netdev){.xdp = -1, .sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
     snprintf(n->name, sizeof n->name, "%s", name);
     if (n->sock < 0) {
         snprintf(err, err_size, "no socket: %m");
@@ -88,13 +205,21 @@ int netdev_take(struct netdev *n, const char *name, const char *netns_name, char
     }
     int flags = flags_get(n);
     if (flags < 0) {
-        snprintf(err, err_size, "there is no kernel interface %s in %s%s (ip link)", name,
-                 netns_name[0] ? "namespace " : "kamueed's namespace", netns_name);
-        close(n->sock);
-        n->sock = -1;
-        n->name[0] = 0;
+        char names[160];
+        netdev_names(names, sizeof names);
+        snprintf(err, err_size, "there is no kernel interface %s in %s%s%s", name, netns_name[0] ? "namespace " : "kamueed's namespace", netns_name,
+                 names);
+        give_up(n);
         return -ENODEV;
     }
+    n->ifindex = index_get(n);
+    if (is_taken(n)) {
+        snprintf(err, err_size, "kernel interface %s is another port's already", name);
+        give_up(n);
+        return -EEXIST;
+    }
+    taken_set(NULL, n);
+    tell_addresses(name, netns_name);
     for (unsigned i = 0; i < 3; i++) {
         char path[64];
         snprintf(path, sizeof path, quiet[i].path, name);
@@ -104,7 +229,8 @@ int netdev_take(struct netdev *n, const char *name, const char *netns_name, char
     }
     merging_off(n);
     struct ifreq mtu = request(n);
-    n->ifindex = index_get(n);
+    if (!xdp)
+        peer_cuts(n);
     n->was_up = flags & IFF_UP;
     n->was_mtu = ioctl(n->sock, SIOCGIFMTU, &mtu) ? 0 : mtu.ifr_mtu;
     int r = up_set(n, true);
@@ -125,13 +251,14 @@ void netdev_release(struct netdev *n, int netns)
             netns_sysctl_set(path, n->saved[i]); // the interface may be gone
     }
     netns_leave(back);
+    if (n->xdp >= 0)
+        close(n->xdp);
     if (n->was_mtu)
         netdev_set_mtu(n, (uint16_t)n->was_mtu);
     if (!n->was_up)
         up_set(n, false);
-    close(n->sock);
-    n->sock = -1;
-    n->name[0] = 0;
+    taken_set(n, NULL);
+    give_up(n);
 }
 
 int netdev_set_mtu(const struct netdev *n, uint16_t mtu)
@@ -166,12 +293,11 @@ static bool is_our_socket(const struct netdev *n, int fd, uint64_t cookie)
 // The driver opens its sockets queue by queue, so in the order of their numbers. It opens them once, before the port starts.
 static void find_sockets(struct netdev *n)
 {
-    uint64_t cookie = 0;
-    socklen_t size = sizeof cookie;
+    uint64_t cookie;
     struct dirent *e;
     DIR *d;
 
-    if (n->n_rx_fd || !n->name[0] || getsockopt(n->sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ||
+    if (n->n_rx_fd || !n->name[0] || !(cookie = namespace_of(n)) ||
         !(d = opendir("/proc/self/fd")))
         return;
     while ((e = readdir(d)) && n->n_rx_fd < QUEUE_MAX) {
@@ -208,9 +334,7 @@ bool netdev_has_carrier(const struct netdev *n)
 {
     // Not IFF_RUNNING: the kernel may tell that up to a second late.
     struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
-    struct ifreq r = request(n);
     int flags = flags_get(n);
 
-    r.ifr_data = (void *)&link;
-    return flags >= 0 && flags & IFF_UP && !ioctl(n->sock, SIOCETHTOOL, &r) && link.data;
+    return flags >= 0 && flags & IFF_UP && !ethtool(n, &link) && link.data;
 }

@@ -17,6 +17,7 @@ struct netdev {
     char name[16]; // "" = the port has none
     int sock;      // for ioctls in its namespace
     int ifindex;
+    int xdp;       // our program on it (xdp_pass.h), -1 = none
     int saved[3];  // sysctls before, -1 = leave
     bool was_up;
     int was_mtu;
@@ -25,8 +26,8 @@ struct netdev {
     unsigned n_rx_fd;
 };
 
-// Current namespace is the device's. 0, or -ENODEV and others with a sentence.
-int netdev_take(struct netdev *n, const char *name, const char *netns_name, char *err, size_t err_size);
+// Current namespace is the device's. `xdp`: the driver attaches an XDP program of its own. 0, or -ENODEV and others with a sentence.
+int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool xdp, char *err, size_t err_size);
 void netdev_release(struct netdev *n, int netns); // enters the namespace itself
 int netdev_set_mtu(const struct netdev *n, uint16_t mtu); // 0 or -errno
 bool netdev_was_replaced(const struct netdev *n); // another interface has its name now: sockets on it are deaf

@@ -335,10 +335,10 @@ static int open_here(struct port_device *d, unsigned workers, char *err, size_t 
     }
     d->frame_size = devargs_frame_size(devargs);
     if (name[0])
-        r = netdev_take(&d->netdev, name, d->config.netns, err, err_size);
+        r = netdev_take(&d->netdev, name, d->config.netns, devargs_is_driver(devargs, "net_af_xdp"), err, err_size);
     if (r)
         return r;
-    r = port_probe(devargs, &d->id, err, err_size);
+    r = port_probe(devargs, d->config.devargs, &d->id, err, err_size);
     if (!r) {
         r = configure(d, workers, err, err_size);
         if (!r)

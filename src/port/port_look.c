@@ -11,8 +11,19 @@
 #include "port/port_sensor.h"
 #include "port/port_wait.h"
 
+struct counter_offload port_manager_offload(const char *name)
+{
+    const struct managed_port *p = managed_port_find(name);
+
+    if (!p || !p->open)
+        return (struct counter_offload){0};
+    struct counter_offload sum = counter_sum_offload(p->device.id);
+    return (struct counter_offload){sum.completed - p->offload_before.completed, sum.cut - p->offload_before.cut};
+}
+
 static struct port_statistics statistics(struct managed_port *p)
 {
+    struct counter_offload offload = port_manager_offload(p->wish.name);
     struct rte_eth_stats st;
 
     if (rte_eth_stats_get(p->device.id, &st))
@@ -26,6 +37,8 @@ static struct port_statistics statistics(struct managed_port *p)
         .rx_errors = st.ierrors,
         .rx_no_buffer = st.rx_nombuf,
         .tx_errors = st.oerrors,
+        .checksum_completed = offload.completed,
+        .offload_cut = offload.cut,
     };
 }
 

@@ -116,6 +116,7 @@ static void table_enter(const struct managed_port *p)
     memset(t, 0, sizeof *t);
     t->used = true;
     t->fast_free = p->device.fast_free;
+    t->offload = p->device.netdev.name[0];
     t->mtu = p->device.config.mtu;
     snprintf(t->name, sizeof t->name, "%s", p->wish.name);
 }
@@ -128,6 +129,7 @@ static int open_device(struct managed_port *p, char *err, size_t err_size)
         return r;
     table_enter(p);
     p->cleared_wall_ns = 0; // a device counts from 0
+    p->offload_before = counter_sum_offload(p->device.id);
     port_link_listen(p);
     watch_manager_port_changed();
     p->open = true;

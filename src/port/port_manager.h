@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "table/counter.h"
 
 struct event_base;
 
@@ -22,6 +25,7 @@ static inline const char *port_rx_mode_name(enum port_rx_mode m) // as in the co
 
 struct port_config {
     char name[16];       // operator's name; also the name of the interface and its TAP
+    char kernel_interface[16]; // that it sends and receives by; "" = none
     char devargs[256];   // DPDK device: "net_af_packet0,iface=eth1", "0000:3b:00.0", "net_memif0,…"
     char netns[64];      // namespace in which the device's own kernel interface lives, "" = ours
     uint16_t rx_queues, tx_queues;           // 0 = chosen
@@ -33,6 +37,15 @@ struct port_config {
     uint8_t mac[6];
     bool enabled; // started
 };
+
+// Whether both are one piece of hardware, or one kernel interface, whatever it is driven by. By their names.
+static inline bool port_config_same_device(const struct port_config *a, const struct port_config *b)
+{
+    bool kernel = a->kernel_interface[0] || b->kernel_interface[0];
+
+    return !strcmp(a->netns, b->netns) &&
+           (kernel ? !strcmp(a->kernel_interface, b->kernel_interface) : !strcmp(a->devargs, b->devargs));
+}
 
 // Each fills `err` with a sentence that names the thing and the remedy when it fails; nothing is changed then.
 int port_manager_attach(const struct port_config *cfg, char *err, size_t err_size); // attach + configure (+ start when enabled)
@@ -46,6 +59,7 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
 // DPDK's own statistics of the device.
 struct port_statistics {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed, rx_errors, rx_no_buffer, tx_errors;
+    uint64_t checksum_completed, offload_cut; // by us: struct counter_offload
 };
 
 struct port_state {
@@ -73,6 +87,7 @@ void port_manager_on_link(void (*fn)(const char *port, bool up));
 
 int port_manager_clear(const char *name); // statistics begin anew where people read them; 0 or -ENOENT
 
+struct counter_offload port_manager_offload(const char *name); // since its device was opened
 uint64_t port_manager_link_changes(const char *name);          // times that the carrier came or went while the port was started
 int port_manager_temperature(const char *name, int *celsius); // of the device or its optical module; -ENODATA: it does not tell
 

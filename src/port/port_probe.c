@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <net/if.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -20,6 +21,7 @@
 #include "port/devargs.h"
 #include "port/port_socket.h"
 #include "table/limits.h"
+#include "table/port.h"
 
 // Why a PCI device is out of DPDK's reach, if it is; "" else.
 static void pci_reason(const char *devargs, char *why, size_t size)
@@ -55,6 +57,10 @@ static void explain(const char *devargs, int e, char *err, size_t err_size)
     char why[200];
     const char *words = eal_complaint();
 
+    if (if_nametoindex(devargs)) {
+        snprintf(err, err_size, "%s is a kernel interface, no DPDK device: 'kernel-interface %s' instead of 'devargs %s'", devargs, devargs, devargs);
+        return;
+    }
     pci_reason(devargs, why, sizeof why);
     if (!why[0])
         snprintf(why, sizeof why, "%s", e == EEXIST                              ? "a device of this name is attached already: give it another number"
@@ -87,19 +93,34 @@ static int socket_clear(const char *devargs, char *err, size_t err_size)
     return r;
 }
 
-int port_probe(const char *devargs, uint16_t *id, char *err, size_t err_size)
+// DPDK takes the name of a device that it has for no error.
+static int name_is_free(const char *devargs, char *err, size_t err_size)
+{
+    char name[RTE_ETH_NAME_MAX_LEN];
+    uint16_t other;
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(devargs, ","), devargs);
+    if (rte_eth_dev_get_port_by_name(name, &other))
+        return 0;
+    snprintf(err, err_size, "device %s is %s's: give this one another number", name, other < PORT_MAX ? port_get(other)->name : "another port");
+    return -EEXIST;
+}
+
+int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, size_t err_size)
 {
     bool before[RTE_MAX_ETHPORTS];
 
     for (uint16_t p = 0; p < RTE_MAX_ETHPORTS; p++)
         before[p] = rte_eth_dev_is_valid_port(p);
-    int r = socket_clear(devargs, err, err_size);
+    int r = name_is_free(devargs, err, err_size);
+    if (!r)
+        r = socket_clear(devargs, err, err_size);
     if (r)
         return r;
     eal_complaint_clear();
     r = rte_dev_probe(devargs);
     if (r) {
-        explain(devargs, r < 0 && r != -1 ? -r : rte_errno ? rte_errno : EINVAL, err, err_size);
+        explain(said, r < 0 && r != -1 ? -r : rte_errno ? rte_errno : EINVAL, err, err_size);
         return r < 0 && r != -1 ? r : -EINVAL;
     }
     for (uint16_t p = 0; p < RTE_MAX_ETHPORTS; p++)
@@ -107,11 +128,11 @@ int port_probe(const char *devargs, uint16_t *id, char *err, size_t err_size)
             *id = p;
             if (p < PORT_MAX)
                 return 0;
-            snprintf(err, err_size, "device '%s': there are as many ports as possible (%d)", devargs, PORT_MAX);
+            snprintf(err, err_size, "device '%s': there are as many ports as possible (%d)", said, PORT_MAX);
             port_unprobe(p);
             return -ENOSPC;
         }
-    snprintf(err, err_size, "device '%s' is attached already, or is no network device", devargs);
+    snprintf(err, err_size, "device '%s' is attached already, or is no network device", said);
     return -EEXIST;
 }
 

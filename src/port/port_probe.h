@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Attaches the device (current namespace); *id is its port. 0 or -errno with a sentence that says why it may have failed.
-int port_probe(const char *devargs, uint16_t *id, char *err, size_t err_size);
+// Attaches the device (current namespace); *id is its port. `said`: its arguments as the operator gave them, for the answer.
+// 0 or -errno with a sentence that says why it may have failed.
+int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, size_t err_size);
 void port_unprobe(uint16_t id); // stopped; closes the port and removes the device
 
 #endif

@@ -116,6 +116,8 @@ static void write_counters(struct jwrite *j, const struct port_statistics *s)
     jwrite_u64(j, "rx-errors", s->rx_errors);
     jwrite_u64(j, "rx-no-buffer", s->rx_no_buffer);
     jwrite_u64(j, "tx-errors", s->tx_errors);
+    jwrite_u64(j, "checksum-completed", s->checksum_completed);
+    jwrite_u64(j, "offload-cut", s->offload_cut);
 }
 
 static void write_statistics(struct jwrite *j, const struct port_state *p)
@@ -146,6 +148,8 @@ static void write_port(struct jwrite *j, const struct port_state *p)
     jwrite_string(j, "name", c->name);
     jwrite_int(j, "id", p->id);
     jwrite_string(j, "driver", p->driver);
+    if (c->kernel_interface[0])
+        jwrite_string(j, "kernel-interface", c->kernel_interface);
     jwrite_string(j, "devargs", c->devargs);
     if (c->netns[0])
         jwrite_string(j, "namespace", c->netns);

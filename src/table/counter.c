@@ -108,6 +108,17 @@ struct counter_punt counter_sum_punt(enum punt_class class)
     return sum;
 }
 
+struct counter_offload counter_sum_offload(uint16_t port)
+{
+    struct counter_offload sum = {0};
+
+    for (unsigned s = 0; s < THREAD_SLOT_MAX; s++) {
+        sum.completed += word(&blocks[s].offload[port].completed);
+        sum.cut += word(&blocks[s].offload[port].cut);
+    }
+    return sum;
+}
+
 struct counter_icmp counter_sum_icmp(void)
 {
     struct counter_icmp sum = {0};

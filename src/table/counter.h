@@ -53,6 +53,11 @@ static inline void counter_pair_add(uint64_t *packets, uint64_t bytes)
     *(counter_pair *)(void *)packets += (counter_pair){1, bytes};
 }
 
+struct counter_offload { // of a port: packets that their sender left to a card which is not there (forwarder/offload.c)
+    uint64_t completed; // checksums of TCP and UDP
+    uint64_t cut;       // segments longer than the link, dropped as offload_cut
+};
+
 struct counter_punt { // packets of one class
     uint64_t passed;  // taken by the kernel
     uint64_t policed; // over the rate
@@ -89,6 +94,7 @@ struct counter_block {
     uint64_t busy_cycles, idle_cycles;  // TSC
     uint64_t burst_size[BURST_SIZE_N];
     struct counter_stage stage[STAGE_N];
+    struct counter_offload offload[PORT_MAX];
     struct counter_iface iface[IFACE_MAX];
 } __attribute__((aligned(128)));
 _Static_assert(sizeof(struct counter_iface) == 64, "one cache line");
@@ -106,6 +112,7 @@ void counter_sum_iface(uint16_t iface, struct counter_iface *sum);
 uint64_t counter_sum_drop(enum drop_reason reason);
 struct counter_punt counter_sum_punt(enum punt_class class);
 struct counter_icmp counter_sum_icmp(void);
+struct counter_offload counter_sum_offload(uint16_t port);
 
 // --- control ---
 void counter_begin_iface(uint16_t iface); // at 0: when an interface id is reused after a grace period

@@ -18,8 +18,8 @@ enum iface_kind { IFACE_NONE, IFACE_PORT, IFACE_VPORT };
 
 // Admin up (kernel's IFF_UP on the TAP) and carrier of the port; and input features, a bit for each that the interface has
 // (forwarder/features.c). A family's bit is set when it is on for that family. All interfaces have IFACE_ACL_OUT while some interface has a
-// list for what leaves by it: who looks at what comes in need not ask.
-enum iface_flag { IFACE_URPF4 = 1, IFACE_URPF6 = 2, IFACE_REDIRECT = 4, IFACE_ACL_IN = 8, IFACE_ACL_OUT = 16, IFACE_UP = 128 };
+// list for what leaves by it: who looks at what comes in need not ask. IFACE_OFFLOAD is struct port.offload of the interface's port.
+enum iface_flag { IFACE_URPF4 = 1, IFACE_URPF6 = 2, IFACE_REDIRECT = 4, IFACE_ACL_IN = 8, IFACE_ACL_OUT = 16, IFACE_OFFLOAD = 32, IFACE_UP = 128 };
 #define IFACE_FEATURES 0x7f
 
 // Which sources are believed (RFC 3704): any that a route leads to; those whose best route leaves by the interface; those of

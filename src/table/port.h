@@ -17,6 +17,7 @@ struct port {
     // reader: forwarder
     uint16_t mtu;              // bytes of layer 3
     bool fast_free;            // takes only whole buffers of exchange_pool with one owner (MBUF_FAST_FREE); see exchange_mixed
+    bool offload;              // may hand over what its sender left to a card: checksums to be finished, segments to be cut
     uint32_t watch_rx, watch_tx; // who looks at its frames: bits of table/watch.h
     union {
         uint16_t untagged;         // iface id of untagged frames (the port's own interface), 0 = none

@@ -42,6 +42,41 @@ static void add_required(struct errors *e, const struct lyd_node *place,
     text_free(&expect);
 }
 
+// The choice that has to be made, if `s` begins it.
+static const struct lysc_node *choice_begun(const struct lysc_node *s)
+{
+    const struct lysc_node *a_case = s->parent && s->parent->nodetype == LYS_CASE ? s->parent : NULL, *choice = a_case ? a_case->parent : NULL;
+
+    return choice && choice->flags & LYS_MAND_TRUE && lysc_node_child(choice) == a_case ? choice : NULL;
+}
+
+static bool is_made(const struct lysc_node *choice, const struct lyd_node *first)
+{
+    for (const struct lyd_node *n = first; n; n = n->next)
+        if (n->schema->parent && n->schema->parent->parent == choice)
+            return true;
+    return false;
+}
+
+static void add_no_choice(struct errors *e, const struct lyd_node *place, const struct lysc_node *choice)
+{
+    struct text where = {0}, names = {0}, expect = {0};
+
+    if (place)
+        config_path(place, &where);
+    for (const struct lysc_node *c = lysc_node_child(choice); c; c = c->next) {
+        const struct lysc_node *leaf = lysc_node_child(c);
+        text_printf(&names, "%s'%s'", names.n ? " or " : "", leaf->name);
+        text_printf(&expect, "%s", expect.n ? "; or " : "");
+        yang_expected(leaf, &expect);
+    }
+    errors_add(e, place ? line_above(place) : 0, "%s%s%s is required: %s", text_str(&where), place ? ": " : "", text_str(&names),
+               text_str(&expect));
+    text_free(&where);
+    text_free(&names);
+    text_free(&expect);
+}
+
 static void add_too_few(struct errors *e, const struct lyd_node *place, const struct lysc_node *s,
                         unsigned min)
 {
@@ -115,9 +150,14 @@ static bool check_counts(struct config_index *top, const struct lyd_node *place,
 static void check_required(const struct lyd_node *place, const struct lyd_node *first,
                            const struct lysc_node *parent, struct errors *e)
 {
-    for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));)
+    for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));) {
+        const struct lysc_node *choice = choice_begun(s);
+
         if (s->nodetype == LYS_LEAF && s->flags & LYS_MAND_TRUE && yang_is_config(s) && !lysc_is_key(s) && !config_find(first, s, NULL))
             add_required(e, place, s);
+        if (choice && !is_made(choice, first))
+            add_no_choice(e, place, choice);
+    }
 }
 
 static void list_names(const struct lyd_node *tree, const struct lysc_node *list, struct text *t)

@@ -82,7 +82,7 @@ def empty(tmp_path_factory):
 def test_a_router_without_ports_says_so_and_prints_no_empty_table(empty, words):
     lines = [line for line in empty(*words).splitlines() if line]
     assert lines and (len(lines) > 1 or "  " not in lines[0]), lines
-    assert not words[1] == "port" or lines == ["no port; 'set port NAME devargs DEVICE' configures one"]
+    assert not words[1] == "port" or lines == ["no port; 'set port NAME kernel-interface eth1', or 'devargs DEVICE', configures one"]
 
 
 @pytest.mark.parametrize("name, line", [

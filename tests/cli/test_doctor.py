@@ -85,7 +85,7 @@ WRONG = [
     ("iommu", {"proc/cmdline": "ro"}, "advice", "iommu=pt"),
     ("tun", {"dev/net/tun": None}, "wrong", "modprobe tun"),
     ("rp-filter", {"proc/sys/net/ipv4/conf/all/rp_filter": "1"}, "advice", "sysctl -w net.ipv4.conf.all.rp_filter=2"),
-    ("rp-filter", {"proc/sys/net/ipv4/conf/p0/rp_filter": "1"}, "advice", "sysctl -w net.ipv4.conf.p0.rp_filter=2"),
+    ("rp-filter", {"proc/sys/net/ipv4/conf/p0/rp_filter": "1"}, "wrong", "sysctl -w net.ipv4.conf.p0.rp_filter=2"),
     ("kernel-forwarding", {"proc/sys/net/ipv4/conf/p0/forwarding": "1"}, "advice", "sysctl -w net.ipv4.conf.p0.forwarding=0"),
     ("neighbor-table", {"proc/sys/net/ipv6/neigh/default/gc_thresh3": "1024"}, "advice", "net.ipv6.neigh.default.gc_thresh3=4096"),
     ("other-daemons", {"proc/55/comm": "vpp_main"}, "advice", "process 55"),
@@ -115,7 +115,7 @@ def test_a_tuned_machine_has_nothing_to_do(tmp_path):
     found = look(plant(tmp_path, GOOD))
     assert {finding.check: finding.status for finding in found if finding.status in ("advice", "wrong")} == {}
     good = {finding.check for finding in found if finding.status == "good"}
-    assert good >= {check.name for check in command.CHECKS} - {"steal", "rss"}  # no hypervisor; one queue
+    assert good >= {check.name for check in command.CHECKS} - {"steal", "rss", *AGREE}  # no hypervisor; one queue; kamueed does not run
 
 
 def test_avx2_has_vectors_for_everything(tmp_path):
@@ -132,7 +132,71 @@ def test_each_condition_is_seen_when_it_does_not_hold(tmp_path, check, files, st
 
 
 def test_every_check_can_fail():
-    assert {row[0] for row in WRONG} | {"rss"} == {check.name for check in command.CHECKS}
+    assert {row[0] for row in WRONG} | {row[0] for row in DISAGREE} | {"rss"} == {check.name for check in command.CHECKS}
+
+
+# --- where kernel and kamueed disagree ---
+
+PORTS = ["set port p0 kernel-interface eth1", "set port p1 devargs net_af_packet3,framecnt=64,iface=eth2", "set vr red table 10", "set vr blue namespace blue"]
+MAC = "02:00:00:00:00:01"
+AGREE = {"port-device", "port-addresses", "mac", "routes", "vrf", "offload", "checksums"}
+
+
+def link(name, index, **more):
+    return {"ifname": name, "ifindex": index, "address": MAC, **more}
+
+
+LINKS = [{}, link("eth1", 2, addr_info=[{"local": "fe80::1", "prefixlen": 64, "scope": "link"}]), link("eth2", 3), link("p0", 4), link("p1", 5),
+         link("red", 6, linkinfo={"info_kind": "vrf", "info_data": {"table": 10}})]
+ROUTES = [{"dst": "default", "gateway": "192.0.2.9", "dev": "p0", "metric": 20}, {"dst": "10.9.9.0/24", "dev": "mgmt"}]
+STATE = {"system": {}, "thread": [], "interface": [{"name": "p0", "vr": "default", "mac": MAC}, {"name": "p1", "vr": "default", "mac": MAC}],
+         "port": [{"name": "p0", "kernel-interface": "eth1", "devargs": "net_af_packet-p0,iface=eth1", "statistics": {"checksum-completed": 5}},
+                  {"name": "p1", "kernel-interface": "eth2", "devargs": "net_af_packet3,iface=eth2", "statistics": {}}]}
+SNMP = "Tcp: InSegs InErrs InCsumErrors\nTcp: 900 {n} {n}\n"
+
+
+def agreeing(links=(), routes=ROUTES, damaged=0):
+    """A record of what `ip` and the kernel say; `links` replace those of their name."""
+    named = {entry.get("ifname"): entry for entry in [*LINKS, *links]}
+    return {".says/ip_-j_-d_addr": json.dumps(list(named.values())), ".says/ip_-j_-4_route": json.dumps(routes), ".says/ip_-j_-6_route": "[]",
+            ".says/ip_netns_exec_blue_cat_%proc%net%snmp": SNMP.format(n=0), "proc/net/snmp": SNMP.format(n=damaged)}
+
+
+def state(**port):
+    return STATE | {"port": [STATE["port"][0] | port, STATE["port"][1]]}
+
+
+ADDRESS = {"local": "10.1.1.1", "prefixlen": 24, "scope": "global"}
+DISAGREE = [
+    ("port-device", agreeing(), state(**{"kernel-interface": "eth2"}), "wrong", "p0 and p1: both on eth2"),
+    ("port-device", agreeing([link("eth2", 2)]), STATE, "wrong", "both on"),
+    ("port-addresses", agreeing([link("eth1", 2, addr_info=[ADDRESS])]), STATE, "advice", "ip addr add 10.1.1.1/24 dev p0"),
+    ("port-addresses", agreeing(routes=[{"dst": "default", "gateway": "10.1.1.2", "dev": "eth1"}]), STATE, "wrong",
+     "ip route del default via 10.1.1.2 dev eth1"),
+    ("mac", agreeing([link("p1", 5, address="02:11:11:11:11:11")]), STATE, "wrong", f"ip link set p1 address {MAC}"),
+    ("routes", agreeing(routes=[*ROUTES, {"dst": "default", "gateway": "10.9.9.2", "dev": "mgmt"}]), STATE, "wrong", "via 10.9.9.2 by mgmt"),
+    ("vrf", agreeing([link("red", 6)]), STATE, "wrong", "ip link add red type vrf table 10"),
+    ("offload", agreeing(), state(statistics={"offload-cut": 7}), "wrong", "tso off"),
+    ("checksums", agreeing(damaged=62), STATE, "wrong", "62 of 962"),
+]
+
+
+def disagreements(root, names, kamueed):
+    return [finding for finding in look(root, names, kamueed, PORTS) if finding.status in ("advice", "wrong")]
+
+
+def test_a_router_that_agrees_with_its_kernel_is_good(tmp_path):
+    found = look(plant(tmp_path, agreeing()), AGREE, STATE, PORTS)
+    assert {(finding.check, finding.status) for finding in found} == {(check, "good") for check in AGREE}
+    assert any("5 completed here" in finding.found for finding in found)
+
+
+@pytest.mark.parametrize("check, files, kamueed, status, words", DISAGREE, ids=[f"{n}-{row[0]}" for n, row in enumerate(DISAGREE)])
+def test_each_disagreement_with_the_kernel_is_seen(tmp_path, check, files, kamueed, status, words):
+    found = disagreements(plant(tmp_path, files), [check], kamueed)
+    assert [finding.status for finding in found] == [status], found
+    told = f"{found[0].subject}: " + " ".join([found[0].found, found[0].wanted, found[0].effect, *found[0].fix])
+    assert words in told and found[0].effect
 
 
 @pytest.mark.parametrize("packets, status", [((90_000, 5_000, 5_000), "advice"), ((40_000, 30_000, 30_000), "good"), ((10, 0, 0), "absent")])
@@ -155,6 +219,13 @@ def test_a_record_gives_the_same_findings_elsewhere(tmp_path):
     with tarfile.open(tmp_path / "record.tar.gz") as archive:
         archive.extractall(tmp_path / "there")
     assert look(tmp_path / "there") == found
+
+
+def test_mere_advice_ends_with_0_and_what_is_wrong_with_4(tmp_path, kamuee):
+    for files, code in (({"sys/devices/system/cpu/isolated": "3"}, 0), ({"dev/net/tun": None}, 4)):
+        root = plant(tmp_path / str(code), GOOD | files)
+        (tmp_path / "conf").write_text("\n".join(CONFIG))
+        assert kamuee("doctor", "--root", str(root), "--config", str(tmp_path / "conf")).code == code
 
 
 def test_only_safe_fixes_are_run_and_failures_are_told(tmp_path):

@@ -127,7 +127,7 @@ def test_kamueed_gets_ports_in_the_wire_namespace_sub_interfaces_and_virtual_rou
     node = lab_of(TRIANGLE)["r1"]
     assert isinstance(node, KamueeNode)
     lines = node.config_lines()
-    assert "set port p1 devargs net_af_packet1,iface=wp1" in lines
+    assert "set port p1 kernel-interface wp1" in lines
     assert "set port p1 namespace triangle-r1.wire" in lines
     assert "set port p1 mtu 9000" in lines
     assert "set vport v40 port p0 vlan 40" in lines

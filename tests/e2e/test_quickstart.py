@@ -1,26 +1,44 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The quick start of the lab does what it says: each of its commands is run as printed, in its order.
+"""The quick starts do what they say: each command and each configuration is used as printed, in its order.
 
 A comment behind a command is what it prints ('…' stands for anything). `sudo` and `make` are left out, what needs a terminal
 prints one sample, and what an `until` waited for must be so afterwards, too: a loop itself never fails.
+
+Pages of a router by hand run in a namespace of their own, on veth pairs as `ip link add` makes them: with the kernel's default offloads
+at both ends, and no sysctl set. What stands for the machine there is a folder of wrappers in front of PATH: `kamuee` and `vtysh`
+find the daemons of the namespace, `systemctl` starts them with the files that the page has written, `make` has been done.
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
+from kamuee.lab.frr import BINARIES, CONFIG_DIR, RUN_DIR
+from kamuee.lab.kamueenode import find_kamueed
+from kamuee.lab.netns import stop_processes
+from support import eventually
+
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "quickstart" / "lab.md"
+PAGES = ROOT / "docs" / "quickstart"
+PAGE = PAGES / "lab.md"
+BGP_PATIENCE_S = 30
 FAILS = ("Net Unreachable", "100% packet loss")  # said by a ping that is meant to fail
 
 
+def command_of(line: str) -> tuple[str, str]:
+    """(command, what its comment says)."""
+    return re.fullmatch(r"(.*?)(?:\s+# (.*))?", line.strip().replace("sudo ", "")).groups(default="")
+
+
 def commands() -> list[tuple[str, str]]:
-    """(command, what its comment says) of the page."""
-    lines = [line.strip() for line in PAGE.read_text(encoding="utf-8").split("\n") if line.startswith("    ")]
-    found = [re.fullmatch(r"(.*?)(?:\s+# (.*))?", line.replace("sudo ", "")).groups(default="") for line in lines]
+    """Of the page of the lab."""
+    found = [command_of(line) for line in PAGE.read_text(encoding="utf-8").split("\n") if line.startswith("    ")]
     return [(command, said) for command, said in found if not command.startswith("make ")]
 
 
@@ -53,3 +71,192 @@ def test_every_command_of_the_quick_start_does_what_it_says(lab):
             done = run_once(waited_for[1])
         ended_well = (done.returncode == 0) is not any(sign in said for sign in FAILS)
         assert ended_well and shows(done.stdout, said), f"{command}: {done.returncode}, wanted {said!r}\n{done.stdout}{done.stderr}"
+
+
+# --- routers by hand ---
+
+def blocks(page: str, begin: str = "", end: str = "") -> list[tuple[str, list[str]]]:
+    """(what it is, its lines) of each indented block: 'kamuee.conf', 'daemons', 'vtysh', or 'shell'; between the texts `begin` and `end`."""
+    found: list[tuple[str, list[str]]] = []
+    said, before = "", ""
+    text = (PAGES / page).read_text(encoding="utf-8")
+    assert begin in text and end in text
+    for line in text[text.index(begin):text.index(end) if end else None].split("\n"):
+        if not line.startswith("    "):
+            said = f"{said} {line}" if before and not before.startswith("    ") else line or said   # the paragraph in front
+        elif before.startswith("    "):
+            found[-1][1].append(line[4:])
+        else:
+            kind = re.search(r"(kamuee\.conf|/etc/frr/daemons|vtysh)`", said)
+            found.append((kind[1].rpartition("/")[2] if kind else "shell", [line[4:]]))
+            said = ""
+        before = line
+    return found
+
+
+SYSTEMCTL = """#!/bin/sh
+case "$*" in
+*kamueed*)
+    setsid {kamueed} --config {etc}/kamuee.conf --run-dir {run} --memory 256 --no-huge > {run}/log 2>&1 < /dev/null &
+    for i in $(seq 300); do [ -S {run}/kamuee.sock ] && kamuee show version > {run}/version && exit 0; sleep 0.1; done
+    cat {run}/log; exit 1 ;;
+*frr*)
+    . {etc}/daemons
+    {frr}/zebra -d -N {name} -P 0 $zebra_options && {frr}/staticd -d -N {name} -P 0 && {frr}/bgpd -d -N {name} -P 0 ;;
+esac
+"""
+
+
+class Machine:
+    """A namespace with kernel interfaces as they come, in which a page is followed."""
+
+    def __init__(self, name: str, router: bool):
+        self.name, self.folder = name, Path(tempfile.mkdtemp(prefix=f"{name}-"))    # short: a socket's path has 107 letters
+        self.etc, self.run, self.bin = self.folder / "etc", self.folder / "run", self.folder / "bin"
+        for directory in (self.etc, self.run, self.bin, RUN_DIR / name, CONFIG_DIR / name):
+            directory.mkdir(parents=True)
+        for directory in (RUN_DIR / name, CONFIG_DIR / name):
+            shutil.chown(directory, "frr", "frr")
+        subprocess.run(["ip", "netns", "add", name], check=True)
+        self.shell("ip link set lo up")
+        self.wrapper("vtysh", f'#!/bin/sh\nexec /usr/bin/vtysh -N {name} "$@"\n')
+        self.wrapper("make", "#!/bin/sh\n")
+        self.wrapper("kamuee", f'#!/bin/sh\nexec {ROOT}/kamuee --socket {self.run}/kamuee.sock "$@"\n')
+        self.wrapper("systemctl", SYSTEMCTL.format(kamueed=find_kamueed() if router else "", etc=self.etc, run=self.run, frr=BINARIES, name=name))
+
+    def wrapper(self, word: str, text: str) -> None:
+        (self.bin / word).write_text(text)
+        (self.bin / word).chmod(0o755)
+
+    def shell(self, command: str, check: bool = True, text: str | None = None, timeout_s: float = 120) -> subprocess.CompletedProcess:
+        done = subprocess.run(["nsenter", f"--net=/run/netns/{self.name}", "sh", "-c", command], input=text, text=True, capture_output=True, timeout=timeout_s,
+                              env={**os.environ, "PATH": f"{self.bin}:{os.environ['PATH']}"})
+        assert not check or done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    def vtysh(self, config: str) -> None:
+        said = self.shell("vtysh", text=f"configure terminal\n{config}\nend\n").stdout
+        assert "%" not in said, said
+
+    def speaks_bgp(self, config: str) -> None:
+        """A far end: FRR with this configuration."""
+        (self.etc / "daemons").write_text("")
+        self.shell("systemctl start frr")
+        self.vtysh(config)
+
+    def follow(self, page: str, begin: str = "", end: str = "") -> None:
+        for kind, lines in blocks(page, begin, end):
+            if kind == "vtysh":
+                self.vtysh("\n".join(lines))
+            elif kind != "shell":
+                (self.etc / kind).write_text("\n".join(lines) + "\n")
+            for line in filter(None, lines) if kind == "shell" else ():
+                self.command(line)
+
+    def command(self, line: str) -> None:
+        """What is to be seen may take a moment: BGP."""
+        command, said = command_of(line)
+        if command.endswith("kamuee monitor"):
+            command += " --once"
+        if not command.startswith("kamuee show") and not command.startswith("vtysh"):
+            done = self.shell(command, check=not command.startswith("kamuee doctor"))
+            assert not said.startswith(("=>", "0 ")) or shows(done.stdout, said), f"{command}: wanted {said!r}\n{done.stdout}{done.stderr}"
+        else:
+            eventually(lambda: shows(self.shell(command).stdout, said), BGP_PATIENCE_S, lambda: f"{command}: wanted {said!r}\n{self.shell(command).stdout}")
+
+    def end(self) -> None:
+        stop_processes([int(pid) for pid in subprocess.run(["ip", "netns", "pids", self.name], capture_output=True, text=True).stdout.split()])
+        subprocess.run(["ip", "netns", "del", self.name])
+        for directory in (RUN_DIR / self.name, CONFIG_DIR / self.name, self.folder):
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture
+def machines(kamueed):
+    made: list[Machine] = []
+
+    def make(*names: str) -> list[Machine]:
+        made.extend(Machine(name, name == names[0]) for name in names)
+        return made
+    yield make
+    for machine in made:
+        machine.end()
+
+
+def cable(router: Machine, interface: str, far: Machine, *addresses: str) -> None:
+    """As `ip link add` makes it."""
+    subprocess.run(["ip", "link", "add", interface, "netns", router.name, "type", "veth", "peer", "name", "eth0", "netns", far.name], check=True)
+    router.shell(f"ip link set {interface} up")
+    far.shell("ip link set eth0 up")
+    for address in addresses:
+        far.shell(f"ip addr add {address} dev eth0")
+
+
+def provider(number: int, address: str, peer: str, networks: int = 1) -> str:
+    """More prefixes than one segment holds when there are a thousand."""
+    lines = [f"router bgp {number}", " no bgp ebgp-requires-policy", " no bgp network import-check", f" neighbor {peer} remote-as 64496",
+             f" neighbor {peer} timers connect 1", " address-family ipv4 unicast", "  network 203.0.113.0/24"]
+    return "\n".join([*lines, *(f"  network 10.{100 + n // 250}.{n % 250}.0/24" for n in range(networks - 1)), " exit-address-family", "exit"])
+
+
+def carries_tcp(here: Machine, far: Machine, address: str, size: int = 4_000_000, patience_s: float = 20) -> None:
+    """A transfer with segments as large as the kernels like."""
+    sink = subprocess.Popen(["nsenter", f"--net=/run/netns/{far.name}", sys.executable, "-c",
+                             "import socket\ns = socket.create_server(('', 7007))\nprint(flush=True)\nc = s.accept()[0]\nn = 0\n"
+                             "while (b := c.recv(1 << 16)): n += len(b)\nprint(n, flush=True)"], stdout=subprocess.PIPE, text=True)
+    sink.stdout.readline()
+    try:
+        source = f"import socket; s = socket.create_connection(('{address}', 7007), 10); s.sendall(bytes({size}))"
+        here.shell(f'{sys.executable} -c "{source}"', timeout_s=patience_s)
+        assert int(sink.communicate(timeout=patience_s)[0]) == size
+    finally:
+        sink.kill()
+
+
+def port_counter(router: Machine, port: str, name: str) -> int:
+    found = re.search(rf'"{name}": (\d+)', router.shell(f"kamuee -j show port {port}").stdout)
+    return int(found[1])
+
+
+def test_a_router_of_your_own_is_one_in_half_a_minute(machines):
+    router, isp, host = machines("q-own", "q-isp", "q-host")
+    cable(router, "eth1", isp, "198.51.100.1/30")
+    cable(router, "eth2", host, "192.0.2.9/24")
+    host.shell("ip route add default via 192.0.2.1")
+    isp.shell("ip addr add 203.0.113.1/24 dev lo")
+    isp.speaks_bgp(provider(64500, "198.51.100.1", "198.51.100.2", 1000))
+    router.follow("own-router.md", end="**5.")
+    begun = time.monotonic()
+    eventually(lambda: "1000" in router.shell("vtysh -c 'show bgp summary'").stdout.split("198.51.100.1")[-1], BGP_PATIENCE_S,
+               lambda: router.shell("vtysh -c 'show bgp summary'; kamuee show drops").stdout)
+    assert time.monotonic() - begun < BGP_PATIENCE_S
+    router.follow("own-router.md", begin="**5.")
+    carries_tcp(host, isp, "203.0.113.1")
+    assert port_counter(router, "p0", "checksum-completed") > 0 and port_counter(router, "p1", "checksum-completed") > 0
+    assert port_counter(router, "p0", "offload-cut") == port_counter(router, "p1", "offload-cut") == 0
+
+
+def test_an_edge_of_two_providers_uses_both(machines):
+    router, isp1, isp2, host = machines("q-edge", "q-edge-isp1", "q-edge-isp2", "q-edge-host")
+    for interface, far, address in (("eth1", isp1, "203.0.113.1/30"), ("eth2", isp2, "198.51.100.1/30"), ("eth3", host, "192.0.2.9/24")):
+        cable(router, interface, far, address)
+    isp1.speaks_bgp(provider(64500, "203.0.113.1", "203.0.113.2").replace("203.0.113.0/24", "100.64.0.0/16"))
+    isp2.speaks_bgp(provider(64501, "198.51.100.1", "198.51.100.2").replace("203.0.113.0/24", "100.64.0.0/16"))
+    router.follow("frr-edge.md", end="**Watch it arrive.**")
+    eventually(lambda: {"via 203.0.113.1", "via 198.51.100.1"} <= set(re.findall(r"via [0-9.]+", router.shell("kamuee show ipv4 route 100.64.0.0/16").stdout)),
+               BGP_PATIENCE_S, lambda: router.shell("kamuee show ipv4 route; vtysh -c 'show bgp summary'").stdout)
+    router.follow("frr-edge.md", begin="**Watch it arrive.**", end="**What happens when")
+
+
+def test_a_router_on_a_stick_starts_as_written(machines):
+    router, switch = machines("q-stick", "q-switch")
+    cable(router, "eth1", switch)
+    router.follow("one-nic.md", end="**4.")
+    assert "203.0.113.1" in router.shell("kamuee show ipv4 route").stdout
+
+
+def test_the_configuration_for_sr_iov_is_one(tmp_path, kamueed):
+    config = [lines for kind, lines in blocks("sr-iov.md") if kind == "kamuee.conf"]
+    (tmp_path / "conf").write_text("\n".join(config[0]) + "\n")
+    done = subprocess.run([kamueed, "--config", tmp_path / "conf", "--run-dir", tmp_path, "--check"], capture_output=True, text=True)
+    assert len(config) == 1 and done.returncode == 0, done.stdout + done.stderr

@@ -10,21 +10,21 @@ from pathlib import Path
 
 from kamuee.client import Client
 from kamuee.context import terminal_width
-from kamuee.doctor import cpu, memory, network, pci
+from kamuee.doctor import cpu, kernel, memory, network, pci
 from kamuee.doctor.facts import Facts
 from kamuee.doctor.finding import STATUSES, Finding
 from kamuee.doctor.host import Host
 from kamuee.errors import KamueeError, UsageError
 from kamuee.render import wrapped
 
-CHECKS = memory.CHECKS + cpu.CHECKS + pci.CHECKS + network.CHECKS
+CHECKS = memory.CHECKS + cpu.CHECKS + pci.CHECKS + network.CHECKS + kernel.CHECKS
 CONFIG = "/etc/kamuee/kamuee.conf"
 MARKS = {"good": "ok", "absent": "-", "advice": "advice", "wrong": "WRONG"}
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="kamuee doctor", description="Looks whether this machine is as a fast router needs it, and says what to do.",
-                                     epilog="Exit code: 0 nothing to do, 1 advice, 2 wrong usage, 4 something does not work.")
+                                     epilog="Exit code: 0 nothing is wrong, whatever could be better; 2 wrong usage; 4 something does not work.")
     parser.add_argument("check", nargs="*", help=f"only these: {' '.join(check.name for check in CHECKS)}")
     parser.add_argument("--fix", action="store_true", help="run the commands of safe fixes (root); nothing of it lasts over a boot")
     parser.add_argument("-a", "--all", action="store_true", help="also what is good")
@@ -50,7 +50,7 @@ def gather(options: argparse.Namespace, client: Client) -> Facts:
     state, lines = None, None
     if host.live:
         try:
-            state = {name: client.state(name) for name in ("system", "port", "thread")}
+            state = {name: client.state(name) for name in ("system", "port", "interface", "thread")}
             lines = client.call("configuration").get("text", "").splitlines()
         except KamueeError:
             state = None
@@ -124,4 +124,4 @@ def main(argv: list[str], client: Client) -> int:
             print(line)
     sys.stdout.flush()
     statuses = {finding.status for finding in found}
-    return 4 if "wrong" in statuses else 1 if "advice" in statuses else 0
+    return 4 if "wrong" in statuses else 0

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import shlex
 
 from kamuee.doctor.host import Host, cores_of
 
 PCI = re.compile(r"^(?:pci:)?((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])", re.IGNORECASE)
+
+KERNEL_INTERFACE = re.compile(r"^(?:net|eth)_af_(?:packet|xdp)[^,]*,(?:.*,)?iface=([^,]+)")
 
 
 def pci_of(devargs: str) -> str | None:
@@ -64,10 +67,59 @@ class Facts:
     def devices(self) -> dict[str, str]:
         """Name of each port: its devargs, as running or configured."""
         found = {words[1]: words[3] for words in self.config
-                 if words[:1] == ["port"] and words[2:3] == ["devargs"] and len(words) == 4}
+                 if words[:1] == ["port"] and words[2:3] in (["devargs"], ["kernel-interface"]) and len(words) == 4}
         for port in (self.state or {}).get("port", []):
             found[port["name"]] = port.get("devargs", "")
         return found
+
+    @functools.cached_property
+    def kernel_interfaces(self) -> dict[str, tuple[str, str]]:
+        """Name of each port on a kernel interface: that, and the network namespace where it is, '' = kamueed's."""
+        found = {}
+        for port in self.devices:
+            device = self.setting("port", port, "kernel-interface") or KERNEL_INTERFACE.search(self.devices[port])
+            if device:
+                found[port] = (device if isinstance(device, str) else device[1], self.setting("port", port, "namespace") or "")
+        for port in (self.state or {}).get("port", []):
+            if port.get("kernel-interface"):
+                found[port["name"]] = (port["kernel-interface"], port.get("namespace", ""))
+        return found
+
+    @functools.cached_property
+    def interfaces(self) -> list[dict]:
+        """As kamueed has them; [] when it does not run."""
+        return (self.state or {}).get("interface", [])
+
+    @functools.cached_property
+    def routers(self) -> list[str]:
+        """Virtual routers."""
+        return ["default", *(words[1] for words in self.config if words[:1] == ["vr"] and len(words) > 1)]
+
+    def namespace_of_vr(self, vr: str) -> str:
+        return self.setting("vr", vr, "namespace") or ""
+
+    def _ip(self, namespace: str, *words: str) -> list[dict]:
+        inside = ("-n", namespace) if namespace else ()
+        try:
+            return [entry for entry in json.loads(self.host.says("ip", *inside, "-j", *words) or "[]") if entry]
+        except ValueError:
+            return []
+
+    @functools.cache
+    def links(self, namespace: str) -> dict[str, dict]:
+        """The kernel's interfaces in a namespace, with addresses, by name."""
+        return {link["ifname"]: link for link in self._ip(namespace, "-d", "addr") if "ifname" in link}
+
+    @functools.cache
+    def routes(self, namespace: str) -> list[dict]:
+        return [route for family in ("-4", "-6") for route in self._ip(namespace, family, "route") if "dev" in route]
+
+    def tcp(self, namespace: str) -> tuple[int | None, int]:
+        """Segments the kernel received, and those whose checksum was wrong, in a namespace."""
+        text = self.host.says("ip", "netns", "exec", namespace, "cat", "/proc/net/snmp") if namespace else self.host.text("/proc/net/snmp")
+        rows = [line.split() for line in (text or "").splitlines() if line.startswith("Tcp:")]
+        values = dict(zip(*rows)) if len(rows) == 2 else {}
+        return (int(values["InSegs"]), int(values.get("InCsumErrors", 0))) if "InSegs" in values else (None, 0)
 
     @functools.cached_property
     def cards(self) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -84,6 +85,18 @@ class Host:
         elif found:
             self.seen.setdefault(path, b"")
         return found
+
+    def says(self, *command: str) -> str:
+        """What a command prints; "" where it fails. Of a recorded machine: what it printed there."""
+        path = "/.says/" + "_".join(command).replace("/", "%")
+        if not self.live:
+            return self.text(path) or ""
+        try:
+            found = subprocess.run(command, capture_output=True, timeout=30).stdout
+        except (OSError, subprocess.TimeoutExpired):
+            found = b""
+        self.seen[path] = found
+        return found.decode(errors="replace")
 
     def record(self, file: str) -> int:
         """Writes what was read as a tar archive; how many entries."""

@@ -39,7 +39,7 @@ def rp_filter(facts: Facts) -> Iterator[Finding]:
                       "packets for us whose source is routed another way are eaten by the kernel: sessions with peers behind two ways break",
                       ("sysctl -w net.ipv4.conf.all.rp_filter=2",), safe=True)
     elif strict:
-        yield Finding("rp-filter", "advice", ", ".join(strict), "strict", "0 or 2", "the same, on these interfaces",
+        yield Finding("rp-filter", "wrong", ", ".join(strict), "strict", "0 or 2", "packets for us whose source is routed another way are eaten there",
                       tuple(f"sysctl -w net.ipv4.conf.{name}.rp_filter=2" for name in strict), safe=True)
     else:
         yield good("rp-filter", "kernel", "not strict")

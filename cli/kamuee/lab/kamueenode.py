@@ -86,9 +86,8 @@ class KamueeNode(Router):
         lines = [f"set memory {self.node.memory_mib}"]
         lines += [f"set vr {vr} namespace {namespace.name}" for vr, namespace in self.vrs.items()]
         ports = [interface for interface in self.node.ports() if interface.name != "lo"]
-        for number, interface in enumerate(ports):
-            wire = wire_name(interface.name)
-            lines += [f"set port {interface.name} devargs net_af_packet{number},iface={wire}",
+        for interface in ports:
+            lines += [f"set port {interface.name} kernel-interface {wire_name(interface.name)}",
                       f"set port {interface.name} namespace {self.wire.name}",
                       f"set port {interface.name} mtu {self.mtus[interface.name]}"]
         for interface in self.node.interfaces.values():

@@ -18,6 +18,7 @@
 extern uint32_t fake_journal_mib, fake_audit_interval_s; // as set last
 extern bool fake_journal_fails;
 extern uint64_t fake_link_changes; // of every port
+extern uint64_t fake_offload_cut;  // of every port
 extern int fake_celsius;           // of every port; 0: it does not tell
 extern int fake_readers;           // sockets that hear of routes, of others
 extern uint64_t fake_waiting;      // for each of them, bytes

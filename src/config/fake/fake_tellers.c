@@ -17,7 +17,7 @@
 
 uint32_t fake_journal_mib, fake_audit_interval_s;
 bool fake_journal_fails;
-uint64_t fake_link_changes;
+uint64_t fake_link_changes, fake_offload_cut;
 int fake_celsius;
 int fake_readers;
 uint64_t fake_waiting;
@@ -63,6 +63,11 @@ void fake_link(const char *port, bool up)
 {
     if (link_listener)
         link_listener(port, up);
+}
+
+struct counter_offload port_manager_offload(const char *name)
+{
+    return (struct counter_offload){.cut = fake_offload_cut};
 }
 
 uint64_t port_manager_link_changes(const char *name)

@@ -105,7 +105,7 @@ static void random_frames_reach_nearly_every_drop_reason(void **state)
             iface_get(1)->policy.urpf[0] = iface_get(1)->policy.urpf[1] = URPF_STRICT;
             iface_get(2)->policy.urpf[0] = iface_get(2)->policy.urpf[1] = URPF_LOOSE;
             iface_get(1)->flags |= IFACE_URPF4 | IFACE_URPF6;
-            iface_get(2)->flags |= IFACE_URPF4 | IFACE_URPF6;
+            iface_get(2)->flags |= IFACE_URPF4 | IFACE_URPF6 | IFACE_OFFLOAD;
         }
         send_one(&r);
         rig_step(0);

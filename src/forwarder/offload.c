@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// offload.c - what a sender has left to a network card that is not there
+//
+// A sender whose card computes checksums writes into the field of TCP and UDP the sum of the pseudo-header alone, folded
+// but not complemented, and leaves the rest to the card. Behind a veth, or in a virtual machine, there is no card: the packet
+// arrives unfinished, the driver (net_af_packet, net_af_xdp) does not say so, and whoever receives it drops it as damaged.
+//
+// An input feature of the interfaces of such ports (struct port.offload), so all others pay nothing. Each packet costs the sum
+// of its pseudo-header; its payload is read only when the field holds just that: one in 65,536 of the right packets, and all
+// unfinished ones. Those get the sum of all, which is what the field of a right packet holds already: that one is left as it is.
+//
+// Fragments have no checksum of their own, and what a tunnel carries inside is not looked for: only the outermost TCP or UDP
+// header is known to be a header.
+#include "base/checksum.h"
+#include "forwarder/feature.h"
+#include "forwarder/ip6_chain.h"
+#include "forwarder/packet.h"
+#include "table/iface.h"
+#include "forwarder/forbidden.h"
+
+struct l4 {
+    uint8_t proto;
+    uint32_t at, sum_at; // from the IP header: where it begins, and its checksum
+};
+
+static bool find_l4(const uint8_t *ip, uint8_t family, uint32_t end, struct l4 *l)
+{
+    if (family == IP4) {
+        if (load16(ip + 6) & RTE_BE16(0x3fff)) // a fragment
+            return false;
+        l->proto = ip[9];
+        l->at = (ip[0] & 15) * 4u;
+    } else {
+        struct ip6_chain c = ip6_chain(ip, end);
+        if (c.cut || c.more || c.offset)
+            return false;
+        l->proto = c.proto;
+        l->at = c.at;
+    }
+    if (l->proto != PROTO_TCP && l->proto != PROTO_UDP)
+        return false;
+    l->sum_at = l->at + (l->proto == PROTO_TCP ? 16 : 6);
+    return l->sum_at + 2 <= end;
+}
+
+static uint16_t folded(uint32_t sum)
+{
+    return (uint16_t)~checksum_finish(sum);
+}
+
+// Sum of the pseudo-header, folded: what an unfinished field holds. `len`: from the header of TCP or UDP on.
+static uint16_t pseudo_sum(const uint8_t *ip, uint8_t family, uint8_t proto, uint32_t len)
+{
+    uint32_t sum = family == IP6 ? checksum_pseudo6(ip + 8, ip + 24, len, proto)
+                                 : checksum_add(rte_cpu_to_be_16((uint16_t)len) + rte_cpu_to_be_16(proto), ip + 12, 8);
+
+    return folded(sum);
+}
+
+// Sum of `len` bytes of the packet from `at` on, over all its buffers. (DPDK 22.11's rte_raw_cksum_mbuf is wrong behind a buffer of odd length.)
+static uint16_t sum_of(const struct rte_mbuf *m, uint32_t at, uint32_t len)
+{
+    uint32_t sum = 0, done = 0;
+
+    for (; m && done < len; m = m->next) {
+        uint32_t n = RTE_MIN((uint32_t)m->data_len - at, len - done);
+        uint16_t part = folded(checksum_add(0, rte_pktmbuf_mtod_offset(m, const void *, at), n));
+        sum += done & 1 ? rte_bswap16(part) : part;
+        done += n;
+        at = 0;
+    }
+    return folded(sum);
+}
+
+void offload_one(struct forwarder *f, struct burst *b, unsigned i)
+{
+    struct rte_mbuf *m = b->pkt[i];
+    uint8_t *ip = b->ip[i];
+    uint32_t len = b->len[i];
+    struct l4 l;
+
+    if (!find_l4(ip, b->family, RTE_MIN(packet_readable(m, ip), len), &l) ||
+        likely(load16(ip + l.sum_at) != pseudo_sum(ip, b->family, l.proto, len - l.at)))
+        return;
+    uint16_t sum = sum_of(m, packet_l2_len(m, ip) + l.at, len - l.at); // the pseudo-header's is in it, by the field
+    uint16_t whole = sum == UINT16_MAX && l.proto == PROTO_UDP ? UINT16_MAX : (uint16_t)~sum; // RFC 768: 0 would say that there is none
+    if (whole == load16(ip + l.sum_at))
+        return;
+    store16(ip + l.sum_at, whole);
+    f->counter->offload[iface_get(b->iface[i])->port].completed++;
+}
+
+void offload(struct forwarder *f, struct burst *b)
+{
+    for (unsigned i = 0; i < b->n; i++)
+        if (iface_get(b->iface[i])->flags & IFACE_OFFLOAD)
+            offload_one(f, b, i);
+}
+
+enum drop_reason offload_cut(struct forwarder *f, const struct burst *b, unsigned i, uint32_t len, enum drop_reason why)
+{
+    const struct iface *iface = iface_get(b->iface[i]);
+
+    if (!(iface->flags & IFACE_OFFLOAD) || len <= iface->mtu)
+        return why;
+    f->counter->offload[iface->port].cut++;
+    return DROP_OFFLOAD_CUT;
+}

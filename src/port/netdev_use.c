@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// netdev_use.c - what this machine itself does with a kernel interface that is to be a port's
+#include "port/netdev_use.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "core/thread.h"
+#include "netlink/netns.h"
+
+struct own_addresses {
+    VEC(struct in6_addr) item; // IPv4 ones mapped
+};
+
+static struct in6_addr mapped(uint32_t be)
+{
+    struct in6_addr a = {.s6_addr[10] = 0xff, .s6_addr[11] = 0xff};
+
+    memcpy(a.s6_addr + 12, &be, sizeof be);
+    return a;
+}
+
+static unsigned prefix_length(const uint8_t *mask, unsigned n)
+{
+    unsigned bits = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        bits += (unsigned)__builtin_popcount(mask[i]);
+    return bits;
+}
+
+static void add_address(struct netdev_use *u, struct own_addresses *own, const struct ifaddrs *a)
+{
+    const struct sockaddr_in *a4 = (void *)a->ifa_addr, *m4 = (void *)a->ifa_netmask;
+    const struct sockaddr_in6 *a6 = (void *)a->ifa_addr, *m6 = (void *)a->ifa_netmask;
+    bool four = a->ifa_addr->sa_family == AF_INET;
+    char text[INET6_ADDRSTRLEN];
+    size_t n = strlen(u->address);
+
+    if (!four && (a->ifa_addr->sa_family != AF_INET6 || IN6_IS_ADDR_LINKLOCAL(&a6->sin6_addr)))
+        return;
+    inet_ntop(a->ifa_addr->sa_family, four ? (const void *)&a4->sin_addr : &a6->sin6_addr, text, sizeof text);
+    snprintf(u->address + n, sizeof u->address - n, "%s%s/%u", n ? ", " : "", text,
+             four ? prefix_length((const uint8_t *)&m4->sin_addr, 4) : prefix_length(m6->sin6_addr.s6_addr, 16));
+    *vec_push(&own->item) = four ? mapped(a4->sin_addr.s_addr) : a6->sin6_addr;
+}
+
+static void look_addresses(const char *name, struct netdev_use *u, struct own_addresses *own)
+{
+    struct ifaddrs *all;
+
+    if (getifaddrs(&all))
+        return;
+    for (const struct ifaddrs *a = all; a; a = a->ifa_next)
+        if (a->ifa_addr && a->ifa_netmask && !strcmp(a->ifa_name, name))
+            add_address(u, own, a);
+    freeifaddrs(all);
+}
+
+static void look_default4(const char *name, struct netdev_use *u)
+{
+    char line[256], iface[16];
+    unsigned dst, gateway, flags, mask;
+    FILE *f = fopen("/proc/thread-self/net/route", "re");
+
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "%15s %x %x %x %*d %*d %*d %x", iface, &dst, &gateway, &flags, &mask) == 5 && !dst && !mask && flags & 1 &&
+            !strcmp(iface, name))
+            inet_ntop(AF_INET, &gateway, u->gateway, sizeof u->gateway);
+    if (f)
+        fclose(f);
+}
+
+static void look_default6(const char *name, struct netdev_use *u)
+{
+    char line[256], dst[33], via[33], iface[16];
+    struct in6_addr gateway;
+    unsigned len;
+    FILE *f = fopen("/proc/thread-self/net/ipv6_route", "re");
+
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "%32s %x %*s %*s %32s %*s %*s %*s %*s %15s", dst, &len, via, iface) != 4 || len || strcmp(iface, name))
+            continue;
+        for (unsigned i = 0; i < 16; i++)
+            sscanf(via + 2 * i, "%2hhx", &gateway.s6_addr[i]);
+        inet_ntop(AF_INET6, &gateway, u->gateway, sizeof u->gateway);
+    }
+    if (f)
+        fclose(f);
+}
+
+// As /proc/net/tcp has it: words of 32 bits in the host's order.
+static struct in6_addr address_read(const char *hex)
+{
+    unsigned word[4];
+    struct in6_addr a;
+
+    if (strlen(hex) == 8 && sscanf(hex, "%8x", &word[0]) == 1)
+        return mapped(word[0]);
+    for (unsigned i = 0; i < 4; i++)
+        sscanf(hex + 8 * i, "%8x", &word[i]);
+    memcpy(&a, word, sizeof a);
+    return a;
+}
+
+static bool is_own(const struct own_addresses *own, const struct in6_addr *a)
+{
+    vec_foreach (&own->item, o)
+        if (!memcmp(o, a, sizeof *a))
+            return true;
+    return false;
+}
+
+#define TCP_ESTABLISHED 1
+
+static void look_sessions(const char *path, const struct own_addresses *own, struct netdev_use *u)
+{
+    char line[256], local[33], remote[33];
+    unsigned state;
+    FILE *f = fopen(path, "re");
+
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, " %*d: %32[0-9A-F]:%*x %32[0-9A-F]:%*x %x", local, remote, &state) != 3 || state != TCP_ESTABLISHED)
+            continue;
+        struct in6_addr here = address_read(local), there = address_read(remote);
+        if (!is_own(own, &here) || is_own(own, &there))
+            continue;
+        bool four = IN6_IS_ADDR_V4MAPPED(&there);
+        inet_ntop(four ? AF_INET : AF_INET6, four ? there.s6_addr + 12 : there.s6_addr, u->session, sizeof u->session);
+    }
+    if (f)
+        fclose(f);
+}
+
+void netdev_names(char *s, size_t size)
+{
+    struct if_nameindex *all = if_nameindex();
+    size_t n = 0;
+
+    *s = 0;
+    for (const struct if_nameindex *i = all; i && i->if_index && n < size; i++)
+        if (strcmp(i->if_name, "lo"))
+            n += (size_t)snprintf(s + n, size - n, "%s%s", n ? ", " : " (there is ", i->if_name);
+    if (n)
+        snprintf(n < size ? s + n : s + size - 3, n < size ? size - n : 3, "%s", ")");
+    if (all)
+        if_freenameindex(all);
+}
+
+static int look_here(const char *name, const char *netns, struct netdev_use *u, char *err, size_t err_size)
+{
+    struct own_addresses own = {0};
+
+    if (!if_nametoindex(name)) {
+        char names[160];
+        netdev_names(names, sizeof names);
+        snprintf(err, err_size, "there is no kernel interface %s in %s%s%s", name, netns[0] ? "namespace " : "kamueed's namespace", netns, names);
+        return -ENODEV;
+    }
+    look_addresses(name, u, &own);
+    look_default4(name, u);
+    look_default6(name, u);
+    look_sessions("/proc/thread-self/net/tcp", &own, u);
+    look_sessions("/proc/thread-self/net/tcp6", &own, u);
+    vec_free(&own.item);
+    return 0;
+}
+
+int netdev_use_look(const char *name, const char *netns, struct netdev_use *u, char *err, size_t err_size)
+{
+    int fd, r;
+
+    thread_must_be(ROLE_CONTROL);
+    memset(u, 0, sizeof *u);
+    if ((r = netns_open(netns, &fd, err, err_size)))
+        return r;
+    int back = netns_enter(fd);
+    if (back < 0) {
+        r = back;
+        snprintf(err, err_size, "cannot enter network namespace %s: %s", netns, strerror(-r));
+    } else {
+        r = look_here(name, netns, u, err, err_size);
+        netns_leave(back);
+    }
+    netns_close(fd);
+    return r;
+}
