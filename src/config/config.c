@@ -335,6 +335,7 @@ int config_commit(struct lyd_node *candidate, const struct commit *how, struct c
     }
     result->n_changes = config_diff(config_running(), candidate, &result->change);
     config_effects(config_running(), candidate, &result->notes);
+    machine_notes(config_model(), s->model, &result->notes);
     return finish(s, how, result, e);
 }
 

@@ -156,6 +156,38 @@ static void check_memory(const struct model *from, const struct model *to, struc
                    old->journal_mib + free);
 }
 
+// --- what goes with an interface ----------------------------------------------------------------
+
+static const char *netns_of(const struct model *m, const char *vr)
+{
+    const struct model_vr *v = model_find_vr(m, vr);
+
+    return v ? v->netns : "";
+}
+
+static void note_move(const struct model *from, const struct model *to, const char *name, const char *was, const char *is, struct errors *notes)
+{
+    if (strcmp(netns_of(from, was), netns_of(to, is)))
+        errors_add(notes, 0, "moves %s to another network namespace: its permanent addresses go with it, routes, neighbours, sysctls and "
+                             "what is attached to its TAP (tc, nftables) do not", name);
+}
+
+void machine_notes(const struct model *from, const struct model *to, struct errors *notes)
+{
+    if (!root)
+        return;
+    vec_foreach (&to->port, p) {
+        const struct model_port *old = model_find_port(from, p->config.name);
+        if (old)
+            note_move(from, to, p->config.name, old->vr, p->vr, notes);
+    }
+    vec_foreach (&to->vport, v) {
+        const struct model_vport *old = model_find_vport(from, v->name);
+        if (old)
+            note_move(from, to, v->name, old->vr, v->vr, notes);
+    }
+}
+
 void machine_check(const struct model *from, const struct model *to, struct errors *e)
 {
     if (!root)

@@ -242,7 +242,7 @@ void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
     struct iface_kernel_event *e = malloc(sizeof *e);
 
     bug_on(!e);
-    *e = (struct iface_kernel_event){.vr = v->id, .ifindex = l->ifindex, .admin_up = l->up && !gone, .gone = gone, .mtu = l->told.mtu};
+    *e = (struct iface_kernel_event){.vr = v->id, .ifindex = l->ifindex, .admin_up = l->up && !gone, .gone = gone};
     add_master(v, l, e);
     add_macs(v, l, e);
     if (mailbox_post(ROLE_CONTROL, report, e)) {

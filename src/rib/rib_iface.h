@@ -12,7 +12,6 @@ struct iface_kernel_event {
     uint16_t vr;
     int ifindex;
     bool admin_up, gone;
-    uint32_t mtu;
     char master[16];    // bridge, bond, VRF … that it has been put into, "" = none
     uint32_t vrf_table; // of that one; 0: it is no VRF
     unsigned n_macs;    // macvlans that stand on it, are up and have addresses; more than IFACE_MACS: mac[] has the first
