@@ -320,7 +320,9 @@ static int change_mac(struct managed_port *p, const struct port_config *cfg, cha
             snprintf(err, err_size, "port %s: its MAC address cannot be set: %s", p->wish.name, strerror(-r));
             return r;
         }
+        p->device.other_mac = false;
         iface_manager_port_mac(p->device.id, mac);
+        port_manager_filter(p->device.id);
     }
     p->wish.has_mac = p->device.config.has_mac = cfg->has_mac;
     memcpy(p->wish.mac, cfg->mac, sizeof p->wish.mac);
