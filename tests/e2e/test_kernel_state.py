@@ -6,6 +6,7 @@ command, what comes behind looks at the outcome; beside it, what all rows of an 
 """
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,8 @@ from kamuee.lab.netns import sh
 
 from support import Router, assert_reaches, eventually, hops, reaches
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/features/kernel-state.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/features/kernel-state.md"
 ROW = re.compile(r"^\| ((?:link|address|neighbour|namespace)-[a-z-]+) \| `([^`]+)` \| ([a-z ]+) \|", re.M)
 LAB = """
 nodes:
@@ -121,6 +123,8 @@ def alarmed(lab, row: Row, before: dict, log_at: int) -> None:
     assert "kernel_state: not followed" in lab["r"].log.read_text()[log_at:]
     told = measure.client(lab["r"]).call("audit")["kernel-state"]
     assert {f"{entry['subject']} {entry['attribute']}" for entry in told} == raised
+    said = sh([sys.executable, str(ROOT / "kamuee"), "--socket", str(lab["r"].socket), "audit"])
+    assert all(f"not followed: {subject}: " in said for subject in raised), said
 
 
 def followed(lab, row: Row, before: dict, log_at: int) -> None:
