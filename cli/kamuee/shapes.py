@@ -36,7 +36,8 @@ SHAPES = {
             "queue [{queue, rx-packets, rx-bytes, forwarder}], extended [{name, value}]}, "
             f"cleared {{time, {_TRAFFIC}, rx-missed, rx-errors, rx-no-buffer, tx-errors, checksum-completed, offload-cut}}}}]",
     "port-rates": "[{name, seconds, rx-pps, tx-pps, rx-bps, tx-bps, rx-missed-pps, rx-errors-pps, tx-errors-pps}]",
-    "interface": "[{name, id, kind, port, vlan, outer-vlan, tpid, vr, status, mac, mtu, ifindex, address [{ip, prefix-length, secondary, status}], "
+    "interface": "[{name, id, kind, port, vlan, outer-vlan, tpid, vr, status, mac, accepted-mac [], mtu, ifindex, "
+                 "address [{ip, prefix-length, secondary, status}], "
                  "urpf-ipv4, urpf-ipv6, urpf-allow-default, redirect, directed-broadcast, "
                  f"statistics {{since, {_TRAFFIC}, {_INSIDE}}}, cleared {{time, {_TRAFFIC}, {_INSIDE}}}}}]",
     "route": "[{prefix, type, protocol, metric, active, nexthop, kind, "
@@ -92,7 +93,7 @@ SHAPES = {
     "event": ("[{event, at, port, status, vr, interface, address, mac, time, prefix, cause, from, to, by, lines, comment, change [], "
               "name, subject, severity, message, count}]"),
     "trace": f"[{{time, {_PASSAGE}}}]",
-    "audit": "{" + _AUDIT + "}",
+    "audit": "{" + _AUDIT + ", kernel-state [{subject, attribute, what}]}",
     "audit-report": "[{vr, audits, ended, " + _AUDIT + ", fib-divergence}]",
     "port-history": "[{name, interval, point [{time, " + _TRAFFIC + ", rx-missed}]}]",
     "latency": "[{input, output, packets, mean, median, p90, p99, p999, max, bucket [{below, packets}]}]",

@@ -45,6 +45,12 @@ def findings(entry: dict) -> Iterator[str]:
         yield f"    {finding['prefix']}: {finding['what']}"
 
 
+def not_followed(answer: dict) -> Iterator[str]:
+    """What Linux has been told that changes where packets go, and that kamueed does not follow."""
+    for state in answer.get("kernel-state", []):
+        yield f"not followed: {state['subject']} {state['attribute']}: {state['what']}"
+
+
 def audit(context: Context, match: Match) -> int:
     """audit [vr VR]; exit code 1 if something had to be healed."""
     answer = context.client.call("audit", vr=match.args.get("VR"))
@@ -59,4 +65,6 @@ def audit(context: Context, match: Match) -> int:
         context.lines(findings(answer))
     else:
         context.line(f"{answer['checked']:,} routes checked: kernel, RIB and FIB agree")
+    if not context.options.json:
+        context.lines(not_followed(answer))
     return 1 if diverged else 0

@@ -76,6 +76,7 @@ def details(interface: dict) -> Iterator[tuple[str, Cell | list[str]]]:
     yield "outer tag", interface.get("tpid")
     yield "virtual router", interface.get("vr")
     yield "MAC", interface.get("mac")
+    yield "virtual MACs", " ".join(interface.get("accepted-mac", [])) or None
     yield "MTU", text(interface, "mtu")
     yield "TAP", None if interface.get("ifindex") is None else f"ifindex {interface['ifindex']}"
     yield "IPv4", addresses(interface, "ipv4") or "no address"

@@ -37,6 +37,9 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
     [ALARM_ROUTING_DAEMON] = {"routing-daemon", "major", "seconds",
                               "the routing daemon has fewer routes than are expected, or does not read the kernel's announcements; "
                               "packets go by what the kernel has", {true, 30, 0}},
+    [ALARM_KERNEL_STATE] = {"kernel-state", "major", "attribute",
+                            "Linux has been told what is not followed here, although it changes where packets go; audit and the log "
+                            "say what it is and the remedy", {true, 1, 0}},
 };
 
 static struct {

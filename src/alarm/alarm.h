@@ -27,6 +27,7 @@ enum alarm_name { // in the order of the schema
     ALARM_STALL,
     ALARM_NETLINK_OVERRUN,
     ALARM_ROUTING_DAEMON,
+    ALARM_KERNEL_STATE,
     ALARM_N
 };
 

@@ -18,8 +18,10 @@
 #include "base/vec.h"
 #include "core/process.h"
 #include "core/thread.h"
+#include "port/kernel_state.h"
 #include "port/port_manager.h"
 #include "port/thread_manager.h"
+#include "port/vr_manager.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/exchange.h"
@@ -111,6 +113,20 @@ static void look_punt(uint64_t now_ns)
         watch.punt[c].span_s = 60;
         alarm_observe(ALARM_PUNT_DROPS, punt_class_name[c], window_grown(&watch.punt[c], sum.policed + sum.full, now_ns));
     }
+}
+
+static void observe_state(void *ctx, const struct kernel_state *s)
+{
+    char subject[ALARM_SUBJECT];
+
+    snprintf(subject, sizeof subject, "%.21s %s", s->subject, s->attribute);
+    alarm_observe(ALARM_KERNEL_STATE, subject, 1);
+}
+
+static void look_kernel_state(void)
+{
+    vr_manager_look();
+    kernel_state_each(observe_state, NULL);
 }
 
 // --- ports --------------------------------------------------------------------------------------
@@ -238,6 +254,7 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
     look_ports(now_ns, slow);
     look_threads(now_ns);
     look_routers(now_ns);
+    look_kernel_state();
     alarm_daemon_look(now_ns);
     alarm_round_end();
 }

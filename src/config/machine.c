@@ -129,13 +129,13 @@ static void check_netdev(const struct model *to, const struct model_port *p, str
                    u.gateway, u.gateway[0] && u.session[0] ? ", and " : "", u.session[0] ? "a TCP connection with " : "", u.session, c->name);
 }
 
-void machine_notes(const struct model *from, const struct model *to, struct errors *notes)
+static void note_addresses(const struct model *from, const struct model *to, struct errors *notes)
 {
     struct netdev_use u;
     char err[400];
 
     vec_foreach (&to->port, p)
-        if (root && takes_anew(from, p) && !netdev_use_look(p->config.kernel_interface, p->config.netns, &u, err, sizeof err) && u.address[0])
+        if (takes_anew(from, p) && !netdev_use_look(p->config.kernel_interface, p->config.netns, &u, err, sizeof err) && u.address[0])
             errors_add(notes, 0, "%s has %s, which stays with the kernel and is not reached by it any more: port %s is the interface now "
                                  "(ip addr add … dev %s)", p->config.kernel_interface, u.address, p->config.name, p->config.name);
 }
@@ -194,6 +194,39 @@ static void check_memory(const struct model *from, const struct model *to, struc
     if (free && new->journal_mib > old->journal_mib && new->journal_mib - old->journal_mib > free)
         errors_add(e, 0, "journal: 'size' is '%u', expected at most %lu (MiB): the machine has no more available", new->journal_mib,
                    old->journal_mib + free);
+}
+
+// --- what goes with an interface ----------------------------------------------------------------
+
+static const char *netns_of(const struct model *m, const char *vr)
+{
+    const struct model_vr *v = model_find_vr(m, vr);
+
+    return v ? v->netns : "";
+}
+
+static void note_move(const struct model *from, const struct model *to, const char *name, const char *was, const char *is, struct errors *notes)
+{
+    if (strcmp(netns_of(from, was), netns_of(to, is)))
+        errors_add(notes, 0, "moves %s to another network namespace: its permanent addresses go with it, routes, neighbours, sysctls and "
+                             "what is attached to its TAP (tc, nftables) do not", name);
+}
+
+void machine_notes(const struct model *from, const struct model *to, struct errors *notes)
+{
+    if (!root)
+        return;
+    note_addresses(from, to, notes);
+    vec_foreach (&to->port, p) {
+        const struct model_port *old = model_find_port(from, p->config.name);
+        if (old)
+            note_move(from, to, p->config.name, old->vr, p->vr, notes);
+    }
+    vec_foreach (&to->vport, v) {
+        const struct model_vport *old = model_find_vport(from, v->name);
+        if (old)
+            note_move(from, to, v->name, old->vr, v->vr, notes);
+    }
 }
 
 void machine_check(const struct model *from, const struct model *to, struct errors *e)

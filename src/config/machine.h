@@ -10,9 +10,6 @@
 // gone away since need not hinder other changes. What the machine does not tell is not refused.
 void machine_check(const struct model *from, const struct model *to, struct errors *e);
 
-// What is worth knowing of a change that is possible.
-void machine_notes(const struct model *from, const struct model *to, struct errors *notes);
-
 // Where /sys, /proc and /run are looked for: "" on a machine; NULL: nowhere, everything is there.
 void machine_set_root(const char *root);
 

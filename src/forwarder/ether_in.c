@@ -108,7 +108,7 @@ static void ether_one(struct forwarder *f, const struct port *port, struct rte_m
     bool group = frame[0] & 1;
     if (!iface_is_up(iface))
         packet_drop(f, m, id, DROP_IFACE_DOWN);
-    else if (!group && memcmp(frame, iface->mac, 6))
+    else if (!group && memcmp(frame, iface->mac, 6) && !iface_has_mac(iface, frame))
         packet_drop(f, m, id, DROP_ETHER_NOT_OURS);
     else if (type == ETHER_TYPE_IP4 || type == ETHER_TYPE_IP6)
         ether_ip(f, m, type_at + 2, id, type == ETHER_TYPE_IP4, group);

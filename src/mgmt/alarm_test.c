@@ -16,6 +16,7 @@
 #include "config/fake/fake_rib.h"
 #include "core/thread.h"
 #include "mgmt/test_server.h"
+#include "port/kernel_state.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"
 #include "table/nexthop.h"
@@ -378,12 +379,29 @@ static void a_daemon_that_ended_or_hangs_raises_routing_daemon(void **state)
     assert_false(is_raised(ALARM_ROUTING_DAEMON));
 }
 
+static void what_linux_has_and_we_do_not_follow_raises_kernel_state(void **state)
+{
+    kernel_state_set("p0", "master", "its TAP is part of br0");
+    kernel_state_set("p0", "master", "its TAP is part of br1"); // the same one
+    kernel_state_set("red", "namespace", "it was deleted");
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_KERNEL_STATE), 2);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/alarm=kernel-state,p0%20master", NULL), 200);
+    kernel_state_set("p0", "master", NULL);
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_KERNEL_STATE), 1);
+    kernel_state_forget("red");
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_KERNEL_STATE));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         served(between_the_limits_an_alarm_stays_as_it_is),
         served(what_is_gone_or_switched_off_has_no_alarm),
         served(the_history_keeps_the_newest),
+        served(what_linux_has_and_we_do_not_follow_raises_kernel_state),
         cmocka_unit_test(a_window_counts_what_grew_lately),
         served(packets_that_nobody_counted_raise_ledger),
         served(differences_found_by_audits_raise_fib_divergence_for_an_hour),

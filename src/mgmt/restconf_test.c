@@ -16,6 +16,7 @@
 #include "config/fake/fake_rib.h"
 #include "mgmt/mgmt.h"
 #include "mgmt/test_server.h"
+#include "port/kernel_state.h"
 
 // --- configuration ------------------------------------------------------------------------------
 
@@ -337,12 +338,15 @@ static void journal_tells_what_changed_and_what_was(void **state)
 
 static void audit_and_lookup_answer_when_rib_manager_has(void **state)
 {
+    kernel_state_set("p0", "master", "its TAP is part of br0");
     assert_int_equal(ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{}}"),
                      200);
+    kernel_state_forget("p0");
     assert_string_equal(reply.body.s,
                         "{\"kamuee:output\":{\"checked\":\"1062046\",\"prefixes\":\"1062050\",\"lookups\":\"4000000\","
                         "\"blocks\":\"1\",\"diverged\":\"2\",\"took\":1500,\"longest-pause\":4100,"
-                        "\"finding\":[{\"prefix\":\"10.1.0.0/16\",\"what\":\"the FIB had it not\"}]}}\n");
+                        "\"finding\":[{\"prefix\":\"10.1.0.0/16\",\"what\":\"the FIB had it not\"}],"
+                        "\"kernel-state\":[{\"subject\":\"p0\",\"attribute\":\"master\",\"what\":\"its TAP is part of br0\"}]}}\n");
     assert_int_equal(
         ask("POST", "/restconf/operations/kamuee:audit", "{\"kamuee:input\":{\"vr\":\"blue\"}}"),
         404);

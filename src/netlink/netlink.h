@@ -35,10 +35,17 @@ enum netlink_event_kind {
     NETLINK_EVENT_GROUP,
 };
 
+enum netlink_link_kind { NETLINK_LINK_OTHER, NETLINK_LINK_MACVLAN, NETLINK_LINK_VRF };
+
 struct netlink_link {
     int ifindex;
+    int lower;  // the device of this namespace that it stands on, 0 = none
+    int master; // bridge, bond, VRF …, 0 = none
     uint32_t mtu;
+    uint32_t vrf_table; // of a VRF
     bool up, carrier;
+    uint8_t kind; // enum netlink_link_kind
+    uint8_t mac[6]; // zeros: it has none, or it is no Ethernet's
     char name[16];
 };
 
@@ -47,6 +54,8 @@ struct netlink_addr {
     struct ip_addr addr; // the local one
     uint8_t len, scope;
     bool secondary, usable; // usable: neither tentative nor failed
+    bool automatic;         // a link-local address that the kernel has made by itself, as far as it says so (Linux 5.18)
+    bool deprecated;        // others are preferred to it as a source
 };
 
 struct netlink_neigh {

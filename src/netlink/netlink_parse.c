@@ -154,11 +154,55 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
     return 1;
 }
 
+static const char *attr_end(const struct nlattr *a)
+{
+    return (const char *)mnl_attr_get_payload(a) + mnl_attr_get_payload_len(a);
+}
+
+static bool attr_is(const struct nlattr *a, const char *word)
+{
+    size_t n = strlen(word); // with or without the 0 at its end
+
+    return mnl_attr_get_payload_len(a) >= n && mnl_attr_get_payload_len(a) <= n + 1 && !memcmp(mnl_attr_get_payload(a), word, n);
+}
+
+static uint32_t vrf_table(const struct nlattr *data)
+{
+    const struct nlattr *a;
+    uint32_t table = 0;
+    bool bad = false;
+
+    attr_each(a, mnl_attr_get_payload(data), attr_end(data)) if (mnl_attr_get_type(a) == IFLA_VRF_TABLE) table = attr_u32(a, &bad);
+    return bad ? 0 : table;
+}
+
+// What kind of device it is. IFLA_INFO_KIND stands before IFLA_INFO_DATA.
+static void parse_linkinfo(const struct nlattr *info, struct netlink_link *l, bool *damaged)
+{
+    const struct nlattr *a;
+    bool bad = false;
+
+    attr_each(a, mnl_attr_get_payload(info), attr_end(info)) {
+        switch (mnl_attr_get_type(a)) {
+        case IFLA_INFO_KIND:
+            l->kind = attr_is(a, "macvlan") || attr_is(a, "macvtap") ? NETLINK_LINK_MACVLAN
+                      : attr_is(a, "vrf")                             ? NETLINK_LINK_VRF
+                                                                      : NETLINK_LINK_OTHER;
+            break;
+        case IFLA_INFO_DATA:
+            if (l->kind == NETLINK_LINK_VRF)
+                l->vrf_table = vrf_table(a);
+            break;
+        }
+    }
+    *damaged |= bad;
+}
+
 static int parse_link(const struct nlmsghdr *h, struct netlink_link *l)
 {
     const struct ifinfomsg *m = mnl_nlmsg_get_payload(h);
     const struct nlattr *a;
-    bool bad = false;
+    bool bad = false, lower_elsewhere = false;
 
     if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
         return -EBADMSG;
@@ -171,6 +215,14 @@ static int parse_link(const struct nlmsghdr *h, struct netlink_link *l)
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
         switch (mnl_attr_get_type(a)) {
         case IFLA_MTU: l->mtu = attr_u32(a, &bad); break;
+        case IFLA_LINK: l->lower = (int)attr_u32(a, &bad); break;
+        case IFLA_LINK_NETNSID: lower_elsewhere = true; break;
+        case IFLA_MASTER: l->master = (int)attr_u32(a, &bad); break;
+        case IFLA_LINKINFO: parse_linkinfo(a, l, &bad); break;
+        case IFLA_ADDRESS:
+            if (mnl_attr_get_payload_len(a) == sizeof l->mac)
+                memcpy(l->mac, mnl_attr_get_payload(a), sizeof l->mac);
+            break;
         case IFLA_IFNAME: {
             size_t n = mnl_attr_get_payload_len(a);
 
@@ -179,8 +231,15 @@ static int parse_link(const struct nlmsghdr *h, struct netlink_link *l)
         }
         }
     }
+    if (lower_elsewhere)
+        l->lower = 0;
     return bad || l->ifindex <= 0 ? -EBADMSG : 1;
 }
+
+#ifndef IFA_PROTO // Linux 5.18
+#define IFA_PROTO 11
+#endif
+#define PROTO_KERNEL_LL 3 // IFAPROT_KERNEL_LL
 
 static int parse_addr(const struct nlmsghdr *h, struct netlink_addr *r)
 {
@@ -189,7 +248,7 @@ static int parse_addr(const struct nlmsghdr *h, struct netlink_addr *r)
     struct ip_addr address = {0}, local = {0};
     uint32_t flags;
     uint8_t family;
-    bool bad = false;
+    bool bad = false, automatic = false;
 
     if (mnl_nlmsg_get_payload_len(h) < sizeof *m)
         return -EBADMSG;
@@ -202,6 +261,7 @@ static int parse_addr(const struct nlmsghdr *h, struct netlink_addr *r)
         case IFA_ADDRESS: attr_ip(a, family, &address, &bad); break;
         case IFA_LOCAL: attr_ip(a, family, &local, &bad); break;
         case IFA_FLAGS: flags = attr_u32(a, &bad); break;
+        case IFA_PROTO: automatic = mnl_attr_get_payload_len(a) && *(const uint8_t *)mnl_attr_get_payload(a) == PROTO_KERNEL_LL; break;
         }
     }
     memset(r, 0, sizeof *r);
@@ -210,6 +270,8 @@ static int parse_addr(const struct nlmsghdr *h, struct netlink_addr *r)
     r->len = m->ifa_prefixlen;
     r->scope = m->ifa_scope;
     r->secondary = family == IP4 && (flags & IFA_F_SECONDARY);
+    r->automatic = automatic;
+    r->deprecated = flags & IFA_F_DEPRECATED;
     r->usable = !(flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) || (flags & IFA_F_OPTIMISTIC);
     return bad || !r->addr.family || r->len > ip_bits(family) ? -EBADMSG : 1;
 }

@@ -191,6 +191,37 @@ static void links_addresses_and_neighbours(void **state)
     assert_int_equal(netlink_parse(&m.h, &e), 0);
 }
 
+static void what_a_link_is_and_stands_on(void **state)
+{
+    struct ifinfomsg *l = begin(RTM_NEWLINK, 0, sizeof *l);
+
+    l->ifi_index = 9;
+    mnl_attr_put(&m.h, IFLA_ADDRESS, 6, "\0\0\x5e\0\1\5");
+    mnl_attr_put_u32(&m.h, IFLA_LINK, 5);
+    struct nlattr *info = mnl_attr_nest_start(&m.h, IFLA_LINKINFO);
+    mnl_attr_put_strz(&m.h, IFLA_INFO_KIND, "macvlan");
+    mnl_attr_nest_end(&m.h, info);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.link.kind, NETLINK_LINK_MACVLAN);
+    assert_int_equal(e.link.lower, 5);
+    assert_memory_equal(e.link.mac, "\0\0\x5e\0\1\5", 6);
+    mnl_attr_put_u32(&m.h, IFLA_LINK_NETNSID, 0); // 5 is a device of another namespace
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.link.lower, 0);
+
+    l = begin(RTM_NEWLINK, 0, sizeof *l);
+    l->ifi_index = 10;
+    mnl_attr_put_u32(&m.h, IFLA_MASTER, 11);
+    info = mnl_attr_nest_start(&m.h, IFLA_LINKINFO);
+    mnl_attr_put_strz(&m.h, IFLA_INFO_KIND, "vrf");
+    struct nlattr *data = mnl_attr_nest_start(&m.h, IFLA_INFO_DATA);
+    mnl_attr_put_u32(&m.h, IFLA_VRF_TABLE, 100);
+    mnl_attr_nest_end(&m.h, data);
+    mnl_attr_nest_end(&m.h, info);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_true(e.link.kind == NETLINK_LINK_VRF && e.link.vrf_table == 100 && e.link.master == 11);
+}
+
 static void a_prefix_longer_than_its_address_is_refused(void **state)
 {
     begin_route(RTM_NEWROUTE, AF_INET, 33);
@@ -357,6 +388,7 @@ int main(void)
         cmocka_unit_test(a_nexthop_object_replaces_the_hops),
         cmocka_unit_test(a_group_has_members_with_wide_weights),
         cmocka_unit_test(links_addresses_and_neighbours),
+        cmocka_unit_test(what_a_link_is_and_stands_on),
         cmocka_unit_test(a_prefix_longer_than_its_address_is_refused),
         cmocka_unit_test(short_attributes_are_refused),
         cmocka_unit_test(every_cut_of_a_message_is_noticed_or_harmless),

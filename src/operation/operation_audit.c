@@ -4,9 +4,21 @@
 
 #include "http/refuse.h"
 #include "operation/operation.h"
+#include "port/kernel_state.h"
 #include "rib/rib_manager.h"
 #include "show/show.h"
 #include "table/vr.h"
+
+static void write_state(void *ctx, const struct kernel_state *s)
+{
+    struct jwrite *j = ctx;
+
+    jwrite_begin(j, NULL, '{');
+    jwrite_string(j, "subject", s->subject);
+    jwrite_string(j, "attribute", s->attribute);
+    jwrite_string(j, "what", s->sentence);
+    jwrite_end(j, '}');
+}
 
 static void audited(void *ctx, const struct rib_audit_report *r)
 {
@@ -22,6 +34,9 @@ static void audited(void *ctx, const struct rib_audit_report *r)
     } else {
         output_begin(&j, &t);
         audit_write(&j, r);
+        jwrite_begin(&j, "kernel-state", '[');
+        kernel_state_each(write_state, &j);
+        jwrite_end(&j, ']');
         output_send(h, &j);
     }
 }

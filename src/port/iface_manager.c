@@ -8,9 +8,7 @@
 //     del   the port leads nowhere -> rib_manager -> tap_manager -> TAP -> table entry
 //
 // `up` is what forwarders look at: the operator's IFF_UP on the TAP and the
-// carrier of the port. The TAP's MTU, MAC and carrier are ours and are put back when
-// somebody changes them; IFF_UP is the operator's, and a TAP that somebody
-// deletes is made again.
+// carrier of the port. What somebody else does to a TAP is iface_follow.c's.
 #include "port/iface_manager.h"
 
 #include <arpa/inet.h>
@@ -24,14 +22,16 @@
 #include "base/vec.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
+#include "port/iface_follow.h"
 #include "port/iface_policy.h"
+#include "port/kernel_state.h"
 #include "port/tap.h"
+#include "port/tap_address.h"
 #include "port/tap_going.h"
 #include "port/tap_list.h"
 #include "port/tap_manager.h"
 #include "port/vr_manager.h"
 #include "port/watch_manager.h"
-#include "rib/rib_iface.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/port.h"
@@ -65,6 +65,7 @@ static void taps_remember(void)
         struct tap_list_entry *e = vec_push(&list);
         snprintf(e->netns, sizeof e->netns, "%s", vr_get(i->vr)->netns);
         snprintf(e->name, sizeof e->name, "%s", i->name);
+        e->ifindex = i->ifindex;
     }
     int r = tap_list_write(state_path, list.item, list.n);
     if (r)
@@ -72,12 +73,13 @@ static void taps_remember(void)
     vec_free(&list);
 }
 
-static void kernel_event(const struct iface_kernel_event *e);
+static void make_again(struct iface *i);
+static struct tap *tap_of(const struct iface *i);
 
 int iface_manager_init(const char *path)
 {
     thread_must_be(ROLE_CONTROL);
-    rib_iface_set_event(kernel_event);
+    iface_follow_init(make_again, tap_of);
     own = calloc(IFACE_MAX, sizeof *own);
     state_path = path ? strdup(path) : NULL;
     if (!own || (path && !state_path))
@@ -119,6 +121,9 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
 {
     if (tap_going_has(i->name))
         tap_going_end();
+    for (size_t k = 0; k < n_former; k++)
+        if (former[k].ifindex && !strcmp(former[k].name, i->name) && !strcmp(former[k].netns, vr_get(vr)->netns))
+            tap_find_renamed(i->name, vr_manager_netns(vr), former[k].ifindex, i->mac);
     int r = tap_open(tap, i->name, vr_manager_netns(vr), i->mac, i->mtu, err, err_size);
 
     if (r)
@@ -298,6 +303,7 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
     port_leads_to(i, 0);
     rib_manager_iface_del(i->id);
     tap_detach(i, &own[i->id].tap, !(starting && own[i->id].tap.found));
+    kernel_state_forget(i->name);
     log_info("iface_manager: deleted: interface=%s id=%u", name, i->id);
     iface_free(i);
     watch_manager_port_changed();
@@ -338,6 +344,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
         tap_manager_del(i->id);
         r = tap_attach(i, to->id, &tap, err, err_size);
     }
+    unsigned left = 0, carried = r || same_netns ? 0 : tap_addresses_carry(&own[i->id].tap, &tap, &left);
     if (!r) {
         __atomic_store_n(&i->vr, to->id, __ATOMIC_RELAXED);
         iface_policy_settle();
@@ -346,7 +353,8 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
             own[i->id].tap = tap;
             changed = true;
         }
-        log_info("iface_manager: moved: interface=%s from=%s to=%s", name, vr_get(from)->name, to->name);
+        log_info("iface_manager: moved: interface=%s from=%s to=%s addresses=%u left-behind=%u", name, vr_get(from)->name, to->name,
+                 carried, left);
     } else {
         int fd = dup(own[i->id].tap.fd); // the old TAP serves on
         if (fd < 0 || tap_manager_add(i->id, fd))
@@ -413,9 +421,14 @@ void iface_manager_port_link(uint16_t port, bool up)
 
 void iface_manager_port_mac(uint16_t port, const uint8_t mac[6])
 {
+    uint8_t was[6] = {0};
+
     thread_must_be(ROLE_CONTROL);
+    for_each_iface(i)
+        if (i->port == port && i->kind == IFACE_PORT)
+            memcpy(was, i->mac, sizeof was);
     for_each_iface(i) {
-        if (i->port != port || !memcmp(i->mac, mac, sizeof i->mac))
+        if (i->port != port || memcmp(i->mac, was, sizeof was) || !memcmp(i->mac, mac, sizeof i->mac)) // vports may have their own
             continue;
         memcpy(i->mac, mac, sizeof i->mac); // a frame in between may be dropped as not ours
         tap_set_mac(&own[i->id].tap, mac);
@@ -437,15 +450,28 @@ void iface_manager_port_moved(uint16_t from, uint16_t to)
     }
 }
 
-// --- what the operator does to the TAP with iproute2 ---
+// --- for iface_follow.c ---
+
+static struct tap *tap_of(const struct iface *i)
+{
+    return &own[i->id].tap;
+}
 
 static void make_again(struct iface *i)
 {
     char err[200];
 
-    log_warning("iface_manager: somebody deleted the TAP, it is made again: interface=%s", i->name);
+    bool moved = tap_exists(&own[i->id].tap);
+
+    if (moved)
+        log_warning("iface_manager: somebody moved the TAP to another namespace ('set interface NAME vr VR' does that), it is made again: "
+                    "interface=%s", i->name);
+    else
+        log_warning("iface_manager: somebody deleted the TAP, it is made again: interface=%s", i->name);
     rib_manager_iface_del(i->id);
-    tap_detach(i, &own[i->id].tap, false);
+    iface_set_macs(i, NULL, 0);
+    tap_detach(i, &own[i->id].tap, moved);
+    tap_going_end();
     int r = tap_attach(i, i->vr, &own[i->id].tap, err, sizeof err);
     if (r) {
         log_error("iface_manager: %s", err);
@@ -454,30 +480,7 @@ static void make_again(struct iface *i)
     }
     if (!r)
         rib_manager_iface_add(i->id);
-}
-
-static void kernel_event(const struct iface_kernel_event *e)
-{
-    struct iface *i = iface_find_ifindex(e->vr, e->ifindex);
-
-    thread_must_be(ROLE_CONTROL);
-    if (!i || i->kind == IFACE_NONE)
-        return;
-    if (e->gone) {
-        make_again(i);
-        return;
-    }
-    if (e->mtu && e->mtu != i->mtu) {
-        log_notice("iface_manager: the MTU of a TAP is the port's (set port NAME mtu N), put back: "
-                   "interface=%s mtu=%u", i->name, i->mtu);
-        tap_set_mtu(&own[i->id].tap, i->mtu);
-    }
-    if (e->admin_up == i->admin_up)
-        return;
-    i->admin_up = e->admin_up;
-    up_set(i);
-    log_info("iface_manager: interface=%s admin=%s", i->name, i->admin_up ? "up" : "down");
-    rib_manager_iface_changed(i->id);
+    taps_remember();
 }
 
 // The process ends: TAPs stay with their addresses, and rib_manager's tables end with it.

@@ -14,6 +14,8 @@ struct managed_port {
     struct port_device device;
     bool open; // false only when a change failed and the device did not even come back as it was
     bool started, link_up;
+    bool has_kernel_mac; // somebody gave its TAP another MAC, which holds until one is configured
+    uint8_t kernel_mac[6];
     bool waiting;               // enabled, not started: nobody is at the other end of its socket yet
     unsigned n_silent, n_patient; // looks at its link since it was started without one; after so many it is started again
     uint64_t link_changes; // while started

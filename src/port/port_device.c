@@ -467,16 +467,35 @@ int port_device_set_mtu(struct port_device *d, uint16_t mtu)
     return r;
 }
 
-int port_device_set_promiscuous(struct port_device *d, bool on)
+static int apply_promiscuous(struct port_device *d)
 {
+    bool on = d->config.promiscuous || d->want_all;
     int back = netns_enter(d->netns);
     int r = back < 0 ? back : on ? rte_eth_promiscuous_enable(d->id) : rte_eth_promiscuous_disable(d->id);
 
     if (!on && !r) // routing protocols and neighbour discovery need multicast
         r = rte_eth_allmulticast_enable(d->id);
     netns_leave(back);
-    d->config.promiscuous = on;
     return tolerate(r);
+}
+
+int port_device_set_promiscuous(struct port_device *d, bool on)
+{
+    d->config.promiscuous = on;
+    return apply_promiscuous(d);
+}
+
+void port_device_want_all(struct port_device *d, bool want)
+{
+    if (d->want_all == want)
+        return;
+    d->want_all = want;
+    int r = apply_promiscuous(d);
+    if (r)
+        log_warning("port_manager: promiscuous mode not set, frames to virtual MACs may not arrive: port=%s error=%s", d->config.name,
+                    LOG_VALUE(strerror(-r)));
+    else if (!d->config.promiscuous)
+        log_notice("port_manager: promiscuous %s: port=%s", want ? "because of MACs beside its own" : "no longer", d->config.name);
 }
 
 int port_device_set_mac(struct port_device *d, const uint8_t mac[6])

@@ -29,6 +29,8 @@ struct port_device {
     bool rx_interrupt;  // the device is configured to have receive interrupts
     struct rte_eth_conf conf; // as granted
     struct plan_wait wait[QUEUE_MAX]; // of its receive queues; found when it is started
+    bool other_mac; // the interface has a MAC that the device did not take
+    bool want_all;  // frames to more MACs than the device's are ours
     bool fast_free;     // transmit queues are set up with MBUF_FAST_FREE
     unsigned frame_size; // of a packet socket's ring, 0 = none: then the kernel interface's MTU counts, not DPDK's
     char driver[32];
@@ -46,6 +48,7 @@ void port_device_stop(struct port_device *d); // in no plan, a grace period ago
 // Live; -EBUSY: the device has to be opened again for it.
 int port_device_set_mtu(struct port_device *d, uint16_t mtu);
 int port_device_set_promiscuous(struct port_device *d, bool on);
+void port_device_want_all(struct port_device *d, bool want); // promiscuous although it is not configured to be
 int port_device_set_mac(struct port_device *d, const uint8_t mac[6]);
 bool port_device_link(struct port_device *d, struct rte_eth_link *link); // true: up
 

@@ -121,12 +121,26 @@ static void table_enter(const struct managed_port *p)
     snprintf(t->name, sizeof t->name, "%s", p->wish.name);
 }
 
+// The device gets the MAC; one that has no way to change it is made promiscuous instead (port_manager_filter).
+static int give_mac(struct managed_port *p, const uint8_t mac[6])
+{
+    int r = port_device_set_mac(&p->device, mac);
+
+    p->device.other_mac = r == -ENOTSUP || r == -ENOSYS;
+    if (!p->device.other_mac)
+        return r;
+    memcpy(p->device.config.mac, mac, sizeof p->device.config.mac);
+    return 0;
+}
+
 static int open_device(struct managed_port *p, char *err, size_t err_size)
 {
     int r = port_device_open(&p->device, &p->wish, thread_manager_workers(p->wish.name), err, err_size);
 
     if (r)
         return r;
+    if (p->has_kernel_mac && !p->wish.has_mac && give_mac(p, p->kernel_mac))
+        p->has_kernel_mac = false;
     table_enter(p);
     p->cleared_wall_ns = 0; // a device counts from 0
     p->offload_before = counter_sum_offload(p->device.id);
@@ -254,6 +268,7 @@ int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, c
         iface_manager_port_moved(id, p->device.id);
     if (memcmp(mac, p->device.config.mac, sizeof mac))
         iface_manager_port_mac(p->device.id, p->device.config.mac);
+    port_manager_filter(p->device.id);
     if (was_started) {
         int s = managed_port_start(p, again, sizeof again);
         if (s && !r)
@@ -298,7 +313,9 @@ static int change_mtu(struct managed_port *p, uint16_t mtu, char *err, size_t er
 
 static int change_mac(struct managed_port *p, const struct port_config *cfg, char *err, size_t err_size)
 {
-    const uint8_t *mac = cfg->has_mac ? cfg->mac : p->device.mac_own;
+    const uint8_t *mac = cfg->has_mac ? cfg->mac : p->has_kernel_mac ? p->kernel_mac : p->device.mac_own;
+
+    p->has_kernel_mac &= !cfg->has_mac;
 
     if (memcmp(mac, p->device.config.mac, 6)) {
         int r = port_device_set_mac(&p->device, mac);
@@ -306,11 +323,49 @@ static int change_mac(struct managed_port *p, const struct port_config *cfg, cha
             snprintf(err, err_size, "port %s: its MAC address cannot be set: %s", p->wish.name, strerror(-r));
             return r;
         }
+        p->device.other_mac = false;
         iface_manager_port_mac(p->device.id, mac);
+        port_manager_filter(p->device.id);
     }
     p->wish.has_mac = p->device.config.has_mac = cfg->has_mac;
     memcpy(p->wish.mac, cfg->mac, sizeof p->wish.mac);
     return 0;
+}
+
+int port_manager_follow_mac(const char *name, const uint8_t mac[6], char *err, size_t err_size)
+{
+    struct managed_port *p = find_or_say(name, err, err_size);
+
+    if (!p)
+        return -ENOENT;
+    if (p->wish.has_mac) {
+        snprintf(err, err_size, "the MAC of port %s is configured (set port %s mac M)", name, name);
+        return -EPERM;
+    }
+    int r = p->open ? give_mac(p, mac) : -ENODEV;
+    if (r) {
+        snprintf(err, err_size, "the device of port %s does not take another MAC: %s", name, strerror(-r));
+        return r;
+    }
+    p->has_kernel_mac = true;
+    memcpy(p->kernel_mac, mac, sizeof p->kernel_mac);
+    iface_manager_port_mac(p->device.id, mac);
+    return 0;
+}
+
+void port_manager_filter(uint16_t port)
+{
+    thread_must_be(ROLE_CONTROL);
+    vec_foreach (&managed.port, p) {
+        if ((*p)->device.id != port || !(*p)->open)
+            continue;
+        bool all = (*p)->device.other_mac;
+        for (unsigned i = 1; i < IFACE_MAX && !all; i++) {
+            const struct iface *f = iface_get((uint16_t)i);
+            all = f->kind != IFACE_NONE && f->port == port && (iface_macs[i][0] || memcmp(f->mac, (*p)->device.config.mac, sizeof f->mac));
+        }
+        port_device_want_all(&(*p)->device, all);
+    }
 }
 
 int port_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)

@@ -56,6 +56,10 @@ int port_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_s
 // Live where possible (mtu, promiscuous, mac, enabled), otherwise by a restart of this port alone.
 int port_manager_change(const struct port_config *cfg, char *err, size_t err_size);
 
+// Somebody gave the TAP of the port another MAC: the device takes it, unless one is configured or it cannot.
+int port_manager_follow_mac(const char *name, const uint8_t mac[6], char *err, size_t err_size);
+void port_manager_filter(uint16_t port); // MACs of its interfaces have changed: frames to them have to come through
+
 // DPDK's own statistics of the device.
 struct port_statistics {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_missed, rx_errors, rx_no_buffer, tx_errors;

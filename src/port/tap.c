@@ -10,9 +10,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ethtool.h>
 #include <linux/if.h>
 #include <linux/if_arp.h>
 #include <linux/if_tun.h>
+#include <linux/sockios.h>
 #include <linux/virtio_net.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +51,39 @@ int tap_set_mac(const struct tap *t, const uint8_t mac[6])
     if (!ioctl(t->sock, SIOCGIFHWADDR, &now) && !memcmp(now.ifr_hwaddr.sa_data, mac, 6))
         return 0;
     return ioctl(t->sock, SIOCSIFHWADDR, &r) ? -errno : 0;
+}
+
+// By its index, for its name may be another one.
+int tap_look(const struct tap *t, struct tap_state *s)
+{
+    struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
+    struct ifreq r = {.ifr_ifindex = t->ifindex};
+
+    *s = (struct tap_state){0};
+    if (ioctl(t->sock, SIOCGIFNAME, &r))
+        return -errno;
+    memcpy(s->name, r.ifr_name, sizeof s->name);
+    if (ioctl(t->sock, SIOCGIFHWADDR, &r))
+        return -errno;
+    memcpy(s->mac, r.ifr_hwaddr.sa_data, sizeof s->mac);
+    if (ioctl(t->sock, SIOCGIFMTU, &r))
+        return -errno;
+    s->mtu = (uint32_t)r.ifr_mtu;
+    if (ioctl(t->sock, SIOCGIFFLAGS, &r))
+        return -errno;
+    s->up = r.ifr_flags & IFF_UP;
+    r.ifr_data = (void *)&link;
+    s->carrier = !ioctl(t->sock, SIOCETHTOOL, &r) && link.data;
+    return 0;
+}
+
+int tap_rename(const struct tap *t, const char *from)
+{
+    struct ifreq r = {0};
+
+    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", from);
+    snprintf(r.ifr_newname, sizeof r.ifr_newname, "%s", t->name);
+    return ioctl(t->sock, SIOCSIFNAME, &r) ? -errno : 0;
 }
 
 int tap_set_carrier(const struct tap *t, bool on)
@@ -186,6 +221,13 @@ void tap_close(struct tap *t)
     t->ifindex = 0;
 }
 
+bool tap_exists(const struct tap *t)
+{
+    struct ifreq r = {0};
+
+    return t->fd >= 0 && !ioctl(t->fd, TUNGETIFF, &r);
+}
+
 void tap_let_go(const struct tap *t)
 {
     if (t->fd >= 0 && ioctl(t->fd, TUNSETPERSIST, 0ul))
@@ -216,5 +258,32 @@ void tap_delete_left(const char *name, int netns)
         }
     }
     netns_leave(back);
+    tap_close(&t);
+}
+
+void tap_find_renamed(const char *name, int netns, int ifindex, const uint8_t mac[6])
+{
+    struct tap t = {.fd = -1, .sock = -1, .ifindex = ifindex}, now = {.fd = -1};
+    struct tap_state seen;
+    int back = netns_enter(netns);
+    bool fresh = false;
+
+    snprintf(t.name, sizeof t.name, "%s", name);
+    struct ifreq r = request(&t);
+    t.sock = back >= 0 ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+    if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_look(&t, &seen) && !memcmp(seen.mac, mac, sizeof seen.mac)) {
+        now.sock = t.sock;
+        memcpy(now.name, seen.name, sizeof now.name);
+        int e = attach(&now, &fresh); // no TAP, or another process' one, refuses
+        e = e ? e : tap_rename(&t, now.name);
+        if (e)
+            log_warning("tap: it was renamed, and gets its name back by 'ip link set %s down; ip link set %s name %s' only: error=%s", now.name,
+                        now.name, name, LOG_VALUE(strerror(-e)));
+        else
+            log_notice("tap: it was renamed, its name is put back: name=%s renamed=%s ifindex=%d", name, now.name, ifindex);
+    }
+    netns_leave(back);
+    if (now.fd >= 0)
+        close(now.fd);
     tap_close(&t);
 }

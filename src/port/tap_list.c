@@ -20,9 +20,10 @@ size_t tap_list_read(const char *path, struct tap_list_entry **entry)
     char line[128];
 
     while (f && fgets(line, sizeof line, f)) {
-        struct tap_list_entry e;
+        struct tap_list_entry e = {0};
         char end;
-        if (sscanf(line, "%63s %15s%c", e.netns, e.name, &end) != 3 || end != '\n')
+        int n = sscanf(line, "%63s %15s%c%d", e.netns, e.name, &end, &e.ifindex);
+        if (n < 3 || end != (n == 4 ? ' ' : '\n'))
             continue;
         if (!strcmp(e.netns, "-"))
             e.netns[0] = 0;
@@ -44,7 +45,7 @@ int tap_list_write(const char *path, const struct tap_list_entry *entry, size_t 
     if (!f)
         return -errno;
     for (size_t i = 0; i < n; i++)
-        fprintf(f, "%s %s\n", entry[i].netns[0] ? entry[i].netns : "-", entry[i].name);
+        fprintf(f, "%s %s %d\n", entry[i].netns[0] ? entry[i].netns : "-", entry[i].name, entry[i].ifindex);
     bool ok = !ferror(f);
     ok = !fclose(f) && ok && !rename(next, path);
     int e = errno ? errno : EIO;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_list.h - which TAPs there are, remembered in a file over the end of the process
 //
-// One line for each: "namespace name", "-" for kamueed's own namespace. Without
+// One line for each: "namespace name ifindex", "-" for kamueed's own namespace. Without
 // it nobody would ever delete the TAP of an interface that was taken out of
 // the configuration while kamueed did not run. Control role; iface_manager's helper.
 #ifndef PORT_TAP_LIST_H
@@ -13,6 +13,7 @@
 struct tap_list_entry {
     char netns[64]; // "" = own
     char name[16];
+    int ifindex; // 0 = not known: by it one that was renamed is found
 };
 
 // Entries of the file into a new array (free() it); 0 when there is no file. Lines that make no sense are skipped.

@@ -32,7 +32,7 @@ static int remove_dir(void **state)
 
 static void what_is_written_is_read_again(void **state)
 {
-    const struct tap_list_entry e[] = {{"", "p0"}, {"blue", "fifteen-letters"}};
+    const struct tap_list_entry e[] = {{"", "p0", 0}, {"blue", "fifteen-letters", 17}};
     struct tap_list_entry *read;
 
     assert_int_equal(tap_list_read(path, &read), 0);
@@ -43,6 +43,7 @@ static void what_is_written_is_read_again(void **state)
     assert_string_equal(read[0].name, "p0");
     assert_string_equal(read[1].netns, "blue");
     assert_string_equal(read[1].name, "fifteen-letters");
+    assert_int_equal(read[1].ifindex, 17);
     free(read);
     assert_int_equal(tap_list_write(path, NULL, 0), 0);
     assert_int_equal(tap_list_read(path, &read), 0);
@@ -54,10 +55,11 @@ static void rubbish_is_skipped(void **state)
     struct tap_list_entry *read;
     FILE *f = fopen(path, "w");
 
-    fputs("one\n\n- sixteen-letters-\n- p1\n- cut-of", f);
+    fputs("one\n\n- sixteen-letters-\n- p1\n- p2x\tno\n- cut-of", f);
     fclose(f);
     assert_int_equal(tap_list_read(path, &read), 1);
-    assert_string_equal(read[0].name, "p1");
+    assert_string_equal(read[0].name, "p1"); // as it was written before there was an ifindex
+    assert_int_equal(read[0].ifindex, 0);
     free(read);
 }
 

@@ -16,6 +16,7 @@
 #include "core/eal.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
+#include "port/kernel_state.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"
@@ -34,6 +35,27 @@ static bool same_namespace(int a, int b)
     int rb = b >= 0 ? fstat(b, &y) : stat("/proc/self/ns/net", &y);
 
     return !ra && !rb && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
+}
+
+// Who deletes a namespace, and perhaps makes another one of that name, works in another one than the virtual router from then on.
+static void look_namespace(const struct vr *v)
+{
+    char path[96], what[280];
+    struct stat named, held;
+
+    snprintf(path, sizeof path, "/run/netns/%s", v->netns);
+    bool gone = stat(path, &named), other = !gone && !fstat(netns_fd[v->id], &held) && named.st_ino != held.st_ino;
+    snprintf(what, sizeof what, "network namespace %s was deleted%s, and the virtual router goes on in the old one: take its interfaces out "
+             "(delete interface NAME vr), delete it and configure it again", v->netns, gone ? "" : " and made again");
+    kernel_state_set(v->name, "namespace", gone || other ? what : NULL);
+}
+
+void vr_manager_look(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned i = 0; i < VR_MAX; i++)
+        if (vr_get((uint16_t)i)->used && vr_get((uint16_t)i)->netns[0])
+            look_namespace(vr_get((uint16_t)i));
 }
 
 static const struct vr *with_same_table(int fd, uint32_t table)
@@ -123,6 +145,7 @@ static void del(struct vr *v)
 {
     uint16_t id = v->id;
 
+    kernel_state_forget(v->name);
     rib_manager_vr_del(id);
     vr_free(v);
     netns_close(netns_fd[id]);

@@ -55,7 +55,7 @@ uint32_t hop_nexthop(struct rib_vr *v, const struct hop *h)
 {
     const struct rib_link *l = rib_link_find(v, h->key.ifindex);
 
-    if (!l || !l->iface)
+    if (!l || !l->via)
         return 0;
     return h->neigh ? neigh_nexthop(h->neigh) : l->glean;
 }

@@ -196,7 +196,7 @@ static void update(struct neigh *n, uint64_t now_ns, bool new_mac)
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
     bool alive = l && l->up && l->carrier, resolved = neigh_is_resolved(n) || n->kept_until_ns > now_ns;
     bool failed = n->failed_until_ns > now_ns;
-    uint16_t iface = l ? l->iface : 0;
+    uint16_t iface = l ? l->via : 0;
     bool host = iface && (resolved || failed) && is_connected(n);
 
     if (n->nexthop && (n->iface != iface || !(n->refs || host || n->n_held)))
@@ -257,7 +257,7 @@ void neigh_want(struct neigh *n, uint64_t now_ns)
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
     bool managed = n->refs && !n->vr->no_managed;
 
-    if (!l || !l->iface || !l->up || !l->carrier || (n->in_kernel && (n->state & (NUD_PERMANENT | NUD_NOARP))))
+    if (!l || !l->via || !l->up || !l->carrier || (n->in_kernel && (n->state & (NUD_PERMANENT | NUD_NOARP))))
         return;
     if (n->asked_ns && now_ns - n->asked_ns < ASK_INTERVAL_NS)
         return;
@@ -451,7 +451,7 @@ bool neigh_is_ours(const struct neigh *n)
 {
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
 
-    return l && l->iface;
+    return l && l->via;
 }
 
 static void count_one(void *ctx, struct neigh *n)

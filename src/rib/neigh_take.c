@@ -74,13 +74,24 @@ static bool destination(struct rte_mbuf *m, struct ip_addr *dst)
     return true;
 }
 
+// The link on which the host is looked for: the interface's own, or a macvlan on it when only that one leads to the host.
+static struct rib_link *link_to(struct rib_vr *v, uint16_t iface, const struct ip_addr *dst)
+{
+    struct rib_link *own = rib_link_find(v, iface_get(iface)->ifindex), *l;
+
+    if (!v->n_macvlans || !own || rib_is_connected(v, dst, own->ifindex))
+        return own;
+    map_each(&v->link, l) if (l->via == iface && rib_is_connected(v, dst, l->ifindex)) return l;
+    return own;
+}
+
 static void glean(struct rib_vr *v, uint16_t iface, const struct ip_addr *dst, struct rte_mbuf *m,
                   uint64_t now_ns)
 {
-    struct rib_link *l = rib_link_find(v, iface_get(iface)->ifindex);
+    struct rib_link *l = link_to(v, iface, dst);
     struct neigh *n;
 
-    if (!l || l->iface != iface || !l->up) {
+    if (!l || l->via != iface || !l->up) {
         neigh_hold_count(DROP_HOLD_GONE, m);
         return;
     }

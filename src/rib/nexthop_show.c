@@ -41,7 +41,7 @@ static void add_group(struct question *q, struct rib_vr *v, const struct hop_set
         const struct rib_link *l = rib_link_find(v, s->hop[i].key.ifindex);
         struct nexthop_leg *leg = vec_push(&q->leg);
 
-        *leg = (struct nexthop_leg){.nexthop = l && l->iface ? hop_nexthop(v, &s->hop[i]) : 0,
+        *leg = (struct nexthop_leg){.nexthop = l && l->via ? hop_nexthop(v, &s->hop[i]) : 0,
                                     .gateway = s->hop[i].key.gateway,
                                     .weight = s->hop[i].key.weight,
                                     .alive = !s->hop[i].lost && hop_is_alive(v, &s->hop[i].key)};

@@ -85,7 +85,7 @@ struct rib { // of one family
 struct rib_address {
     struct ip_addr addr;
     uint8_t len, scope, gen;
-    bool secondary, usable;
+    bool secondary, usable, automatic, deprecated;
 };
 
 struct rib_group { // joined on a link by the host
@@ -99,8 +99,10 @@ struct rib_link {
     bool ignore_linkdown[2]; // IPv4, IPv6
     bool multicast[2];       // a multicast routing daemon works on it: IPv4, IPv6
     uint8_t gen;
-    uint32_t mtu;
+    struct netlink_link told; // what the kernel has told last
     uint16_t iface; // ours, 0 = not one of ours
+    uint16_t via;   // the interface that frames leave by: ours, or the one that a macvlan stands on; 0 = none of ours
+    uint64_t lent;  // MAC of a macvlan that is ours as well while it is up and has addresses (table/iface.h); 0 = none
     uint32_t glean; // next hop of its connected prefixes, held; 0 = none
     uint32_t broadcast; // of its broadcast addresses, likewise
     char name[16];
@@ -178,6 +180,7 @@ struct rib_vr {
     uint8_t gen; // of links, addresses, objects, neighbours in the dump begun last
     bool synced, no_managed, changed; // changed: something waits for fib_commit
     bool ignore_linkdown_all4;
+    unsigned n_macvlans; // among the links
     uint8_t sources[2]; // IPv4, IPv6: enum rib_sources
     VEC(struct rib_counted) counted[2]; // IPv4, IPv6; sorted
     uint64_t rules;   // policy rules that are there and ignored
@@ -298,8 +301,9 @@ void rib_link_sweep_addr(struct rib_vr *v);         // end of an address dump
 // --- rib_iface.c: our interfaces among the links ---
 void rib_iface_bind(struct rib_vr *v, uint16_t iface);
 void rib_iface_unbind(struct rib_vr *v, uint16_t iface);
-void rib_iface_addresses(struct rib_vr *v, const struct rib_link *l); // writes the addresses of ICMP errors
+void rib_iface_addresses(struct rib_vr *v, struct rib_link *l); // writes the addresses of ICMP errors
 void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone); // to control
+void rib_iface_stacked(struct rib_vr *v, struct rib_link *l); // the link, or its addresses, changed: it may be a macvlan on one of ours
 
 // --- rib_want.c: what the next dump is to show ---
 void rib_sync_want(struct rib_vr *v, uint32_t stages, uint64_t delay_ns);

@@ -4,8 +4,12 @@
 // A link becomes one of our interfaces when control says so (its TAP has an
 // ifindex), and stops being one when control says so; what leads through it is
 // resolved again each time. The other direction: what the operator does to the
-// TAP with iproute2 (up, down, MTU, deletion) is reported to control, and the
+// TAP with iproute2 is reported to control, and the
 // primary addresses are written to table/iface.h for ICMP errors.
+//
+// A macvlan on a TAP is the TAP with another MAC: VRRP's virtual router. What leads by it leaves by the TAP's interface,
+// and its MAC is one of the interface's while it is up and has an address beside the link-local one that the kernel
+// makes. A backup has not, or its macvlan is down: it must not take what a switch floods (RFC 5798 6.4.2).
 #include "rib/rib_iface.h"
 
 #include <linux/rtnetlink.h>
@@ -18,6 +22,59 @@
 #include "table/iface.h"
 #include "table/vr.h"
 
+// --- macvlans on our TAPs ---
+
+static bool is_stacked(const struct rib_link *l, const struct rib_link *base)
+{
+    return l->known && l->told.kind == NETLINK_LINK_MACVLAN && l->told.lower == base->ifindex;
+}
+
+static void each_stacked(struct rib_vr *v, const struct rib_link *base, void (*fn)(struct rib_vr *v, struct rib_link *l))
+{
+    struct rib_link *l;
+
+    if (!v->n_macvlans)
+        return;
+    map_each(&v->link, l) if (is_stacked(l, base)) fn(v, l);
+}
+
+static void set_via(struct rib_vr *v, struct rib_link *l, const struct rib_link *base)
+{
+    uint32_t glean = l->glean;
+
+    if (l->via == (base ? base->iface : 0))
+        return;
+    l->via = base ? base->iface : 0;
+    l->glean = base ? base->glean : 0;
+    if (l->glean)
+        nexthop_hold(l->glean);
+    neigh_link_changed(v, l);
+    rib_link_rehop(v, l->ifindex);
+    nexthop_put(glean);
+}
+
+static bool has_address(const struct rib_link *l)
+{
+    vec_foreach(&l->addr, a) if (!a->automatic) return true;
+    return false;
+}
+
+void rib_iface_stacked(struct rib_vr *v, struct rib_link *l)
+{
+    const struct rib_link *base = l->told.kind == NETLINK_LINK_MACVLAN ? rib_link_find(v, l->told.lower) : NULL;
+    uint64_t lent = l->known && l->up && l->carrier && has_address(l) ? iface_mac_word(l->told.mac) : 0;
+    bool news = lent != l->lent;
+
+    if (!base || l->iface)
+        return;
+    set_via(v, l, base->iface && l->known ? base : NULL);
+    l->lent = lent;
+    if (base->iface && news)
+        rib_iface_report(v, base, false);
+}
+
+// --- ours ---
+
 void rib_iface_bind(struct rib_vr *v, uint16_t iface)
 {
     struct rib_link *l = rib_link_get(v, iface_get(iface)->ifindex);
@@ -26,7 +83,7 @@ void rib_iface_bind(struct rib_vr *v, uint16_t iface)
         return;
     if (l->iface)
         rib_iface_unbind(v, l->iface);
-    l->iface = iface;
+    l->iface = l->via = iface;
     l->glean = nexthop_make(NEXTHOP_GLEAN, iface);
     l->broadcast = nexthop_make(NEXTHOP_BROADCAST, iface);
     if (l->broadcast)
@@ -35,6 +92,7 @@ void rib_iface_bind(struct rib_vr *v, uint16_t iface)
     neigh_link_changed(v, l);
     rib_link_rehop(v, l->ifindex);
     rib_multicast_bind(v, l);
+    each_stacked(v, l, rib_iface_stacked);
     if (v->table != RIB_TABLE_MAIN) // its local routes are ours from now on
         rib_sync_want(v, 1u << RIB_STAGE_ROUTE4 | 1u << RIB_STAGE_ROUTE6, 0);
     if (l->known)
@@ -57,7 +115,8 @@ void rib_iface_unbind(struct rib_vr *v, uint16_t iface)
     if (!l)
         return;
     rib_multicast_unbind(v, l);
-    l->iface = 0;
+    l->iface = l->via = 0;
+    each_stacked(v, l, rib_iface_stacked);
     rib_multicast_refresh(v);
     glean = l->glean;
     l->glean = 0;
@@ -72,12 +131,19 @@ void rib_iface_unbind(struct rib_vr *v, uint16_t iface)
     rib_commit(v);
 }
 
+// The first that may be used; one that is deprecated only for want of another (RFC 6724 5, rule 3).
 static const struct rib_address *primary(const struct rib_link *l, uint8_t family, uint8_t scope)
 {
-    vec_foreach(&l->addr, a)
-        if (a->addr.family == family && a->usable && !a->secondary && a->scope == scope)
+    const struct rib_address *deprecated = NULL;
+
+    vec_foreach(&l->addr, a) {
+        if (a->addr.family != family || !a->usable || a->secondary || a->scope != scope)
+            continue;
+        if (!a->deprecated)
             return a;
-    return NULL;
+        deprecated = deprecated ? deprecated : a;
+    }
+    return deprecated;
 }
 
 static void write_addr6(uint8_t to[16], const struct rib_address *a)
@@ -114,12 +180,13 @@ static void router_addresses(struct rib_vr *v)
     write_addr6(vr->addr6, router_address(v, IP6));
 }
 
-void rib_iface_addresses(struct rib_vr *v, const struct rib_link *l)
+void rib_iface_addresses(struct rib_vr *v, struct rib_link *l)
 {
     const struct rib_address *a;
     struct iface *i;
 
     router_addresses(v);
+    rib_iface_stacked(v, l);
     if (!l->iface)
         return;
     i = iface_get(l->iface);
@@ -145,13 +212,39 @@ static void report(void *arg)
     free(arg);
 }
 
+static void add_master(struct rib_vr *v, const struct rib_link *l, struct iface_kernel_event *e)
+{
+    const struct rib_link *master = l->told.master ? rib_link_find(v, l->told.master) : NULL;
+
+    if (!master)
+        return;
+    memcpy(e->master, master->name, sizeof e->master);
+    e->vrf_table = master->told.vrf_table;
+}
+
+static void add_macs(struct rib_vr *v, const struct rib_link *base, struct iface_kernel_event *e)
+{
+    struct rib_link *l;
+
+    if (!v->n_macvlans)
+        return;
+    map_each(&v->link, l) {
+        if (!is_stacked(l, base) || !l->lent)
+            continue;
+        if (e->n_macs < IFACE_MACS)
+            e->mac[e->n_macs] = l->lent;
+        e->n_macs++;
+    }
+}
+
 void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
 {
     struct iface_kernel_event *e = malloc(sizeof *e);
 
     bug_on(!e);
-    *e = (struct iface_kernel_event){
-        .vr = v->id, .ifindex = l->ifindex, .admin_up = l->up && !gone, .gone = gone, .mtu = l->mtu};
+    *e = (struct iface_kernel_event){.vr = v->id, .ifindex = l->ifindex, .admin_up = l->up && !gone, .gone = gone};
+    add_master(v, l, e);
+    add_macs(v, l, e);
     if (mailbox_post(ROLE_CONTROL, report, e)) {
         log_error("rib: control does not take a link event: vr=%u link=%s", v->id, l->name);
         free(e);

@@ -6,11 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "table/iface.h"
+
 struct iface_kernel_event {
     uint16_t vr;
     int ifindex;
     bool admin_up, gone;
-    uint32_t mtu;
+    char master[16];    // bridge, bond, VRF … that it has been put into, "" = none
+    uint32_t vrf_table; // of that one; 0: it is no VRF
+    unsigned n_macs;    // macvlans that stand on it, are up and have addresses; more than IFACE_MACS: mac[] has the first
+    uint64_t mac[IFACE_MACS]; // theirs, as iface_mac_word() has them
 };
 
 // Control, before its loop runs: `fn` is called on that loop. Without it nobody is told.

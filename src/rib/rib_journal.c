@@ -33,7 +33,7 @@ void rib_journal_group(struct rib_vr *v, const struct hop_set *s)
     for (unsigned i = 0; i < s->n; i++) {
         const struct rib_link *l = rib_link_find(v, s->hop[i].key.ifindex);
 
-        if (l && l->iface && !s->hop[i].lost && rib_link_is_alive(l))
+        if (l && l->via && !s->hop[i].lost && rib_link_is_alive(l))
             fill_leg(v, &leg[n++], &s->hop[i].key);
     }
     journal_describe(v->id, s->id, NEXTHOP_GROUP, leg, n);

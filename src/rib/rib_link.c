@@ -86,6 +86,7 @@ void rib_link_gone(struct rib_vr *v, struct rib_link *l)
         rib_iface_report(v, l, true);
     l->known = l->up = l->carrier = false;
     vec_clear(&l->addr);
+    v->n_macvlans -= l->told.kind == NETLINK_LINK_MACVLAN;
     rib_iface_addresses(v, l);
     rib_multicast_link_gone(v, l);
     lose_paths(v, l->ifindex, LOSS_GONE);
@@ -120,13 +121,16 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     }
     was_up = l->up;
     had_carrier = l->carrier;
-    is_news = !l->known || l->up != m->up || l->mtu != m->mtu;
+    is_news = !l->known || memcmp(&l->told, m, sizeof *m);
+    v->n_macvlans += (unsigned)(m->kind == NETLINK_LINK_MACVLAN) - (unsigned)(l->known && l->told.kind == NETLINK_LINK_MACVLAN);
     l->known = true;
     l->gen = v->gen;
     l->up = m->up;
     l->carrier = m->carrier;
-    l->mtu = m->mtu;
+    l->told = *m;
     memcpy(l->name, m->name, sizeof l->name);
+    if (is_news)
+        rib_iface_stacked(v, l);
     if (l->iface && is_news)
         rib_iface_report(v, l, false);
     if (!was_up && l->up)
@@ -178,7 +182,7 @@ void rib_event_addr(struct rib_vr *v, const struct netlink_event *e)
         return;
     if (!a)
         a = vec_push(&l->addr);
-    *a = (struct rib_address){m->addr, m->len, m->scope, v->gen, m->secondary, m->usable};
+    *a = (struct rib_address){m->addr, m->len, m->scope, v->gen, m->secondary, m->usable, m->automatic, m->deprecated};
     rib_iface_addresses(v, l);
     if (m->addr.family == IP4)
         set_lost(v, l->ifindex, false);

@@ -67,7 +67,7 @@ static void add_neigh(void *ctx, struct neigh *n)
     row->vr = n->vr->id;
     row->addr = n->addr;
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
-    row->iface_id = l->iface;
+    row->iface_id = l->via;
     memcpy(row->iface, l->name, sizeof row->iface);
     if (n->has_mac)
         memcpy(row->mac, n->mac, 6);

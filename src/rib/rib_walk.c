@@ -66,7 +66,7 @@ static void fill_hop(struct rib_vr *v, struct rib_hop *h, const struct netlink_h
     if (l)
         memcpy(h->iface, l->name, sizeof h->iface);
     h->alive = hop_is_alive(v, key);
-    h->resolved = key->gateway.family ? n && neigh_is_resolved(n) : l && l->iface;
+    h->resolved = key->gateway.family ? n && neigh_is_resolved(n) : l && l->via;
 }
 
 static void fill_row(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route, bool active,

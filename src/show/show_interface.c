@@ -69,6 +69,16 @@ static void write_policy(struct jwrite *j, const struct iface_policy *p)
     jwrite_bool(j, "directed-broadcast", p->directed_broadcast);
 }
 
+static void write_macs(struct jwrite *j, const struct iface *i)
+{
+    uint64_t w;
+
+    jwrite_begin(j, "accepted-mac", '[');
+    for (unsigned k = 0; k < IFACE_MACS && (w = iface_macs[i->id][k]); k++)
+        jwrite_mac(j, NULL, (const uint8_t *)&w);
+    jwrite_end(j, ']');
+}
+
 static void write_interface(struct jwrite *j, const struct iface *i, const struct address_row *row, unsigned n)
 {
     jwrite_begin(j, NULL, '{');
@@ -87,6 +97,7 @@ static void write_interface(struct jwrite *j, const struct iface *i, const struc
     jwrite_string(j, "vr", vr_get(i->vr)->name);
     jwrite_string(j, "status", !i->admin_up ? "admin-down" : i->carrier ? "up" : "down");
     jwrite_mac(j, "mac", i->mac);
+    write_macs(j, i);
     jwrite_int(j, "mtu", i->mtu);
     jwrite_int(j, "ifindex", i->ifindex);
     write_addresses(j, i->id, row, n);

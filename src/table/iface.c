@@ -17,6 +17,7 @@
 #include "table/grace.h"
 
 struct iface *iface_table;
+uint64_t (*iface_macs)[IFACE_MACS];
 uint16_t iface_acl_out_of_all;
 
 enum state { FREE, USED, WAITING };
@@ -31,10 +32,11 @@ static unsigned acl_out_bound; // interfaces with a list for what leaves
 int iface_table_init(void)
 {
     iface_table = mem_map("interfaces", IFACE_MAX * sizeof *iface_table);
+    iface_macs = calloc(IFACE_MAX, sizeof *iface_macs);
     slots = calloc(IFACE_MAX, sizeof *slots);
     n_ids = 1;
     acl_out_bound = iface_acl_out_of_all = 0;
-    if (iface_table && slots)
+    if (iface_table && iface_macs && slots)
         return 0;
     iface_table_fini();
     return -ENOMEM;
@@ -44,6 +46,8 @@ void iface_table_fini(void)
 {
     mem_unmap(iface_table, IFACE_MAX * sizeof *iface_table);
     iface_table = NULL;
+    free(iface_macs);
+    iface_macs = NULL;
     free(slots);
     slots = NULL;
 }
@@ -97,6 +101,21 @@ void iface_set_flags(struct iface *i, unsigned mask, unsigned flags)
 {
     thread_must_be(ROLE_CONTROL);
     __atomic_store_n(&i->flags, (uint8_t)((i->flags & ~mask) | (flags & mask)), __ATOMIC_RELEASE); // a list before the bit
+}
+
+// A forwarder that reads meanwhile may miss one for a moment; whole words, so it finds none that was not there.
+bool iface_set_macs(struct iface *i, const uint64_t *mac, unsigned n)
+{
+    bool changed = false;
+
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned k = 0; k < IFACE_MACS; k++) {
+        uint64_t w = k < n ? mac[k] : 0;
+
+        changed |= iface_macs[i->id][k] != w;
+        __atomic_store_n(&iface_macs[i->id][k], w, __ATOMIC_RELAXED);
+    }
+    return changed;
 }
 
 static void acl_out_compare(void)
@@ -157,6 +176,7 @@ void iface_free(struct iface *i)
     thread_must_be(ROLE_CONTROL);
     bug_on(slots[i->id].state != USED);
     iface_bind_acl(i, 0, 0);
+    iface_set_macs(i, NULL, 0);
     iface_set_flags(i, IFACE_UP, 0);
     __atomic_store_n(&i->kind, IFACE_NONE, __ATOMIC_RELAXED);
     __atomic_store_n(&slots[i->id].state, WAITING, __ATOMIC_RELEASE);

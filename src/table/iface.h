@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/ip.h"
 #include "table/limits.h"
@@ -34,6 +35,8 @@ struct iface_policy { // as configured; all zero = none of it
     bool directed_broadcast; // packets to the broadcast address of the subnet leave as broadcast
     uint8_t sample;          // bits of enum iface_sample
 };
+
+#define IFACE_MACS 32 // of macvlans on a TAP, for each interface
 
 struct iface {
     // reader: forwarder; of most packets the first word alone (forwarder/lanes_priv.h)
@@ -72,6 +75,29 @@ static inline struct iface *iface_get(uint16_t id)
     return &iface_table[id];
 }
 
+// A MAC as one word that is not 0.
+static inline uint64_t iface_mac_word(const uint8_t mac[6])
+{
+    uint64_t w = 0;
+
+    memcpy(&w, mac, 6);
+    return w | 1ull << 63;
+}
+
+// MACs that the interface has beside its own: those of macvlans on its TAP (VRRP's virtual router). A packet to its own MAC costs
+// nothing for them: who asks has found that the MAC is another one. Plain pages, touched by few.
+extern uint64_t (*iface_macs)[IFACE_MACS]; // [IFACE_MAX]; the first 0 ends a row
+
+static inline bool iface_has_mac(const struct iface *i, const uint8_t mac[6])
+{
+    uint64_t want = iface_mac_word(mac), w;
+
+    for (unsigned k = 0; k < IFACE_MACS && (w = __atomic_load_n(&iface_macs[i->id][k], __ATOMIC_RELAXED)); k++)
+        if (w == want)
+            return true;
+    return false;
+}
+
 static inline bool iface_is_up(const struct iface *i)
 {
     return i->flags & IFACE_UP;
@@ -82,6 +108,7 @@ struct iface *iface_find_name(const char *name); // NULL when absent; any manage
 struct iface *iface_new(const char *name);       // free id with the name set, kind still NONE; NULL when full
 void iface_free(struct iface *i);                // id becomes free after a grace period
 void iface_set_flags(struct iface *i, unsigned mask, unsigned flags); // those of `mask`; what a feature needs was stored before
+bool iface_set_macs(struct iface *i, const uint64_t *mac, unsigned n); // at most IFACE_MACS; true: others than before
 // The access lists of what comes in and what leaves, 0 = none. A list may be freed a grace period after no interface has it.
 void iface_bind_acl(struct iface *i, uint16_t in, uint16_t out);
 

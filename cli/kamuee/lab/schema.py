@@ -19,7 +19,7 @@ from kamuee.lab.errors import LabError
 KINDS = ("host", "router", "kamuee", "feed")
 TPIDS = ("0x88a8", "0x8100")     # of outer tags; the kernel knows no other
 DAEMONS = ("none", "frr", "bird")
-FRR_DAEMONS = ("staticd", "bgpd", "ospfd", "ospf6d", "ripd", "ripngd", "isisd", "bfdd", "pimd")
+FRR_DAEMONS = ("staticd", "bgpd", "ospfd", "ospf6d", "ripd", "ripngd", "isisd", "bfdd", "pimd", "vrrpd")
 LAB_NAME = r"[a-z0-9][a-z0-9-]{0,23}"
 NODE_NAME = r"[a-z][a-z0-9]{0,14}"
 # A port's name leaves room for the 'w' in front of its wire's name.

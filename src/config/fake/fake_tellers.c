@@ -96,6 +96,10 @@ int vr_manager_netns(uint16_t vr)
     return -1;
 }
 
+void vr_manager_look(void)
+{
+}
+
 void thread_manager_set_idle(enum idle_mode mode)
 {
     text_printf(&fake_calls, "idle %d\n", mode);

@@ -75,6 +75,46 @@ static void a_frame_for_another_mac_is_dropped(void **state)
     assert_only_drop(DROP_ETHER_NOT_OURS, 1);
 }
 
+// rfc: 5798 6.4.3 MUST
+static void packets_to_the_mac_of_a_macvlan_are_forwarded_and_punted_as_if_it_were_the_interfaces_own(void **state)
+{
+    static const uint8_t virtual_mac[6] = {0, 0, 0x5e, 0, 1, 5}, other[6] = {0, 0, 0x5e, 0, 1, 6};
+    uint64_t word = iface_mac_word(virtual_mac);
+    two_interfaces();
+    rig_route(VR_DEFAULT, "192.0.2.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
+    rig_role(ROLE_CONTROL);
+    assert_true(iface_set_macs(iface_get(in), &word, 1));
+    assert_false(iface_set_macs(iface_get(in), &word, 1)); // no news
+    struct frame transit = packet(), six = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8:1::1"}), g;
+    struct frame ours = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254"}), arp = packet();
+    memcpy(transit.b, virtual_mac, 6);
+    memcpy(six.b, virtual_mac, 6);
+    memcpy(ours.b, virtual_mac, 6);
+    memcpy(arp.b, virtual_mac, 6);
+    memcpy(arp.b + 12, "\x08\x06", 2);
+    rig_send(0, &transit);
+    rig_send(0, &six);
+    rig_send(0, &ours);
+    rig_send(0, &arp);
+    rig_poll();
+    assert_true(rig_receive(1, &g) && rig_receive(1, &g));
+    assert_memory_equal(g.b + 6, iface_get(out)->mac, 6);
+    assert_true(rig_punted(PUNT_OTHER, &g, NULL));
+    assert_memory_equal(g.b, virtual_mac, 6); // the kernel's macvlan knows it by that
+    assert_true(rig_punted(PUNT_NEIGH, &g, NULL));
+    assert_int_equal(rig_drops_all(), 0);
+    memcpy(transit.b, other, 6);
+    rig_send(0, &transit);
+    rig_poll();
+    assert_only_drop(DROP_ETHER_NOT_OURS, 1);
+    rig_role(ROLE_CONTROL);
+    iface_set_macs(iface_get(in), NULL, 0);
+    memcpy(transit.b, virtual_mac, 6);
+    rig_send(0, &transit);
+    rig_poll();
+    assert_only_drop(DROP_ETHER_NOT_OURS, 2);
+}
+
 static void frames_shorter_than_their_header_are_dropped(void **state)
 {
     two_interfaces();
@@ -313,6 +353,7 @@ int main(void)
         path_test(an_ipv6_packet_leaves_with_new_macs_and_lower_hop_limit),
         path_test(ethernet_padding_is_cut_off),
         path_test(a_frame_for_another_mac_is_dropped),
+        path_test(packets_to_the_mac_of_a_macvlan_are_forwarded_and_punted_as_if_it_were_the_interfaces_own),
         path_test(frames_shorter_than_their_header_are_dropped),
         path_test(a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded),
         path_test(a_broadcast_frame_with_a_packet_for_us_is_delivered),

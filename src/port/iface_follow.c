@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// iface_follow.c - what the operator does to a TAP with iproute2
+//
+//     up, down      followed: the interface goes down in the data plane too
+//     MAC           followed if the port has none configured and its device takes it; a vport may have one of its own
+//     MTU, carrier  the port's: put back
+//     name          the interface's: put back
+//     deletion      the TAP is made again
+//     macvlans      their MACs are the interface's as well
+//     master        named: what comes for the router goes to the bridge or bond instead of to the TAP
+//
+// An announcement may be old by the time it is read, and our own changes are announced as well. So it is a reason to look at
+// the TAP, and what is there now counts.
+#include "port/iface_follow.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "core/thread.h"
+#include "port/kernel_state.h"
+#include "port/port_manager.h"
+#include "port/tap.h"
+#include "rib/rib_manager.h"
+#include "table/iface.h"
+#include "table/vr.h"
+
+#define TABLE_MAIN 254
+
+static void (*again)(struct iface *i);
+static struct tap *(*tap)(const struct iface *i);
+
+static void follow_up(struct iface *i, bool up)
+{
+    if (up == i->admin_up)
+        return;
+    i->admin_up = up;
+    iface_set_flags(i, IFACE_UP, up && i->carrier ? IFACE_UP : 0);
+    log_info("iface_follow: interface=%s admin=%s", i->name, up ? "up" : "down");
+    rib_manager_iface_changed(i->id);
+}
+
+static void put_mtu_back(const struct iface *i, const struct tap_state *now)
+{
+    if (now->mtu == i->mtu)
+        return;
+    log_notice("iface_follow: the MTU of a TAP is the port's (set port NAME mtu N), put back: interface=%s mtu=%u", i->name, i->mtu);
+    tap_set_mtu(tap(i), i->mtu);
+}
+
+static void put_carrier_back(const struct iface *i, const struct tap_state *now)
+{
+    if (!now->up || now->carrier == i->carrier) // of a TAP that is down the kernel does not tell
+        return;
+    log_notice("iface_follow: the carrier of a TAP is the port's (port stop NAME), put back: interface=%s carrier=%s", i->name,
+               i->carrier ? "on" : "off");
+    tap_set_carrier(tap(i), i->carrier);
+}
+
+static void put_name_back(const struct iface *i, const struct tap_state *now)
+{
+    char what[200];
+    int r = strcmp(now->name, i->name) ? tap_rename(tap(i), now->name) : 0;
+
+    if (!r && strcmp(now->name, i->name))
+        log_notice("iface_follow: the name of a TAP is its interface's, put back: interface=%s renamed=%s", i->name, now->name);
+    if (r)
+        snprintf(what, sizeof what, "its TAP was renamed to %s, and cannot be renamed back: %s: ip link set %s down; ip link set %s name %s",
+                 now->name, strerror(-r), now->name, now->name, i->name);
+    kernel_state_set(i->name, "name", r ? what : NULL);
+}
+
+static void follow_mac(struct iface *i, const struct tap_state *now)
+{
+    char err[200], mac[MAC_TEXT_MAX];
+
+    if (!memcmp(now->mac, i->mac, sizeof i->mac))
+        return;
+    text_format_mac(now->mac, mac);
+    int r = i->kind == IFACE_PORT ? port_manager_follow_mac(i->name, now->mac, err, sizeof err) : 0;
+    if (r) {
+        text_format_mac(i->mac, mac);
+        log_notice("iface_follow: %s, the MAC of its TAP is put back: interface=%s mac=%s", err, i->name, mac);
+        tap_set_mac(tap(i), i->mac);
+        return;
+    }
+    if (i->kind == IFACE_VPORT) {
+        memcpy(i->mac, now->mac, sizeof i->mac); // a frame in between may be dropped as not ours
+        rib_manager_iface_changed(i->id);
+    }
+    port_manager_filter(i->port);
+    log_notice("iface_follow: MAC of a TAP changed, followed: interface=%s mac=%s%s", i->name, mac,
+               i->kind == IFACE_PORT ? " until the next start (set port NAME mac M lasts)" : "");
+}
+
+static void follow_macvlans(struct iface *i, const struct iface_kernel_event *e)
+{
+    char what[160];
+
+    if (iface_set_macs(i, e->mac, e->n_macs < IFACE_MACS ? e->n_macs : IFACE_MACS)) {
+        log_info("iface_follow: MACs of macvlans: interface=%s n=%u", i->name, e->n_macs);
+        port_manager_filter(i->port);
+    }
+    snprintf(what, sizeof what, "there are %u macvlans on its TAP, more than the %d whose MACs are taken: delete some", e->n_macs,
+             IFACE_MACS);
+    kernel_state_set(i->name, "macvlans", e->n_macs > IFACE_MACS ? what : NULL);
+}
+
+static void look_master(const struct iface *i, const struct iface_kernel_event *e)
+{
+    const struct vr *v = vr_get(i->vr);
+    uint32_t expected = v->table == TABLE_MAIN ? 0 : v->table;
+    bool in_vrf = expected && e->vrf_table == expected;
+    char what[240];
+
+    snprintf(what, sizeof what, "its TAP is part of %s: Linux gives that device what comes for the router, while packets are forwarded "
+             "as if it were not (ip link set %s nomaster)", e->master, i->name);
+    kernel_state_set(i->name, "master", e->master[0] && !in_vrf ? what : NULL);
+    snprintf(what, sizeof what, "virtual router %s is table %u, but its TAP is in no VRF device of that table, so its connected routes "
+             "are elsewhere (ip link set %s master VRF)", v->name, expected, i->name);
+    kernel_state_set(i->name, "vrf", expected && !in_vrf ? what : NULL);
+}
+
+static void event(const struct iface_kernel_event *e)
+{
+    struct iface *i = iface_find_ifindex(e->vr, e->ifindex);
+    struct tap_state now;
+
+    thread_must_be(ROLE_CONTROL);
+    if (!i || i->kind == IFACE_NONE)
+        return;
+    if (e->gone) {
+        again(i);
+        return;
+    }
+    if (tap_look(tap(i), &now)) // gone meanwhile: that is announced as well
+        return;
+    put_name_back(i, &now);
+    put_mtu_back(i, &now);
+    put_carrier_back(i, &now);
+    follow_mac(i, &now);
+    follow_macvlans(i, e);
+    look_master(i, e);
+    follow_up(i, e->admin_up);
+}
+
+void iface_follow_init(void (*make_again)(struct iface *i), struct tap *(*tap_of)(const struct iface *i))
+{
+    again = make_again;
+    tap = tap_of;
+    rib_iface_set_event(event);
+}
