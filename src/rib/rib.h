@@ -159,6 +159,7 @@ struct rib_sync {
     uint32_t judged;    // the same, of the dump that is running
     bool overrun;       // events were lost: begin when the socket has been drained
     uint64_t want_at_ns; // not before
+    uint64_t since_ns;  // the first of them began
     uint64_t begin_ns, took_ns;
     uint64_t checked;   // rows compared in this dump
     uint32_t sweep;     // next route of the sweep, 0 = no sweep running
@@ -295,6 +296,7 @@ void rib_journal_nexthop(struct rib_vr *v, const struct hop_set *s, const struct
 // --- rib_event.c: what a route event means ---
 void rib_event_route(struct rib_vr *v, const struct netlink_event *e);
 bool rib_wants(struct rib_vr *v, const struct netlink_route *m); // ours to keep
+bool rib_drop_condemned(struct rib_vr *v, struct rib *r, uint32_t node); // of a list that is about to be changed; false: there were none
 bool rib_is_multipath6(const struct rib_path *p); // IPv6: one route with all others of its metric that are so
 
 // --- rib_row.c: what the rows of a dump mean ---

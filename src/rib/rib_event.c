@@ -231,6 +231,24 @@ static void del(struct rib_vr *v, struct rib *r, uint32_t node, const struct net
         unexpected(v, &m->prefix); // nothing at all to delete is normal: silence came first
 }
 
+// What the kernel has deleted in silence is not there for what it does next, even if it still waits here (rib_work.c).
+bool rib_drop_condemned(struct rib_vr *v, struct rib *r, uint32_t node)
+{
+    uint32_t id = rib_trie_at(&r->trie, node)->head, next;
+    bool any = false;
+
+    for (; id; id = next) {
+        const struct rib_route *t = rib_route_at(r, id);
+
+        next = t->next;
+        if (t->flags & RIB_ROUTE_HOST || !rib_path_at(v, t->path)->condemned)
+            continue;
+        rib_route_del(v, r, id);
+        any = true;
+    }
+    return any;
+}
+
 void rib_event_route(struct rib_vr *v, const struct netlink_event *e)
 {
     const struct netlink_route *m = &e->route;
@@ -246,12 +264,14 @@ void rib_event_route(struct rib_vr *v, const struct netlink_event *e)
         node = rib_trie_find(&r->trie, &m->prefix);
         if (!node)
             return;
+        rib_drop_condemned(v, r, node);
         del(v, r, node, m, flags);
     } else {
         struct rib_path *path = rib_path_get(v, m);
 
         path->n_routes++; // so that it outlives what the lists lose
         node = rib_trie_add(&r->trie, &m->prefix);
+        rib_drop_condemned(v, r, node);
         if (m->prefix.family == IP4)
             new4(v, r, node, e, path, flags);
         else

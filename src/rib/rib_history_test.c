@@ -8,6 +8,9 @@
 // next-hop objects and flaps of links are among the changes.
 //
 // RIB_HISTORIES=1000000 makes so many; RIB_SEED=N repeats the one that failed.
+#include <libmnl/libmnl.h>
+#include <linux/if.h>
+#include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <cmocka.h>
 
 #include "base/clock.h"
@@ -29,7 +33,7 @@
 #define HISTORIES 20000
 #define CHANGES 12      // of a history, at most
 #define DUMPS_MAX 60    // of a history: more are an endless loop
-#define TURNS_MAX 100000
+#define TURNS_MAX 100000 // likewise
 
 static struct rib_vr *v;
 static struct vr *vr;
@@ -265,9 +269,25 @@ static void history(void)
     compare();
 }
 
+// Changes alone: what the kernel does in silence is derived, and no dump has to mend it.
+static void history_without_a_dump(void)
+{
+    unsigned changes = model_pick(2 * CHANGES + 1);
+
+    while (changes || model_is_busy() || v->dirty.n) {
+        if (model_pick(2) && !model_step() && changes)
+            model_change(), changes--;
+        for (unsigned n = model_pick(4); n; n--)
+            read_one();
+        if (model_pick(8) == 0)
+            rib_path_work(v, model_pick(4));
+    }
+    compare();
+}
+
 static void the_rib_ends_as_the_kernel(void **state)
 {
-    unsigned n = getenv("RIB_HISTORIES") ? (unsigned)atoi(getenv("RIB_HISTORIES")) / 4 : HISTORIES / 4;
+    unsigned n = getenv("RIB_HISTORIES") ? (unsigned)atoi(getenv("RIB_HISTORIES")) / 5 : HISTORIES / 5;
     unsigned from = getenv("RIB_SEED") ? (unsigned)atoi(getenv("RIB_SEED")) : 1;
 
     if (getenv("RIB_SEED"))
@@ -278,14 +298,124 @@ static void the_rib_ends_as_the_kernel(void **state)
         v->synced = false;
         for (unsigned i = 0; i < 4; i++) // the first is a start; the others begin with what the one before has left
             history();
+        history_without_a_dump();
     }
-    printf("%u histories, the longest took %u dumps of routes\n", 4 * n, most_dumps);
+    printf("%u histories, the longest took %u dumps of routes\n", 5 * n, most_dumps);
     forget_everything();
+}
+
+// --- things that an event describes whole ---
+
+static struct nlmsghdr *address_message(uint16_t type)
+{
+    static _Alignas(8) char buf[256];
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    struct ifaddrmsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+
+    h->nlmsg_type = type;
+    *m = (struct ifaddrmsg){.ifa_family = AF_INET, .ifa_prefixlen = 24, .ifa_index = 11};
+    mnl_attr_put(h, IFA_LOCAL, 4, (uint8_t[4]){10, 9, 0, 1});
+    return h;
+}
+
+static struct nlmsghdr *link_message(bool up)
+{
+    static _Alignas(8) char buf[256];
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+
+    h->nlmsg_type = RTM_NEWLINK;
+    *m = (struct ifinfomsg){.ifi_index = 11, .ifi_flags = up ? IFF_UP | IFF_RUNNING : 0};
+    return h;
+}
+
+static struct nlmsghdr *object_message(uint16_t type)
+{
+    static _Alignas(8) char buf[256];
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    struct nhmsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+
+    h->nlmsg_type = type;
+    *m = (struct nhmsg){.nh_family = AF_INET};
+    mnl_attr_put_u32(h, NHA_ID, 77);
+    mnl_attr_put_u32(h, NHA_OIF, 11);
+    return h;
+}
+
+static struct nlmsghdr *neigh_message(uint16_t type)
+{
+    static _Alignas(8) char buf[256];
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    struct ndmsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+
+    h->nlmsg_type = type;
+    *m = (struct ndmsg){.ndm_family = AF_INET, .ndm_ifindex = 11, .ndm_state = NUD_REACHABLE};
+    mnl_attr_put(h, NDA_DST, 4, (uint8_t[4]){10, 9, 0, 2});
+    mnl_attr_put(h, NDA_LLADDR, 6, "\2\0\0\0\0\1");
+    return h;
+}
+
+static void hear_event(struct nlmsghdr *h)
+{
+    rib_sync_message(v, h);
+}
+
+static void hear_row(struct nlmsghdr *h)
+{
+    h->nlmsg_pid = v->events.portid;
+    h->nlmsg_seq = v->sync.seq;
+    rib_sync_message(v, h);
+}
+
+static bool has_neigh(void)
+{
+    struct ip_addr a = {.family = IP4, .b = {10, 9, 0, 2}};
+    struct neigh *n = neigh_find(v, 11, &a);
+
+    return n && n->in_kernel;
+}
+
+static bool has_object(void)
+{
+    const struct nexthop_object *o = map_find(&v->object, 77);
+
+    return o && o->announced;
+}
+
+static void an_older_row_does_not_undo_an_event(void **state)
+{
+    struct rib_link *l;
+
+    v->sync.stage = RIB_STAGE_LINK;
+    for (unsigned i = 0; i < 2; i++) { // 0: as rows that nothing contradicts
+        if (i) {
+            hear_event(link_message(false));
+            hear_event(address_message(RTM_DELADDR));
+            hear_event(object_message(RTM_DELNEXTHOP));
+            hear_event(neigh_message(RTM_DELNEIGH));
+        }
+        hear_row(link_message(true));
+        hear_row(address_message(RTM_NEWADDR));
+        hear_row(object_message(RTM_NEWNEXTHOP));
+        hear_row(neigh_message(RTM_NEWNEIGH));
+        l = rib_link_find(v, 11);
+        assert_int_equal(l->up, !i);
+        assert_int_equal(l->addr.n, !i);
+        assert_int_equal(has_object(), !i);
+        assert_int_equal(has_neigh(), !i);
+    }
+    hear_event(link_message(true)); // newer than all of those rows: what follows is newer still
+    hear_row(address_message(RTM_NEWADDR));
+    assert_int_equal(l->addr.n, 1);
+    hear_event(address_message(RTM_DELADDR));
+    v->sync.stage = -1;
+    v->sync.want = v->sync.whole = 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_older_row_does_not_undo_an_event),
         cmocka_unit_test(the_rib_ends_as_the_kernel),
     };
 

@@ -407,7 +407,7 @@ void model_change(void)
     finish();
     if (what == 0)
         change_link();
-    else if (what < 3)
+    else if (what < 6)
         change_object();
     else if (place < N4)
         (model_pick(5) < 2 ? delete4 : insert4)(place);

@@ -130,21 +130,23 @@ void rib_rows_end(struct rib_vr *v)
     struct rib_shown *s = &v->sync.shown;
     struct rib *r = rib_of(v, s->prefix.family);
     uint32_t node;
+    bool changed;
 
     if (!s->row.n && !s->overtaken)
         return;
     vec_foreach (&s->row, row)
         s->overtaken |= row->path->condemned; // its routes went in silence meanwhile
     node = rib_trie_add(&r->trie, &s->prefix);
+    changed = rib_drop_condemned(v, r, node);
     if (s->overtaken || !confirm(v, r, node)) {
-        if (s->overtaken || rib_gaps_have(&v->sync.gaps, s->table, &s->prefix)) {
+        if (s->overtaken || rib_gaps_have(&v->sync.gaps, s->table, &s->prefix))
             rib_gaps_overtaken(&v->sync.gaps, s->table, &s->prefix);
-            rib_trie_prune(&r->trie, node);
-        } else {
+        else
             rib_sync_diverge(v, &s->prefix, take(v, r, node));
-            rib_evaluate(v, r, node);
-        }
+        changed = true;
     }
+    if (changed)
+        rib_evaluate(v, r, node);
     forget(v);
     s->overtaken = false;
 }

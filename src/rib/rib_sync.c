@@ -9,20 +9,26 @@
 // The dump is asked for on the event socket. Its rows and the events stand in
 // one queue in the order in which the kernel made them, except for this: a
 // datagram of rows is filled while we read the one before it, so an event
-// between the two may be newer than rows behind it. Those prefixes (`touched`)
-// are left to the event. That is also why a difference that a dump finds counts
-// as one ("diverged") only if no event explains it until the queue is empty.
+// between the two may be newer than rows behind it (`touched`). Where an event
+// describes the thing whole (a link, an address, an object, a neighbour, a
+// multicast route), its word counts and the row is left out. A prefix has many
+// candidates, of which an event describes one: rib_row.c tells what is done. That
+// is also why a difference that a dump finds counts as one ("diverged") only if no
+// event explains it until the queue is empty.
 //
 //     want --(delay, drained)--> stage 0..N: request, rows, DONE, sweep --> ending --(drained)--> end
 //
 // NLM_F_DUMP_INTR: the rows are taken, nothing is swept, the stage is dumped
-// again. An IPv6 dump goes by counting, so a deletion under way makes the kernel
-// skip others, and it does not say so: routes where it may have done so
-// (rib_gap.h) are only suspected, and another dump is asked for. The same holds
-// for neighbours and multicast, which are not swept at all then. ENOBUFS:
-// everything is dumped again once the socket is empty (the kernel drops events
-// until then). Verifications wait ten times as long as the
-// last dump took: at most a tenth of the time goes into them.
+// again. Dumps of routes skip some while others are deleted, and the kernel does
+// not say so. Prefixes of which a dump does not tell for certain, for this or
+// for events, are its gaps (rib_gap.h): they are not swept, and the dump is repeated
+// for them. A repeated dump leaves in doubt what is a gap of it and was in doubt
+// before, nothing else, so repeating ends, while 10,000 changes a second go on,
+// too. Dumps of neighbours and multicast count as well; they are small, and are
+// not swept but repeated when there were events of the kind.
+// ENOBUFS: everything is dumped again once the socket is empty (the kernel drops
+// events until then). Verifications, and dumps repeated for the fifth time, wait ten
+// times as long as the last dump took: at most a tenth of the time goes into them.
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -39,6 +45,8 @@
 
 #define SWEEP_BUDGET (1u << 16) // routes looked at per turn
 #define TRIES_AT_ONCE 5         // dumps that are repeated without a pause
+#define DOUBT_DELAY_NS (10 * NS_PER_MS) // pause before the next ones for what is in doubt; or longer, see rib_sync_want
+#define FIRST_NS (10 * NS_PER_SECOND)   // a router counts as synced then, even if something is in doubt
 #define SILENCE_NS NS_PER_SECOND     // of the kernel in the middle of a dump
 
 static const struct {
@@ -116,7 +124,8 @@ static void begin(struct rib_vr *v)
     s->overrun = s->broken = false;
     s->begin_ns = clock_now_ns();
     s->checked = 0;
-    s->tries++;
+    if (!s->tries++)
+        s->since_ns = s->begin_ns;
     v->gen++;
     map_fini(&s->touched);
     map_fini(&s->diverged);
@@ -184,7 +193,7 @@ static void settle_doubt(struct rib_vr *v)
     else
         rib_gaps_narrow(&s->doubt[six], &s->gaps);
     if (rib_gaps_any(&s->doubt[six]))
-        rib_sync_want_doubt(v, six ? RIB_STAGES_ROUTES6 : RIB_STAGES_ROUTES4, s->tries < TRIES_AT_ONCE ? 0 : NS_PER_SECOND);
+        rib_sync_want_doubt(v, six ? RIB_STAGES_ROUTES6 : RIB_STAGES_ROUTES4, s->tries < TRIES_AT_ONCE ? 0 : DOUBT_DELAY_NS);
 }
 
 // All rows of the stage are here: sweeps. True when it is done and the next stage may begin.
@@ -269,7 +278,7 @@ static void end(struct rib_vr *v)
     s->ending = false;
     s->took_ns = clock_now_ns() - s->begin_ns;
     if (s->broken || s->want) {
-        if (s->tries >= TRIES_AT_ONCE && !awaited && s->want_at_ns < clock_now_ns() + NS_PER_SECOND)
+        if (s->tries >= TRIES_AT_ONCE && (s->broken || s->whole) && !awaited && s->want_at_ns < clock_now_ns() + NS_PER_SECOND)
             s->want_at_ns = clock_now_ns() + NS_PER_SECOND;
     } else {
         s->tries = 0;
@@ -280,7 +289,7 @@ static void end(struct rib_vr *v)
     v->diverged += s->diverged.n;
     report(v);
     // What the first dump did not tell for certain belongs to it, unless that takes too long.
-    v->synced |= !s->want || s->want_at_ns > clock_now_ns() || s->tries >= TRIES_AT_ONCE;
+    v->synced |= !(rib_gaps_any(&s->doubt[0]) || rib_gaps_any(&s->doubt[1])) || clock_now_ns() - s->since_ns >= FIRST_NS;
     if (s->served == RIB_STAGES_ALL)
         rib_audit_kernel_done(v, s->checked, s->diverged.n);
 }

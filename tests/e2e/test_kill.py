@@ -12,7 +12,7 @@ from kamuee.lab import measure
 from support import LINE, assert_reaches, eventually
 
 KILLS = int(os.environ.get("KILLS", "5"))
-PREFIXES = 60000
+PREFIXES = 60000 if KILLS > 5 else 20000
 CHANGES = 6000
 GATEWAYS = ("via 10.2.0.2", "via 10.1.0.2 metric 5")       # each prefix has both
 IPV6 = 4000
