@@ -300,6 +300,7 @@ bool rib_drop_condemned(struct rib_vr *v, struct rib *r, uint32_t node); // of a
 bool rib_is_multipath6(const struct rib_path *p); // IPv6: one route with all others of its metric that are so
 
 // --- rib_row.c: what the rows of a dump mean ---
+enum rib_gap_table rib_gap_table(const struct rib_vr *v, uint32_t table);
 void rib_row_route(struct rib_vr *v, const struct netlink_route *m);
 void rib_rows_event(struct rib_vr *v, const struct prefix *p); // an event of the prefix came
 void rib_rows_end(struct rib_vr *v);  // no more rows: those of the last prefix are all

@@ -143,14 +143,12 @@ static void new4(struct rib_vr *v, struct rib *r, uint32_t node, const struct ne
         s.first = same = 0;
         s.last = s.prev;
     }
-    if (same && !e->replace) { // shown by a dump already
+    if (same) { // shown by a dump already; or its next-hop object was replaced, which is announced as a replacement of the route by itself
         rib_route_at(r, same)->gen = r->gen;
         return;
     }
     if (e->replace && s.first) {
         replace_route(v, r, s.first, path, m->protocol);
-        if (same && same != s.first) // two equal routes cannot be: the list had been wrong
-            rib_route_del(v, r, same);
         return;
     }
     rib_route_add(v, r, node, e->append ? s.last : s.prev, path, m->metric, m->protocol, flags);

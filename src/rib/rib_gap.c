@@ -36,47 +36,50 @@ void rib_gaps_fini(struct rib_gaps *g)
 {
     for (unsigned i = 0; i < RIB_GAP_TABLES; i++)
         vec_free(&g->walk[i].gap);
-    vec_free(&g->address);
-    vec_free(&g->address_before);
+    vec_free(&g->deleted[0].address);
+    vec_free(&g->deleted[1].address);
     *g = (struct rib_gaps){0};
 }
 
-// Only what was deleted lately matters: while the datagram before, or this one, was filled. The last one may be about to go (rib_row.c).
-static void remember_address(struct rib_gaps *g, uint32_t address)
+void rib_gaps_deleted(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p)
 {
-    if (g->address_since != g->datagram) {
-        __typeof__(g->address) before = g->address_before;
+    struct rib_gaps_deleted *d = &g->deleted[0];
 
-        memcpy(&g->address_before, &g->address, sizeof before);
-        memcpy(&g->address, &before, sizeof before);
-        vec_clear(&g->address);
-        g->address_since = g->datagram;
+    if (g->deleted_since != g->datagram) { // only what was deleted lately matters
+        struct rib_gaps_deleted before = *d;
+
+        *d = g->deleted[1];
+        vec_clear(&d->address);
+        memset(d->any, 0, sizeof d->any);
+        g->deleted[1] = before;
+        g->deleted_since = g->datagram;
     }
-    *vec_push(&g->address) = address;
+    if (g->family == IP4)
+        *vec_push(&d->address) = address_of(p);
+    else if (!d->any[table] || walks_before(p, &d->first[table]))
+        d->first[table] = *p;
+    d->any[table] = true;
 }
 
-void rib_gaps_deleted(struct rib_gaps *g, const struct prefix *p)
+void rib_gaps_deleted_any(struct rib_gaps *g)
 {
-    if (!p)
-        g->deleted_any = true;
-    else if (g->family == IP4)
-        remember_address(g, address_of(p));
-    else if (!g->deleted || walks_before(p, &g->first))
-        g->first = *p;
-    g->deleted |= p != NULL;
+    g->deleted_any = true;
 }
 
-// Was something deleted between those rows (`to` NULL: the end)?
-static bool is_deleted4(const struct rib_gaps *g, const struct prefix *from, const struct prefix *to)
+// Was something deleted because of which the kernel may have skipped something between those rows (`to` NULL: the end)?
+static bool is_deleted(const struct rib_gaps *g, enum rib_gap_table table, const struct prefix *from, const struct prefix *to)
 {
     uint32_t first = address_of(from), last = to ? address_of(to) : UINT32_MAX;
 
-    vec_foreach (&g->address, a)
-        if (*a >= first && *a <= last)
+    for (unsigned i = 0; i < 2; i++) {
+        const struct rib_gaps_deleted *d = &g->deleted[i];
+
+        if (g->family == IP6 && d->any[table] && !walks_before(from, &d->first[table]))
             return true;
-    vec_foreach (&g->address_before, a)
-        if (*a >= first && *a <= last)
-            return true;
+        vec_foreach (&d->address, a)
+            if (*a >= first && *a <= last)
+                return true;
+    }
     return g->deleted_any;
 }
 
@@ -99,13 +102,10 @@ static void skipped(struct rib_gaps *g, enum rib_gap_table table, const struct p
 
     if (table == RIB_GAP_OTHER)
         return;
-    if (g->family == IP4) {
-        if ((!to || !walks_before(to, from)) && is_deleted4(g, from, to))
-            push(w, from, to, RIB_GAP_WITH);
-    } else if (w->any && (!to || walks_before(from, to))) {
-        if (g->deleted_any || (g->deleted && !walks_before(from, &g->first)))
-            push(w, from, to, RIB_GAP_BEFORE);
-    }
+    if (g->family == IP4 ? to && walks_before(to, from) : !w->any || (to && !walks_before(from, to)))
+        return;
+    if (is_deleted(g, table, from, to))
+        push(w, from, to, g->family == IP4 ? RIB_GAP_WITH : RIB_GAP_BEFORE);
 }
 
 void rib_gaps_row(struct rib_gaps *g, enum rib_gap_table table, uint64_t datagram, const struct prefix *p)

@@ -8,15 +8,18 @@
 // - IPv6: it walks the tree in one order: what is below a prefix before the
 //   prefix, smaller addresses first. When the tree has changed between two
 //   datagrams it begins at the root and skips as many prefixes as it has shown;
-//   had one of these been deleted, it skips others too. So what may be missing
-//   is between the last row of the one datagram and the first of the next, and
-//   only if something before them was deleted since the dump began.
+//   had one of these been deleted meanwhile, it skips others too. So what may be
+//   missing is between the last row of the one datagram and the first of the
+//   next, and only if something before them was deleted.
 // - IPv4: it walks addresses, smaller ones first, and has a list for each, of
 //   both tables and all lengths, longer ones first. A datagram that ends within
 //   such a list is followed by one that skips as many routes of the list as were
 //   passed; had one of these been deleted, it skips others too, or, if none is
 //   left, some of the next address. So again it is between the two rows, and only
 //   if a prefix with an address between theirs was deleted.
+// "Meanwhile" is while the first of the two was filled, or after it, so the event
+// stands behind the datagram before it (a deletion of IPv4 that is announced and not
+// made yet is the last event that there is, and is remembered longer).
 // The kernel says nothing of this. These places are the gaps: what no row showed
 // and what is in no gap is not there. Should a kernel walk in another order,
 // then that is seen in the rows of one datagram, and everything is a gap.
@@ -54,17 +57,21 @@ struct rib_gaps { // zeros: no dump
     bool cut;                   // a datagram of this table began, and no row has told yet where
     bool follows;               // `row` is the one before in this table and datagram
     struct prefix row;
-    bool deleted, deleted_any;  // something was deleted: `first`, or nobody knows what
-    struct prefix first;        // of what was deleted, in the order of the walk
-    // IPv4: addresses of what was deleted since the last datagram of rows before such an event, and between that and the one before
-    VEC(uint32_t) address, address_before;
-    uint64_t address_since; // that datagram
+    // What was deleted since the last datagram of rows before such an event, and between that one and the one before it.
+    struct rib_gaps_deleted {
+        bool any[RIB_GAP_TABLES];           // IPv6: in the table; in the order of the walk it begins with
+        struct prefix first[RIB_GAP_TABLES];
+        VEC(uint32_t) address; // IPv4
+    } deleted[2];
+    uint64_t deleted_since; // that datagram
+    bool deleted_any;       // nobody knows what
     bool unordered;
 };
 
 void rib_gaps_begin(struct rib_gaps *g, uint8_t family); // the dump is asked for
 void rib_gaps_fini(struct rib_gaps *g);
-void rib_gaps_deleted(struct rib_gaps *g, const struct prefix *p); // an event told so; NULL: prefixes that it does not name
+void rib_gaps_deleted(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p); // an event told so
+void rib_gaps_deleted_any(struct rib_gaps *g); // the same, and it does not name the prefixes
 // A row, of the datagram of this number; NULL: it does not stand for a prefix of the tree (a cache entry, a route with a source).
 void rib_gaps_row(struct rib_gaps *g, enum rib_gap_table table, uint64_t datagram, const struct prefix *p);
 void rib_gaps_overtaken(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p); // the prefix of the last rows

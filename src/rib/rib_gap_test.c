@@ -77,7 +77,7 @@ static void change(struct rib_gaps *g, bool only_add)
     there[i] = !there[i];
     if (!there[i]) {
         whole_time[i] = false;
-        rib_gaps_deleted(g, &universe[i]);
+        rib_gaps_deleted(g, RIB_GAP_ROUTER, &universe[i]);
     }
 }
 
@@ -170,7 +170,7 @@ static void only_a_deletion_before_it_opens_a_gap(void **state)
 
     rib_gaps_begin(&g, IP6);
     row(&g, RIB_GAP_ROUTER, 1, "2001:db8:1::/48");
-    rib_gaps_deleted(&g, &late); // its count does not matter yet
+    rib_gaps_deleted(&g, RIB_GAP_ROUTER, &late); // its count does not matter yet
     row(&g, RIB_GAP_ROUTER, 2, "2001:db8:5::/48");
     row(&g, RIB_GAP_ROUTER, 2, "2001:db8:a::/48");
     row(&g, RIB_GAP_ROUTER, 3, NULL); // tells nothing of where the datagram begins
@@ -192,7 +192,7 @@ static void the_end_of_a_table_may_be_skipped(void **state)
 
     for (unsigned how = 0; how < 4; how++) { // the next table in the same datagram, or in another; nothing more, in the same, in another
         rib_gaps_begin(&g, IP6);
-        rib_gaps_deleted(&g, NULL);
+        rib_gaps_deleted_any(&g);
         row(&g, RIB_GAP_LOCAL, 1, "::1/128");
         if (how < 2) {
             row(&g, RIB_GAP_ROUTER, 1 + how, "2001:db8::/48");

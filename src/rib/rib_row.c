@@ -29,7 +29,7 @@
 // before have less and less in common, however much changes meanwhile.
 #include "rib/rib.h"
 
-static enum rib_gap_table table_of(const struct rib_vr *v, uint32_t table)
+enum rib_gap_table rib_gap_table(const struct rib_vr *v, uint32_t table)
 {
     return table == v->table ? RIB_GAP_ROUTER : table == RIB_TABLE_LOCAL ? RIB_GAP_LOCAL : RIB_GAP_OTHER;
 }
@@ -191,7 +191,7 @@ static bool is_shown(const struct rib_shown *s, const struct rib_shown_row *new)
 void rib_row_route(struct rib_vr *v, const struct netlink_route *m)
 {
     struct rib_shown *s = &v->sync.shown;
-    enum rib_gap_table table = table_of(v, m->table);
+    enum rib_gap_table table = rib_gap_table(v, m->table);
     struct rib_shown_row row;
     bool in_tree = table != RIB_GAP_OTHER && !m->cloned && !m->from;
 

@@ -103,7 +103,7 @@ static void next_stage(struct rib_vr *v)
         s->going.family = 0; // to answer that the kernel waited for it
     if (s->stage == RIB_STAGE_ROUTE4 && s->going.family) {
         rib_sync_touch(v, &s->going);
-        rib_gaps_deleted(&s->gaps, &s->going);
+        rib_gaps_deleted(&s->gaps, RIB_GAP_OTHER, &s->going); // IPv4 has one list for all tables
     }
     if (err) {
         log_error("rib: dump refused, will try again: vr=%u stage=%d error=%d", v->id, s->stage, err);
@@ -330,9 +330,9 @@ static enum journal_cause cause_of(const struct rib_vr *v, const struct netlink_
 static void note_deletions(struct rib_vr *v, const struct netlink_event *e)
 {
     if (e->kind == NETLINK_EVENT_LINK || e->kind == NETLINK_EVENT_ADDR || e->kind == NETLINK_EVENT_NEXTHOP)
-        rib_gaps_deleted(&v->sync.gaps, NULL); // routes may go with them without a word
+        rib_gaps_deleted_any(&v->sync.gaps); // routes may go with them without a word
     if (e->kind == NETLINK_EVENT_ROUTE && e->del && e->route.prefix.family == v->sync.gaps.family)
-        rib_gaps_deleted(&v->sync.gaps, &e->route.prefix);
+        rib_gaps_deleted(&v->sync.gaps, rib_gap_table(v, e->route.table), &e->route.prefix);
 }
 
 // Things that an event describes whole, by what they are; 0: a route's candidates are many (rib_row.c).
