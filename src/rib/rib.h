@@ -13,7 +13,7 @@
 // and not a search. All of it belongs to rib_manager's thread; the files are
 // rib_index.c (numbers), rib_list.c (lists), rib_path.c (paths), rib_work.c (their prefixes), rib_fib.c (best route into the FIB),
 // rib_source.c (what uRPF asks), rib_counted.c (prefixes whose packets are counted),
-// rib_event.c (what an event means), rib_link.c (what the kernel does silently),
+// rib_event.c (what an event means), rib_row.c (what a dump's rows mean), rib_link.c (what the kernel does silently),
 // rib_want.c, rib_sync.c and rib_gap.c (dumps), rib_audit.c and rib_compare.c (audits), rib_journal.c.
 #ifndef RIB_RIB_H
 #define RIB_RIB_H
@@ -133,6 +133,17 @@ enum rib_stage { // of a dump, in this order
 #define RIB_STAGES_ROUTES4 (1u << RIB_STAGE_NEXTHOP | 1u << RIB_STAGE_ROUTE4)
 #define RIB_STAGES_ROUTES6 (1u << RIB_STAGE_NEXTHOP | 1u << RIB_STAGE_ROUTE6)
 
+struct rib_shown { // the rows of a prefix that have come so far
+    struct prefix prefix;
+    enum rib_gap_table table;
+    bool overtaken;    // an event of the prefix may be newer than they are
+    VEC(struct rib_shown_row {
+        struct rib_path *path;
+        uint32_t metric;
+        uint8_t protocol;
+    }) row;
+};
+
 struct rib_sync {
     uint32_t todo;      // stages of the dump that is running
     int stage;          // being dumped, -1 = no dump
@@ -140,13 +151,17 @@ struct rib_sync {
     uint32_t served;    // stages of this dump, also those done
     bool interrupted;   // NLM_F_DUMP_INTR seen, or the kernel refused a stage
     bool stirred;       // events changed meanwhile what is being dumped (no routes), and the kernel may have skipped rows for it
-    struct rib_gaps gaps; // of the dump of IPv6 routes: what may have been skipped for such changes
-    bool suspects;      // the sweep left what may only have been skipped: another dump will tell
+    struct rib_shown shown;
+    struct rib_gaps gaps; // of the dump of routes: of which prefixes it does not tell
+    struct rib_gaps doubt[2]; // IPv4, IPv6: of which no dump has told yet
     bool broken;        // events were lost meanwhile: begin again
     unsigned tries;     // dumps of this sync
     uint32_t want;      // stages to dump next
+    uint32_t whole;     // those of them that are not wanted for what is in doubt alone
+    uint32_t judged;    // the same, of the dump that is running
     bool overrun;       // events were lost: begin when the socket has been drained
     uint64_t want_at_ns; // not before
+    uint64_t since_ns;  // the first of them began
     uint64_t begin_ns, took_ns;
     uint64_t checked;   // rows compared in this dump
     uint32_t sweep;     // next route of the sweep, 0 = no sweep running
@@ -154,7 +169,8 @@ struct rib_sync {
     bool row;           // the message before this one was a row
     bool heard;         // something of the running stage came since rib_sync_watch() looked last
     uint64_t heard_ns;  // when it saw that
-    struct rib_map touched;  // prefixes (by hash) changed by events since the last row
+    struct prefix going;     // IPv4: the last event was the deletion of a route of it, which may still be there; family 0 = none
+    struct rib_map touched;  // what events changed since the last row: prefixes and other things, by hash
     struct rib_map diverged; // prefixes (by hash) found different in this dump and not explained by an event since
 };
 
@@ -282,8 +298,17 @@ void rib_journal_nexthop(struct rib_vr *v, const struct hop_set *s, const struct
 
 // --- rib_event.c: what a route event means ---
 void rib_event_route(struct rib_vr *v, const struct netlink_event *e);
-void rib_row_route(struct rib_vr *v, const struct netlink_route *m); // a row of a dump
-bool rib_wants(struct rib_vr *v, const struct netlink_route *m);     // ours to keep
+bool rib_wants(struct rib_vr *v, const struct netlink_route *m); // ours to keep
+bool rib_drop_condemned(struct rib_vr *v, struct rib *r, uint32_t node); // of a list that is about to be changed; false: there were none
+bool rib_is_multipath6(const struct rib_path *p); // IPv6: one route with all others of its metric that are so
+
+// --- rib_row.c: what the rows of a dump mean ---
+enum rib_gap_table rib_gap_table(const struct rib_vr *v, uint32_t table);
+void rib_row_route(struct rib_vr *v, const struct netlink_route *m);
+void rib_rows_event(struct rib_vr *v, const struct prefix *p); // an event of the prefix came
+void rib_rows_end(struct rib_vr *v);  // no more rows: those of the last prefix are all
+void rib_rows_drop(struct rib_vr *v); // the dump is given up
+void rib_rows_fini(struct rib_vr *v);
 
 // --- rib_redirect.c: addresses that access lists redirect to are kept resolved ---
 void rib_redirect_tick(uint64_t now_ns); // a few times a second
@@ -307,6 +332,7 @@ void rib_iface_stacked(struct rib_vr *v, struct rib_link *l); // the link, or it
 
 // --- rib_want.c: what the next dump is to show ---
 void rib_sync_want(struct rib_vr *v, uint32_t stages, uint64_t delay_ns);
+void rib_sync_want_doubt(struct rib_vr *v, uint32_t stages, uint64_t delay_ns); // for what the dump before did not tell
 void rib_sync_touch(struct rib_vr *v, const struct prefix *p);   // an event changed it
 void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how); // a dump says something else than we had
 bool rib_sync_is_touched(const struct rib_vr *v, const struct prefix *p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_event.c - what a route event or a dumped route means for the lists
+// rib_event.c - what a route event means for the lists (what a dumped route means: rib_row.c)
 //
 // IPv4. The kernel keeps an ordered list of routes per prefix and metric, and
 // the flags of RTM_NEWROUTE say what it did with it: REPLACE changed the first
@@ -12,8 +12,6 @@
 // Events may repeat what a dump has already shown (both stand in one queue), so
 // each is idempotent. One that does not fit what we have (a deletion of a
 // route we never saw) is counted, and a dump is asked for: the kernel is right.
-// A dump's rows come in the kernel's order; a row confirms its route, moves it
-// or adds it, and what no row confirmed is swept afterwards (rib_sync.c).
 #include <linux/rtnetlink.h>
 
 #include "base/clock.h"
@@ -97,7 +95,7 @@ static uint32_t find_path(const struct rib *r, const struct span *s, const struc
     return 0;
 }
 
-static bool is_multipath6(const struct rib_path *p)
+bool rib_is_multipath6(const struct rib_path *p)
 {
     return !p->nhid && p->n_hops && p->hop[0].gateway.family && p->hop[p->n_hops - 1].gateway.family;
 }
@@ -145,14 +143,12 @@ static void new4(struct rib_vr *v, struct rib *r, uint32_t node, const struct ne
         s.first = same = 0;
         s.last = s.prev;
     }
-    if (same && !e->replace) { // shown by a dump already
+    if (same) { // shown by a dump already; or its next-hop object was replaced, which is announced as a replacement of the route by itself
         rib_route_at(r, same)->gen = r->gen;
         return;
     }
     if (e->replace && s.first) {
         replace_route(v, r, s.first, path, m->protocol);
-        if (same && same != s.first) // two equal routes cannot be: the list had been wrong
-            rib_route_del(v, r, same);
         return;
     }
     rib_route_add(v, r, node, e->append ? s.last : s.prev, path, m->metric, m->protocol, flags);
@@ -164,7 +160,7 @@ static void new6(struct rib_vr *v, struct rib *r, uint32_t node, const struct ne
     const struct netlink_route *m = &e->route;
     struct span s = find_span(r, node, flags, m->metric);
     uint32_t id = s.first, victim = 0;
-    bool multipath = is_multipath6(path);
+    bool multipath = rib_is_multipath6(path);
 
     for (; id; id = id == s.last ? 0 : rib_route_at(r, id)->next) {
         const struct rib_route *t = rib_route_at(r, id);
@@ -173,7 +169,7 @@ static void new6(struct rib_vr *v, struct rib *r, uint32_t node, const struct ne
             replace_route(v, r, id, path, m->protocol);
             return;
         }
-        if (!victim && is_multipath6(rib_path_at(v, t->path)) == multipath)
+        if (!victim && rib_is_multipath6(rib_path_at(v, t->path)) == multipath)
             victim = id;
     }
     if (e->replace && !victim)
@@ -233,6 +229,24 @@ static void del(struct rib_vr *v, struct rib *r, uint32_t node, const struct net
         unexpected(v, &m->prefix); // nothing at all to delete is normal: silence came first
 }
 
+// What the kernel has deleted in silence is not there for what it does next, even if it still waits here (rib_work.c).
+bool rib_drop_condemned(struct rib_vr *v, struct rib *r, uint32_t node)
+{
+    uint32_t id = rib_trie_at(&r->trie, node)->head, next;
+    bool any = false;
+
+    for (; id; id = next) {
+        const struct rib_route *t = rib_route_at(r, id);
+
+        next = t->next;
+        if (t->flags & RIB_ROUTE_HOST || !rib_path_at(v, t->path)->condemned)
+            continue;
+        rib_route_del(v, r, id);
+        any = true;
+    }
+    return any;
+}
+
 void rib_event_route(struct rib_vr *v, const struct netlink_event *e)
 {
     const struct netlink_route *m = &e->route;
@@ -243,16 +257,19 @@ void rib_event_route(struct rib_vr *v, const struct netlink_event *e)
     if (!rib_wants(v, m))
         return;
     rib_sync_touch(v, &m->prefix);
+    rib_rows_event(v, &m->prefix);
     if (e->del) {
         node = rib_trie_find(&r->trie, &m->prefix);
         if (!node)
             return;
+        rib_drop_condemned(v, r, node);
         del(v, r, node, m, flags);
     } else {
         struct rib_path *path = rib_path_get(v, m);
 
         path->n_routes++; // so that it outlives what the lists lose
         node = rib_trie_add(&r->trie, &m->prefix);
+        rib_drop_condemned(v, r, node);
         if (m->prefix.family == IP4)
             new4(v, r, node, e, path, flags);
         else
@@ -260,59 +277,5 @@ void rib_event_route(struct rib_vr *v, const struct netlink_event *e)
         path->n_routes--;
         rib_path_put(v, path); // when nobody took it
     }
-    rib_evaluate(v, r, node);
-}
-
-// The route that a dumped row stands for must be behind all confirmed ones of its span.
-static uint32_t row_place(const struct rib *r, const struct span *s)
-{
-    uint32_t prev = s->prev;
-
-    for (uint32_t id = s->first; id && rib_route_at(r, id)->gen == r->gen; id = rib_route_at(r, id)->next) {
-        prev = id;
-        if (id == s->last)
-            break;
-    }
-    return prev;
-}
-
-void rib_row_route(struct rib_vr *v, const struct netlink_route *m)
-{
-    struct rib *r = rib_of(v, m->prefix.family);
-    uint8_t flags = flags_of(m, v);
-    struct rib_path *path;
-    struct span s;
-    uint32_t node, id, place;
-    bool known;
-
-    if (!rib_wants(v, m))
-        return;
-    v->sync.checked++;
-    node = rib_trie_add(&r->trie, &m->prefix);
-    s = find_span(r, node, flags, m->metric);
-    path = rib_path_get(v, m);
-    id = find_path(r, &s, path, m->protocol);
-    place = row_place(r, &s);
-    if (rib_sync_is_touched(v, &m->prefix)) { // an event overtook the row: what is there stays
-        for (uint32_t t = rib_trie_at(&r->trie, node)->head; t; t = rib_route_at(r, t)->next)
-            rib_route_at(r, t)->gen = r->gen;
-        rib_path_put(v, path);
-        rib_trie_prune(&r->trie, node);
-        return;
-    }
-    if (id && rib_route_at(r, id)->gen == r->gen) // confirmed by an event meanwhile
-        return;
-    known = id;
-    if (id) {
-        if (rib_route_prev(r, id) == place) {
-            rib_route_at(r, id)->gen = r->gen;
-            return;
-        }
-        rib_route_move(r, id, place);
-        rib_route_at(r, id)->gen = r->gen;
-    } else {
-        rib_route_add(v, r, node, place, path, m->metric, m->protocol, flags);
-    }
-    rib_sync_diverge(v, &m->prefix, known ? "the kernel had its candidates in another order" : "the kernel had it, the RIB not");
     rib_evaluate(v, r, node);
 }

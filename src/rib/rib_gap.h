@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_gap.h - which routes a dump of IPv6 may have skipped
+// rib_gap.h - of which prefixes a dump of routes does not tell how they are
 //
-// The kernel fills a dump datagram by datagram, each under the lock of its
-// table, and walks the tree in one order: what is below a prefix before the
-// prefix, smaller addresses first. When the tree has changed between two of
-// them it begins at the root and skips as many prefixes as it has shown; had
-// one of these been deleted, it skips others too, and does not say so. Which
-// ones can be told: those between the last row of the one datagram and the
-// first of the next (a gap), and only if something before them was deleted
-// since the dump began. What no row showed and what is in no gap is not there.
+// Overtaken: an event of the prefix stands in the queue just before its rows,
+// so nobody knows which of the two is newer (rib_sync.c).
 //
-// Should a kernel walk in another order, then that is seen in the rows of one
-// datagram, and everything is a gap. Of one thread, rib_manager.
+// Skipped: the kernel fills a dump datagram by datagram and goes on by counting.
+// - IPv6: it walks the tree in one order: what is below a prefix before the
+//   prefix, smaller addresses first. When the tree has changed between two
+//   datagrams it begins at the root and skips as many prefixes as it has shown;
+//   had one of these been deleted meanwhile, it skips others too. So what may be
+//   missing is between the last row of the one datagram and the first of the
+//   next, and only if something before them was deleted.
+// - IPv4: it walks addresses, smaller ones first, and has a list for each, of
+//   both tables and all lengths, longer ones first. A datagram that ends within
+//   such a list is followed by one that skips as many routes of the list as were
+//   passed; had one of these been deleted, it skips others too, or, if none is
+//   left, some of the next address. So again it is between the two rows, and only
+//   if a prefix with an address between theirs was deleted.
+// "Meanwhile" is while the first of the two was filled, or after it, so the event
+// stands behind the datagram before it (a deletion of IPv4 that is announced and not
+// made yet is the last event that there is, and is remembered longer).
+// The kernel says nothing of this. These places are the gaps: what no row showed
+// and what is in no gap is not there. Should a kernel walk in another order,
+// then that is seen in the rows of one datagram, and everything is a gap.
+// Of one thread, rib_manager.
 #ifndef RIB_RIB_GAP_H
 #define RIB_RIB_GAP_H
 
@@ -29,11 +41,12 @@ enum rib_gap_table {
 };
 
 struct rib_gap {
-    struct prefix from, to; // from it on, and as far as this one or, `open`, the table's end
-    bool open;
+    struct prefix from, to;
+    enum rib_gap_end { RIB_GAP_BEFORE, RIB_GAP_WITH, RIB_GAP_OPEN } end; // before `to`, with it, or as far as the table's end
 };
 
 struct rib_gaps { // zeros: no dump
+    uint8_t family;
     struct rib_gap_walk {
         bool any;          // a row came
         struct prefix far; // the row that was farthest
@@ -44,17 +57,28 @@ struct rib_gaps { // zeros: no dump
     bool cut;                   // a datagram of this table began, and no row has told yet where
     bool follows;               // `row` is the one before in this table and datagram
     struct prefix row;
-    bool deleted, deleted_any;  // something was deleted: `first`, or nobody knows what
-    struct prefix first;        // of what was deleted, in the order of the walk
+    // What was deleted since the last datagram of rows before such an event, and between that one and the one before it.
+    struct rib_gaps_deleted {
+        bool any[RIB_GAP_TABLES];           // IPv6: in the table; in the order of the walk it begins with
+        struct prefix first[RIB_GAP_TABLES];
+        VEC(uint32_t) address; // IPv4
+    } deleted[2];
+    uint64_t deleted_since; // that datagram
+    bool deleted_any;       // nobody knows what
     bool unordered;
 };
 
-void rib_gaps_begin(struct rib_gaps *g); // the dump is asked for
+void rib_gaps_begin(struct rib_gaps *g, uint8_t family); // the dump is asked for
 void rib_gaps_fini(struct rib_gaps *g);
-void rib_gaps_deleted(struct rib_gaps *g, const struct prefix *p); // an event told so; NULL: prefixes that it does not name
+void rib_gaps_deleted(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p); // an event told so
+void rib_gaps_deleted_any(struct rib_gaps *g); // the same, and it does not name the prefixes
 // A row, of the datagram of this number; NULL: it does not stand for a prefix of the tree (a cache entry, a route with a source).
 void rib_gaps_row(struct rib_gaps *g, enum rib_gap_table table, uint64_t datagram, const struct prefix *p);
+void rib_gaps_overtaken(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p); // the prefix of the last rows
 void rib_gaps_end(struct rib_gaps *g, uint64_t datagram); // that which tells that the dump is done
-bool rib_gaps_have(const struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p); // may it have been skipped?
+bool rib_gaps_have(const struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p); // does the dump not tell of it?
+bool rib_gaps_any(const struct rib_gaps *g);
+void rib_gaps_move(struct rib_gaps *to, struct rib_gaps *from); // `from` is zeros then
+void rib_gaps_narrow(struct rib_gaps *g, struct rib_gaps *other); // what is in both; `other` is used up
 
 #endif

@@ -77,7 +77,7 @@ static void change(struct rib_gaps *g, bool only_add)
     there[i] = !there[i];
     if (!there[i]) {
         whole_time[i] = false;
-        rib_gaps_deleted(g, &universe[i]);
+        rib_gaps_deleted(g, RIB_GAP_ROUTER, &universe[i]);
     }
 }
 
@@ -90,7 +90,7 @@ static unsigned dump(struct rib_gaps *g, unsigned changes, bool only_add)
 
     memcpy(whole_time, there, sizeof there);
     memset(shown, 0, sizeof shown);
-    rib_gaps_begin(g);
+    rib_gaps_begin(g, IP6);
     while (!done) {
         unsigned rows = 1 + roll() % ROWS;
 
@@ -168,9 +168,9 @@ static void only_a_deletion_before_it_opens_a_gap(void **state)
     struct rib_gaps g = {0};
     struct prefix late = prefix_of("2001:db8:9::/48");
 
-    rib_gaps_begin(&g);
+    rib_gaps_begin(&g, IP6);
     row(&g, RIB_GAP_ROUTER, 1, "2001:db8:1::/48");
-    rib_gaps_deleted(&g, &late); // its count does not matter yet
+    rib_gaps_deleted(&g, RIB_GAP_ROUTER, &late); // its count does not matter yet
     row(&g, RIB_GAP_ROUTER, 2, "2001:db8:5::/48");
     row(&g, RIB_GAP_ROUTER, 2, "2001:db8:a::/48");
     row(&g, RIB_GAP_ROUTER, 3, NULL); // tells nothing of where the datagram begins
@@ -191,8 +191,8 @@ static void the_end_of_a_table_may_be_skipped(void **state)
     struct rib_gaps g = {0};
 
     for (unsigned how = 0; how < 4; how++) { // the next table in the same datagram, or in another; nothing more, in the same, in another
-        rib_gaps_begin(&g);
-        rib_gaps_deleted(&g, NULL);
+        rib_gaps_begin(&g, IP6);
+        rib_gaps_deleted_any(&g);
         row(&g, RIB_GAP_LOCAL, 1, "::1/128");
         if (how < 2) {
             row(&g, RIB_GAP_ROUTER, 1 + how, "2001:db8::/48");
@@ -211,7 +211,7 @@ static void rows_in_another_order_are_seen(void **state)
 {
     struct rib_gaps g = {0};
 
-    rib_gaps_begin(&g);
+    rib_gaps_begin(&g, IP6);
     row(&g, RIB_GAP_ROUTER, 1, "2001:db8:5::/48");
     row(&g, RIB_GAP_ROUTER, 2, "2001:db8:1::/48"); // shown again, after an addition
     assert_false(have(&g, RIB_GAP_ROUTER, "2001:db8:3::/48"));

@@ -179,18 +179,14 @@ void rib_multicast_event(struct rib_vr *v, const struct netlink_event *e, bool i
 {
     const struct netlink_mroute *m = &e->mroute;
     struct multicast_key k = {.family = m->family};
-    uint32_t id;
 
     if (m->table != (v->table == RIB_TABLE_MAIN && m->family == IP4 ? TABLE4_DEFAULT : v->table) || !m->resolved)
         return;
     memcpy(k.source, m->source, 16);
     memcpy(k.group, m->group, 16);
-    id = id_of(&k);
     v->sync.checked += is_row;
-    if (is_row && rib_sync_is_touched_key(v, id)) // an event overtook it
-        return;
     if (!is_row)
-        rib_sync_touch_key(v, id);
+        rib_sync_touch_key(v, id_of(&k)); // explains what a row of it has shown
     if (!e->del) {
         take_kernel(v, &k, m, is_row);
         return;

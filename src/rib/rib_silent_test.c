@@ -143,6 +143,20 @@ static void nexthop_replace_moves_its_routes(void **state)
     assert_int_equal(kit_audit(), 0);
 }
 
+static void nexthop_replace_keeps_the_order_of_candidates(void **state)
+{
+    objects();
+    kit_do("ip route prepend 1.1.1.0/24 via 10.0.2.2");
+    kit_expect("1.1.1.1", A2);
+    kit_do("ip nexthop replace id 10 via 10.0.1.3 dev e1"); // announces the second candidate as one that replaces
+    kit_do("ip route add 1.9.9.0/24 via 10.0.2.2");
+    kit_expect("1.9.9.1", A2);
+    kit_expect("1.1.1.1", A2);
+    assert_int_equal(kit_audit(), 0);
+    kit_do("ip route del 1.1.1.0/24 via 10.0.2.2");
+    kit_expect("1.1.1.1", A13);
+}
+
 static void group_replace_touches_no_prefix(void **state)
 {
     struct rib_stats s;
@@ -435,6 +449,7 @@ int main(void)
         T(carrier_loss_takes_nexthop_objects),
         T(nexthop_del_takes_ipv4_routes),
         T(nexthop_replace_moves_its_routes),
+        T(nexthop_replace_keeps_the_order_of_candidates),
         T(group_replace_touches_no_prefix),
         T(deleted_group_member_leaves_the_group),
         T(last_address_takes_the_gateways_routes),

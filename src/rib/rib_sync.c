@@ -9,26 +9,33 @@
 // The dump is asked for on the event socket. Its rows and the events stand in
 // one queue in the order in which the kernel made them, except for this: a
 // datagram of rows is filled while we read the one before it, so an event
-// between the two may be newer than rows behind it. Those prefixes (`touched`)
-// are left to the event. That is also why a difference that a dump finds counts
-// as one ("diverged") only if no event explains it until the queue is empty.
+// between the two may be newer than rows behind it (`touched`). Where an event
+// describes the thing whole (a link, an address, an object, a neighbour, a
+// multicast route), its word counts and the row is left out. A prefix has many
+// candidates, of which an event describes one: rib_row.c tells what is done. That
+// is also why a difference that a dump finds counts as one ("diverged") only if no
+// event explains it until the queue is empty.
 //
 //     want --(delay, drained)--> stage 0..N: request, rows, DONE, sweep --> ending --(drained)--> end
 //
 // NLM_F_DUMP_INTR: the rows are taken, nothing is swept, the stage is dumped
-// again. An IPv6 dump goes by counting, so a deletion under way makes the kernel
-// skip others, and it does not say so: routes where it may have done so
-// (rib_gap.h) are only suspected, and another dump is asked for. The same holds
-// for neighbours and multicast, which are not swept at all then. ENOBUFS:
-// everything is dumped again once the socket is empty (the kernel drops events
-// until then). Verifications wait ten times as long as the
-// last dump took: at most a tenth of the time goes into them.
+// again. Dumps of routes skip some while others are deleted, and the kernel does
+// not say so. Prefixes of which a dump does not tell for certain, for this or
+// for events, are its gaps (rib_gap.h): they are not swept, and the dump is repeated
+// for them. A repeated dump leaves in doubt what is a gap of it and was in doubt
+// before, nothing else, so repeating ends, while 10,000 changes a second go on,
+// too. Dumps of neighbours and multicast count as well; they are small, and are
+// not swept but repeated when there were events of the kind.
+// ENOBUFS: everything is dumped again once the socket is empty (the kernel drops
+// events until then). Verifications, and dumps repeated for the fifth time, wait ten
+// times as long as the last dump took: at most a tenth of the time goes into them.
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "rib/journal.h"
 #include "rib/neigh.h"
 #include "rib/rib.h"
@@ -38,6 +45,8 @@
 
 #define SWEEP_BUDGET (1u << 16) // routes looked at per turn
 #define TRIES_AT_ONCE 5         // dumps that are repeated without a pause
+#define DOUBT_DELAY_NS (10 * NS_PER_MS) // pause before the next ones for what is in doubt; or longer, see rib_sync_want
+#define FIRST_NS (10 * NS_PER_SECOND)   // a router counts as synced then, even if something is in doubt
 #define SILENCE_NS NS_PER_SECOND     // of the kernel in the middle of a dump
 
 static const struct {
@@ -80,18 +89,25 @@ static void next_stage(struct rib_vr *v)
     }
     s->stage = __builtin_ctz(s->todo);
     s->todo &= s->todo - 1;
-    s->interrupted = s->stirred = s->suspects = false;
+    s->interrupted = s->stirred = false;
+    rib_rows_drop(v);
     if (s->stage == RIB_STAGE_ROUTE4 || s->stage == RIB_STAGE_ROUTE6)
         v->rib[s->stage == RIB_STAGE_ROUTE6].gen++;
-    rib_gaps_begin(&s->gaps);
+    rib_gaps_begin(&s->gaps, s->stage == RIB_STAGE_ROUTE6 ? IP6 : IP4);
     if (s->stage == RIB_STAGE_RULE4)
         v->rules = 0;
     err = netlink_dump(&v->events, request[s->stage].type, request[s->stage].family);
     s->seq = v->events.seq;
     s->heard = true;
+    if (s->stage == RIB_STAGE_NEXTHOP)
+        s->going.family = 0; // to answer that the kernel waited for it
+    if (s->stage == RIB_STAGE_ROUTE4 && s->going.family) {
+        rib_sync_touch(v, &s->going);
+        rib_gaps_deleted(&s->gaps, RIB_GAP_OTHER, &s->going); // IPv4 has one list for all tables
+    }
     if (err) {
         log_error("rib: dump refused, will try again: vr=%u stage=%d error=%d", v->id, s->stage, err);
-        rib_sync_want(v, s->todo | 1u << s->stage, NS_PER_SECOND);
+        rib_sync_want(v, s->served, NS_PER_SECOND);
         s->todo = 0;
         s->broken = true;
         next_stage(v);
@@ -102,12 +118,14 @@ static void begin(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
 
-    s->todo = s->served = s->overrun || !v->synced ? RIB_STAGES_ALL : s->want;
-    s->want = 0;
+    s->todo = s->served = s->overrun ? RIB_STAGES_ALL : s->want;
+    s->judged = s->overrun ? RIB_STAGES_ALL : s->whole;
+    s->want = s->whole = 0;
     s->overrun = s->broken = false;
     s->begin_ns = clock_now_ns();
     s->checked = 0;
-    s->tries++;
+    if (!s->tries++)
+        s->since_ns = s->begin_ns;
     v->gen++;
     map_fini(&s->touched);
     map_fini(&s->diverged);
@@ -133,7 +151,6 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
         node = t->node;
         rib_trie_prefix(&r->trie, node, &p);
         if (rib_gaps_have(&v->sync.gaps, t->flags & RIB_ROUTE_LOCAL ? RIB_GAP_LOCAL : RIB_GAP_ROUTER, &p)) {
-            v->sync.suspects = true;
             continue;
         }
         rib_sync_diverge(v, &p, "the kernel had it no more");
@@ -164,15 +181,32 @@ void rib_sync_watch(struct rib_vr *v, uint64_t now_ns)
     }
 }
 
+// What the dump did not tell is asked for again; what had been in doubt is so no longer where it told. Next-hop objects are
+// asked for, too, because the kernel answers that under the lock that it changes IPv4 routes under: what it was about to do is done then.
+static void settle_doubt(struct rib_vr *v)
+{
+    struct rib_sync *s = &v->sync;
+    bool six = s->stage == RIB_STAGE_ROUTE6;
+
+    if (s->judged & 1u << s->stage)
+        rib_gaps_move(&s->doubt[six], &s->gaps);
+    else
+        rib_gaps_narrow(&s->doubt[six], &s->gaps);
+    if (rib_gaps_any(&s->doubt[six]))
+        rib_sync_want_doubt(v, six ? RIB_STAGES_ROUTES6 : RIB_STAGES_ROUTES4, s->tries < TRIES_AT_ONCE ? 0 : DOUBT_DELAY_NS);
+}
+
 // All rows of the stage are here: sweeps. True when it is done and the next stage may begin.
 static bool end_stage(struct rib_vr *v)
 {
     struct rib_sync *s = &v->sync;
     struct rib *r = &v->rib[s->stage == RIB_STAGE_ROUTE6];
+    uint64_t pause = s->tries < TRIES_AT_ONCE ? 0 : NS_PER_SECOND;
+    bool again = false;
 
     journal_because(rib_audit_running(&v->audit) ? JOURNAL_AUDIT : JOURNAL_RESYNC);
     if (s->interrupted) {
-        rib_sync_want(v, 1u << s->stage, s->tries < TRIES_AT_ONCE ? 0 : NS_PER_SECOND);
+        rib_sync_want(v, 1u << s->stage, pause);
     } else if (!s->broken) {
         switch (s->stage) {
         case RIB_STAGE_LINK: {
@@ -187,19 +221,19 @@ static bool end_stage(struct rib_vr *v)
         case RIB_STAGE_ADDR: rib_link_sweep_addr(v); break;
         case RIB_STAGE_NEXTHOP: nexthop_object_sweep(v, v->gen); break;
         case RIB_STAGE_NEIGH:
-            s->suspects = s->stirred;
+            again = s->stirred;
             if (!s->stirred)
                 neigh_sweep(v, v->gen);
             break;
         case RIB_STAGE_MROUTE4:
         case RIB_STAGE_MROUTE6:
-            s->suspects = s->stirred;
+            again = s->stirred;
             if (!s->stirred)
                 rib_multicast_sweep(v, s->stage == RIB_STAGE_MROUTE6 ? IP6 : IP4);
             break;
         case RIB_STAGE_GROUP4:
         case RIB_STAGE_GROUP6:
-            s->suspects = s->stirred;
+            again = s->stirred;
             if (!s->stirred)
                 rib_multicast_sweep_groups(v, s->stage == RIB_STAGE_GROUP6 ? IP6 : IP4);
             break;
@@ -210,10 +244,11 @@ static bool end_stage(struct rib_vr *v)
             if (r->route.top > 1 && sweep_routes(v, r))
                 return false;
             s->sweep = 0;
+            settle_doubt(v);
             break;
         }
-        if (s->suspects)
-            rib_sync_want(v, 1u << s->stage, s->tries < TRIES_AT_ONCE ? 0 : NS_PER_SECOND);
+        if (again)
+            rib_sync_want(v, 1u << s->stage, pause);
     }
     if (s->stage >= RIB_STAGE_ROUTE4)
         rib_load(v, r);
@@ -243,7 +278,7 @@ static void end(struct rib_vr *v)
     s->ending = false;
     s->took_ns = clock_now_ns() - s->begin_ns;
     if (s->broken || s->want) {
-        if (s->tries >= TRIES_AT_ONCE && !awaited && s->want_at_ns < clock_now_ns() + NS_PER_SECOND)
+        if (s->tries >= TRIES_AT_ONCE && (s->broken || s->whole) && !awaited && s->want_at_ns < clock_now_ns() + NS_PER_SECOND)
             s->want_at_ns = clock_now_ns() + NS_PER_SECOND;
     } else {
         s->tries = 0;
@@ -253,7 +288,8 @@ static void end(struct rib_vr *v)
     v->resyncs++;
     v->diverged += s->diverged.n;
     report(v);
-    v->synced = true;
+    // What the first dump did not tell for certain belongs to it, unless that takes too long.
+    v->synced |= !(rib_gaps_any(&s->doubt[0]) || rib_gaps_any(&s->doubt[1])) || clock_now_ns() - s->since_ns >= FIRST_NS;
     if (s->served == RIB_STAGES_ALL)
         rib_audit_kernel_done(v, s->checked, s->diverged.n);
 }
@@ -290,20 +326,86 @@ static enum journal_cause cause_of(const struct rib_vr *v, const struct netlink_
     return e->kind == NETLINK_EVENT_ROUTE ? JOURNAL_KERNEL : e->kind == NETLINK_EVENT_NEIGH ? JOURNAL_NEIGHBOR : JOURNAL_LINK;
 }
 
-// What the dump of IPv6 routes may have skipped follows from its rows and from what was deleted meanwhile.
-static void note_gaps(struct rib_vr *v, const struct netlink_event *e, bool is_row)
+// What a dump of routes may have skipped follows from its rows and from what was deleted meanwhile.
+static void note_deletions(struct rib_vr *v, const struct netlink_event *e)
 {
-    const struct netlink_route *m = &e->route;
-    enum rib_gap_table table = m->table == v->table ? RIB_GAP_ROUTER : m->table == RIB_TABLE_LOCAL ? RIB_GAP_LOCAL : RIB_GAP_OTHER;
+    if (e->kind == NETLINK_EVENT_LINK || e->kind == NETLINK_EVENT_ADDR || e->kind == NETLINK_EVENT_NEXTHOP)
+        rib_gaps_deleted_any(&v->sync.gaps); // routes may go with them without a word
+    if (e->kind == NETLINK_EVENT_ROUTE && e->del && e->route.prefix.family == v->sync.gaps.family)
+        rib_gaps_deleted(&v->sync.gaps, rib_gap_table(v, e->route.table), &e->route.prefix);
+}
 
-    if (e->kind == NETLINK_EVENT_LINK || e->kind == NETLINK_EVENT_NEXTHOP)
-        rib_gaps_deleted(&v->sync.gaps, NULL); // routes may go with them without a word
-    if (e->kind != NETLINK_EVENT_ROUTE || m->prefix.family != IP6)
-        return;
-    if (is_row)
-        rib_gaps_row(&v->sync.gaps, table, v->events.datagrams, table == RIB_GAP_OTHER || m->cloned || m->from ? NULL : &m->prefix);
-    else if (e->del)
-        rib_gaps_deleted(&v->sync.gaps, &m->prefix);
+// Things that an event describes whole, by what they are; 0: a route's candidates are many (rib_row.c).
+static uint32_t key_of(const struct netlink_event *e)
+{
+    struct {
+        uint8_t kind, family;
+        uint8_t len;
+        int ifindex;
+        uint8_t a[32];
+    } k;
+
+    memset(&k, 0, sizeof k); // its holes, too
+    k.kind = e->kind;
+    switch (e->kind) {
+    case NETLINK_EVENT_LINK: k.ifindex = e->link.ifindex; break;
+    case NETLINK_EVENT_ADDR:
+        k.ifindex = e->addr.ifindex;
+        k.len = e->addr.len;
+        k.family = e->addr.addr.family;
+        memcpy(k.a, e->addr.addr.b, 16);
+        break;
+    case NETLINK_EVENT_NEIGH:
+        k.ifindex = e->neigh.ifindex;
+        k.family = e->neigh.addr.family;
+        memcpy(k.a, e->neigh.addr.b, 16);
+        break;
+    case NETLINK_EVENT_NEXTHOP: k.ifindex = (int)e->nexthop.id; break;
+    case NETLINK_EVENT_NETCONF:
+        k.ifindex = e->netconf.ifindex;
+        k.family = e->netconf.family;
+        break;
+    case NETLINK_EVENT_MROUTE:
+        k.family = e->mroute.family;
+        k.ifindex = (int)e->mroute.table;
+        memcpy(k.a, e->mroute.source, 16);
+        memcpy(k.a + 16, e->mroute.group, 16);
+        break;
+    case NETLINK_EVENT_GROUP:
+        k.ifindex = e->group.ifindex;
+        k.family = e->group.addr.family;
+        memcpy(k.a, e->group.addr.b, 16);
+        break;
+    default: return 0;
+    }
+    return (uint32_t)hash_bytes(&k, sizeof k, 1) | 1;
+}
+
+// Does an event that may be newer than the row tell of the same thing?
+static bool is_overtaken(const struct rib_vr *v, const struct netlink_event *e)
+{
+    uint32_t key = key_of(e);
+
+    return key && rib_sync_is_touched_key(v, key);
+}
+
+static void note_event(struct rib_vr *v, const struct netlink_event *e)
+{
+    bool of_routes = v->sync.stage >= RIB_STAGE_ROUTE4;
+    uint32_t key = key_of(e);
+
+    if (v->sync.row && (!of_routes || (e->kind == NETLINK_EVENT_ROUTE && e->route.prefix.family == v->sync.gaps.family))) {
+        map_fini(&v->sync.touched); // that was before the last datagram of rows
+        v->sync.row = false;
+    }
+    if (e->kind == NETLINK_EVENT_ROUTE && e->route.prefix.family == IP4) {
+        v->sync.going = e->route.prefix;
+        v->sync.going.family = e->del ? IP4 : 0;
+    }
+    if (key)
+        rib_sync_touch_key(v, key);
+    if (of_routes)
+        note_deletions(v, e);
 }
 
 static void dispatch(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
@@ -319,8 +421,10 @@ static void dispatch(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
     if (got <= 0)
         return;
     journal_because(cause_of(v, &e, is_row));
-    if (v->sync.stage == RIB_STAGE_ROUTE6)
-        note_gaps(v, &e, is_row);
+    if (is_row && is_overtaken(v, &e))
+        return;
+    if (!is_row)
+        note_event(v, &e);
     switch (e.kind) {
     case NETLINK_EVENT_LINK: rib_event_link(v, &e); break;
     case NETLINK_EVENT_ADDR: rib_event_addr(v, &e); break;
@@ -359,9 +463,6 @@ void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h)
     if (!ours && h->nlmsg_pid == v->events.portid)
         return; // of a dump that was given up
     if (!ours) {
-        if (s->row)
-            map_fini(&s->touched);
-        s->row = false;
         dispatch(v, h, false);
         return;
     }
@@ -377,6 +478,7 @@ void rib_sync_message(struct rib_vr *v, const struct nlmsghdr *h)
         if (error && error != -EOPNOTSUPP && error != -EINVAL)
             s->interrupted = true;
         rib_gaps_end(&s->gaps, v->events.datagrams);
+        rib_rows_end(v);
         if (end_stage(v))
             next_stage(v);
         return;

@@ -91,6 +91,9 @@ void rib_vr_free(struct rib_vr *v)
     map_fini(&v->sync.touched);
     map_fini(&v->sync.diverged);
     rib_gaps_fini(&v->sync.gaps);
+    rib_gaps_fini(&v->sync.doubt[0]);
+    rib_gaps_fini(&v->sync.doubt[1]);
+    rib_rows_fini(v);
     nexthop_free_unused();
     free(v);
 }

@@ -58,12 +58,19 @@ void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how)
     rib_sync_diverge_key(v, key_of(p));
     if (!v->synced)
         return;
-    rib_audit_finding(v, p, how);
+    if (v->audit.step == AUDIT_KERNEL) // another dump's differences are none of the audit's: events may explain them later
+        rib_audit_finding(v, p, how);
     if (log_get_level() >= LOG_LEVEL_DEBUG)
         log_debug("rib: dump differs: vr=%u prefix=%s route=%s", v->id, prefix_format(p, text), how);
 }
 
 void rib_sync_want(struct rib_vr *v, uint32_t stages, uint64_t delay_ns)
+{
+    v->sync.whole |= stages;
+    rib_sync_want_doubt(v, stages, delay_ns);
+}
+
+void rib_sync_want_doubt(struct rib_vr *v, uint32_t stages, uint64_t delay_ns)
 {
     struct rib_sync *s = &v->sync;
     uint64_t at = clock_now_ns() + delay_ns, rest = s->begin_ns + s->took_ns * 11;

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_history_test.c - random interleavings of changes, their announcements and a dump: the RIB ends equal to the kernel
+//
+// The kernel is a naive one (rib_model.h). Each history begins with a reason to
+// read everything or something (a start, lost events, a silent change that was
+// not derived), goes on with changes while dumps run, and ends when nothing is
+// queued and the RIB asks for nothing more. No audit helps. Numbers of
+// next-hop objects and flaps of links are among the changes.
+//
+// RIB_HISTORIES=1000000 makes so many; RIB_SEED=N repeats the one that failed.
+#include <libmnl/libmnl.h>
+#include <linux/if.h>
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "core/rcu.h"
+#include "core/thread.h"
+#include "rib/neigh.h"
+#include "rib/rib.h"
+#include "rib/rib_model.h"
+#include "table/counter.h"
+#include "table/iface.h"
+
+#define HISTORIES 20000
+#define CHANGES 12      // of a history, at most
+#define DUMPS_MAX 60    // of a history: more are an endless loop
+#define TURNS_MAX 100000 // likewise
+
+static struct rib_vr *v;
+static struct vr *vr;
+static unsigned seed, most_dumps;
+static uint32_t asked; // number of the last request that the kernel has seen
+
+static int open_store(void **state)
+{
+    rcu_init();
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    rcu_thread_register();
+    rcu_offline();
+    if (counter_init() || iface_table_init() || nexthop_table_init() || vr_table_init())
+        return -1;
+    vr = vr_new("default");
+    thread_adopt(ROLE_RIB_MANAGER, THREAD_SLOT_RIB_MANAGER);
+    if (nexthop_manager_init() || neigh_manager_init(&(struct neigh_routes){rib_is_connected, rib_host_set}))
+        return -1;
+    v = rib_vr_new(vr->id, -1, RIB_TABLE_MAIN);
+    if (!v)
+        return -1;
+    v->no_managed = true;
+    return 0;
+}
+
+static int close_store(void **state)
+{
+    rib_vr_free(v);
+    nexthop_manager_fini();
+    neigh_manager_fini();
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    vr_free(vr);
+    rcu_barrier();
+    vr_table_fini();
+    nexthop_table_fini();
+    iface_table_fini();
+    counter_fini();
+    rcu_thread_unregister();
+    rcu_fini();
+    return 0;
+}
+
+// --- the reader ---
+
+static void hear(void *ctx, const struct nlmsghdr *h)
+{
+    rib_sync_message(v, h);
+}
+
+// A request that the RIB has made reaches the kernel.
+static void look_for_request(void)
+{
+    static const struct {
+        uint16_t type;
+        uint8_t family;
+    } of[RIB_STAGE_N] = {[RIB_STAGE_LINK] = {RTM_GETLINK, 0}, [RIB_STAGE_NEXTHOP] = {RTM_GETNEXTHOP, 0},
+                         [RIB_STAGE_ROUTE4] = {RTM_GETROUTE, IP4}, [RIB_STAGE_ROUTE6] = {RTM_GETROUTE, IP6}};
+
+    if (v->sync.stage < 0 || v->sync.seq == asked)
+        return;
+    asked = v->sync.seq;
+    model_dump(of[v->sync.stage].type, of[v->sync.stage].family, asked);
+}
+
+static void read_one(void)
+{
+    unsigned len;
+    const struct nlmsghdr *h = model_take(&len);
+
+    if (!h)
+        return;
+    v->events.datagrams++;
+    assert_true(netlink_walk(h, len, hear, NULL));
+    look_for_request();
+}
+
+static void turn(void)
+{
+    bool drained;
+
+    for (unsigned n = model_pick(4); n; n--)
+        read_one();
+    drained = model_is_drained();
+    rib_path_work(v, 1 + model_pick(3));
+    if (v->sync.want && model_pick(3) == 0)
+        v->sync.want_at_ns = 0; // its time has come
+    rib_sync_step(v, drained);
+    look_for_request();
+    if (model_pick(16) == 0)
+        rib_commit(v);
+}
+
+static bool is_quiet(void)
+{
+    const struct rib_sync *s = &v->sync;
+
+    return s->stage < 0 && !s->ending && !s->want && !s->overrun && !v->dirty.n;
+}
+
+// --- comparing ---
+
+static struct rib_path *path_of(const struct model_place *p, const struct model_route *t)
+{
+    static struct netlink_event e;
+
+    assert_int_equal(netlink_parse(model_message(p, t), &e), 1);
+    return rib_path_get(v, &e.route);
+}
+
+static void print_routes(const struct model_place *p)
+{
+    const struct rib *r = &v->rib[p->prefix.family == IP6];
+    uint32_t node = rib_trie_find(&r->trie, &p->prefix), id = node ? rib_trie_at(&r->trie, node)->head : 0;
+    char text[PREFIX_TEXT_MAX];
+
+    printf("%s table %s\n  kernel:", prefix_format(&p->prefix, text), p->local ? "local" : "main");
+    for (unsigned i = 0; i < p->n; i++)
+        printf(" (metric %u legs %#x nhid %u proto %u)", p->route[i].metric, p->route[i].legs, p->route[i].nhid, p->route[i].protocol);
+    printf("\n  RIB:   ");
+    for (; id; id = rib_route_at(r, id)->next) {
+        const struct rib_route *t = rib_route_at(r, id);
+        const struct rib_path *path = rib_path_at(v, t->path);
+
+        printf(" (metric %u proto %u local %d", t->metric, t->protocol, t->flags);
+        for (unsigned i = 0; i < path->n_hops; i++)
+            printf(" via %u", path->hop[i].gateway.b[p->prefix.family == IP4 ? 3 : 15]);
+        printf(" nhid %u)", path->nhid);
+    }
+    printf("\n");
+}
+
+static bool equals(const struct model_place *p)
+{
+    const struct rib *r = &v->rib[p->prefix.family == IP6];
+    uint32_t node = rib_trie_find(&r->trie, &p->prefix), id = node ? rib_trie_at(&r->trie, node)->head : 0;
+    unsigned k = 0;
+
+    for (; id; id = rib_route_at(r, id)->next) {
+        const struct rib_route *t = rib_route_at(r, id);
+        struct rib_path *path;
+        bool same;
+
+        if (!!(t->flags & RIB_ROUTE_LOCAL) != p->local)
+            continue;
+        if (k == p->n)
+            return false;
+        path = path_of(p, &p->route[k]);
+        same = t->path == path->id && t->metric == p->route[k].metric && t->protocol == p->route[k].protocol;
+        rib_path_put(v, path);
+        if (!same)
+            return false;
+        k++;
+    }
+    return k == p->n;
+}
+
+static void compare(void)
+{
+    char why[200];
+
+    for (unsigned i = 0; i < 2; i++)
+        if (rib_check(v, &v->rib[i], why, sizeof why))
+            fail_msg("%s (RIB_SEED=%u)", why, seed);
+    for (unsigned i = 0; i < MODEL_PLACES; i++) {
+        if (equals(&model_place[i]))
+            continue;
+        print_routes(&model_place[i]);
+        fail_msg("the RIB is not as the kernel (RIB_SEED=%u)", seed);
+    }
+}
+
+// --- histories ---
+
+// As a process that begins: it knows nothing.
+static void forget_everything(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct rib *r = &v->rib[i];
+        uint32_t next;
+
+        for (uint32_t node = rib_trie_first(&r->trie); node; node = next) {
+            next = rib_trie_next(&r->trie, node);
+            while (rib_trie_at(&r->trie, node)->head)
+                rib_route_del(v, r, rib_trie_at(&r->trie, node)->head);
+            rib_evaluate(v, r, node);
+        }
+        r->deferred = false; // to load a FIB whole costs too much here
+    }
+    for (unsigned i = 0; i < 2; i++)
+        nexthop_object_del(v, 10 + i);
+    rib_commit(v);
+    v->synced = false;
+    v->sync.tries = 0;
+    rib_sync_want(v, RIB_STAGES_ALL, 0);
+}
+
+static void unheard_changes(unsigned n)
+{
+    for (; n; n--)
+        model_change();
+    while (model_step())
+        ;
+    model_lose();
+}
+
+static void begin_history(void)
+{
+    unsigned how = v->synced ? model_pick(4) : 0;
+
+    unheard_changes(how == 3 ? model_pick(3) : model_pick(6));
+    if (how < 2)
+        forget_everything();
+    else if (how == 2)
+        rib_sync_overrun(v);
+    else
+        rib_sync_want(v, RIB_STAGES_ALL, 0);
+}
+
+static void history(void)
+{
+    unsigned changes = model_pick(CHANGES + 1), dumps = model_dumps, turns = 0;
+
+    begin_history();
+    while (changes || model_is_busy() || !is_quiet()) {
+        if (model_pick(2) && !model_step() && changes)
+            model_change(), changes--;
+        turn();
+        if (++turns > TURNS_MAX || model_dumps - dumps > DUMPS_MAX)
+            fail_msg("no end: %u dumps (RIB_SEED=%u)", model_dumps - dumps, seed);
+    }
+    if (model_dumps - dumps > most_dumps)
+        most_dumps = model_dumps - dumps;
+    compare();
+}
+
+// Changes alone: what the kernel does in silence is derived, and no dump has to mend it.
+static void history_without_a_dump(void)
+{
+    unsigned changes = model_pick(2 * CHANGES + 1);
+
+    while (changes || model_is_busy() || v->dirty.n) {
+        if (model_pick(2) && !model_step() && changes)
+            model_change(), changes--;
+        for (unsigned n = model_pick(4); n; n--)
+            read_one();
+        if (model_pick(8) == 0)
+            rib_path_work(v, model_pick(4));
+    }
+    compare();
+}
+
+static void the_rib_ends_as_the_kernel(void **state)
+{
+    unsigned n = getenv("RIB_HISTORIES") ? (unsigned)atoi(getenv("RIB_HISTORIES")) / 5 : HISTORIES / 5;
+    unsigned from = getenv("RIB_SEED") ? (unsigned)atoi(getenv("RIB_SEED")) : 1;
+
+    if (getenv("RIB_SEED"))
+        n = 1;
+    for (seed = from; seed < from + n; seed++) {
+        model_seed(seed);
+        model_make(v->events.portid);
+        v->synced = false;
+        for (unsigned i = 0; i < 4; i++) // the first is a start; the others begin with what the one before has left
+            history();
+        history_without_a_dump();
+    }
+    printf("%u histories, the longest took %u dumps of routes\n", 5 * n, most_dumps);
+    forget_everything();
+}
+
+// --- things that an event describes whole ---
+
+static struct nlmsghdr *address_message(uint16_t type)
+{
+    static _Alignas(8) char buf[256];
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    struct ifaddrmsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+
+    h->nlmsg_type = type;
+    *m = (struct ifaddrmsg){.ifa_family = AF_INET, .ifa_prefixlen = 24, .ifa_index = 11};
+    mnl_attr_put(h, IFA_LOCAL, 4, (uint8_t[4]){10, 9, 0, 1});
+    return h;
+}
+
+static struct nlmsghdr *link_message(bool up)
+{
+    static _Alignas(8) char buf[256];
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+
+    h->nlmsg_type = RTM_NEWLINK;
+    *m = (struct ifinfomsg){.ifi_index = 11, .ifi_flags = up ? IFF_UP | IFF_RUNNING : 0};
+    return h;
+}
+
+static struct nlmsghdr *object_message(uint16_t type)
+{
+    static _Alignas(8) char buf[256];
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    struct nhmsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+
+    h->nlmsg_type = type;
+    *m = (struct nhmsg){.nh_family = AF_INET};
+    mnl_attr_put_u32(h, NHA_ID, 77);
+    mnl_attr_put_u32(h, NHA_OIF, 11);
+    return h;
+}
+
+static struct nlmsghdr *neigh_message(uint16_t type)
+{
+    static _Alignas(8) char buf[256];
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    struct ndmsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+
+    h->nlmsg_type = type;
+    *m = (struct ndmsg){.ndm_family = AF_INET, .ndm_ifindex = 11, .ndm_state = NUD_REACHABLE};
+    mnl_attr_put(h, NDA_DST, 4, (uint8_t[4]){10, 9, 0, 2});
+    mnl_attr_put(h, NDA_LLADDR, 6, "\2\0\0\0\0\1");
+    return h;
+}
+
+static void hear_event(struct nlmsghdr *h)
+{
+    rib_sync_message(v, h);
+}
+
+static void hear_row(struct nlmsghdr *h)
+{
+    h->nlmsg_pid = v->events.portid;
+    h->nlmsg_seq = v->sync.seq;
+    rib_sync_message(v, h);
+}
+
+static bool has_neigh(void)
+{
+    struct ip_addr a = {.family = IP4, .b = {10, 9, 0, 2}};
+    struct neigh *n = neigh_find(v, 11, &a);
+
+    return n && n->in_kernel;
+}
+
+static bool has_object(void)
+{
+    const struct nexthop_object *o = map_find(&v->object, 77);
+
+    return o && o->announced;
+}
+
+static void an_older_row_does_not_undo_an_event(void **state)
+{
+    struct rib_link *l;
+
+    v->sync.stage = RIB_STAGE_LINK;
+    for (unsigned i = 0; i < 2; i++) { // 0: as rows that nothing contradicts
+        if (i) {
+            hear_event(link_message(false));
+            hear_event(address_message(RTM_DELADDR));
+            hear_event(object_message(RTM_DELNEXTHOP));
+            hear_event(neigh_message(RTM_DELNEIGH));
+        }
+        hear_row(link_message(true));
+        hear_row(address_message(RTM_NEWADDR));
+        hear_row(object_message(RTM_NEWNEXTHOP));
+        hear_row(neigh_message(RTM_NEWNEIGH));
+        l = rib_link_find(v, 11);
+        assert_int_equal(l->up, !i);
+        assert_int_equal(l->addr.n, !i);
+        assert_int_equal(has_object(), !i);
+        assert_int_equal(has_neigh(), !i);
+    }
+    hear_event(link_message(true)); // newer than all of those rows: what follows is newer still
+    hear_row(address_message(RTM_NEWADDR));
+    assert_int_equal(l->addr.n, 1);
+    hear_event(address_message(RTM_DELADDR));
+    v->sync.stage = -1;
+    v->sync.want = v->sync.whole = 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_older_row_does_not_undo_an_event),
+        cmocka_unit_test(the_rib_ends_as_the_kernel),
+    };
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    log_set_level(getenv("KIT_LOG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+    return cmocka_run_group_tests(tests, open_store, close_store);
+}

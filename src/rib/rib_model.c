@@ -1,0 +1,622 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_model.c - for tests: a naive kernel that changes routes while it dumps them (rib_model.h)
+#include "rib/rib_model.h"
+
+#include <libmnl/libmnl.h>
+#include <linux/if.h>
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+
+#define QUEUE 256
+#define DATAGRAM 2048
+#define STEPS 64
+#define OBJECTS 2   // next-hop objects, from OBJECT on; the first is on link 11, the second on 12
+#define OBJECT 10
+#define N4 10       // places of IPv4, then those of IPv6
+
+struct model_place model_place[MODEL_PLACES];
+unsigned model_dumps;
+
+static uint32_t random_state, port;
+
+static struct datagram {
+    unsigned len;
+    _Alignas(8) char buf[DATAGRAM];
+} queue[QUEUE], taken;
+static unsigned queue_from, queue_n;
+
+// What is still to be done of a change.
+static struct step {
+    enum { SEND, INSERT, ERASE, LEG_ADD, LEG_DEL, OBJECT_DEL } what;
+    bool with_next; // under one lock
+    bool soon;      // it takes less time than to fill a datagram
+    unsigned place, at;
+    struct model_route route;
+    struct datagram message;
+} steps[STEPS];
+static unsigned step_from, step_n;
+
+static bool object[OBJECTS], link_up[2] = {true, true};
+
+static struct {
+    bool running, ending;
+    uint16_t type;
+    uint8_t family;
+    uint32_t seq;
+    bool local;      // the table that it is in
+    unsigned place;  // IPv4: the leaf's first one; IPv6: the node
+    unsigned in;     // rows of the leaf or node already done
+    unsigned count, sernum; // IPv6
+} dump;
+static unsigned sernum[2]; // of the IPv6 tables
+
+unsigned model_pick(unsigned n)
+{
+    return (random_state = hash_mix32(random_state + 0x9e3779b9)) % n;
+}
+
+void model_seed(unsigned seed)
+{
+    random_state = hash_mix32(seed);
+}
+
+// --- messages ---
+
+static int link_of(unsigned way)
+{
+    return way < 2 ? 11 : 12;
+}
+
+static void put_gateway(struct nlmsghdr *h, uint8_t family, unsigned way)
+{
+    uint8_t gateway[16] = {10, 0, 0, (uint8_t)(way + 1)};
+
+    if (family == IP6)
+        memcpy(gateway, "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 15), gateway[15] = (uint8_t)(way + 1);
+    mnl_attr_put(h, RTA_GATEWAY, family == IP4 ? 4 : 16, gateway);
+}
+
+static void put_legs(struct nlmsghdr *h, uint8_t family, uint8_t legs)
+{
+    struct nlattr *nest;
+
+    if (__builtin_popcount(legs) == 1) {
+        mnl_attr_put_u32(h, RTA_OIF, (uint32_t)link_of((unsigned)__builtin_ctz(legs)));
+        put_gateway(h, family, (unsigned)__builtin_ctz(legs));
+        return;
+    }
+    nest = mnl_attr_nest_start(h, RTA_MULTIPATH);
+    for (unsigned way = 0; way < 8; way++) {
+        struct rtnexthop *leg = mnl_nlmsg_get_payload_tail(h);
+
+        if (!(legs & 1u << way))
+            continue;
+        *leg = (struct rtnexthop){.rtnh_ifindex = link_of(way)};
+        h->nlmsg_len += sizeof *leg;
+        put_gateway(h, family, way);
+        leg->rtnh_len = (unsigned short)((char *)mnl_nlmsg_get_payload_tail(h) - (char *)leg);
+    }
+    mnl_attr_nest_end(h, nest);
+}
+
+static struct nlmsghdr *message(void *buf, uint16_t type, uint16_t flags)
+{
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+
+    h->nlmsg_type = type;
+    h->nlmsg_flags = flags;
+    return h;
+}
+
+static void route_message(void *buf, uint16_t type, uint16_t flags, const struct model_place *p, const struct model_route *t)
+{
+    struct nlmsghdr *h = message(buf, type, flags);
+    struct rtmsg *r = mnl_nlmsg_put_extra_header(h, sizeof *r);
+
+    *r = (struct rtmsg){.rtm_family = (uint8_t)ip_af_of_family(p->prefix.family), .rtm_dst_len = p->prefix.len, .rtm_type = RTN_UNICAST,
+                        .rtm_protocol = t->protocol, .rtm_table = p->local ? RT_TABLE_LOCAL : RT_TABLE_MAIN};
+    mnl_attr_put(h, RTA_DST, p->prefix.family == IP4 ? 4 : 16, p->prefix.b);
+    mnl_attr_put_u32(h, RTA_PRIORITY, t->metric);
+    if (t->nhid)
+        mnl_attr_put_u32(h, RTA_NH_ID, t->nhid);
+    else
+        put_legs(h, p->prefix.family, t->legs);
+}
+
+const struct nlmsghdr *model_message(const struct model_place *p, const struct model_route *t)
+{
+    static _Alignas(8) char buf[DATAGRAM];
+
+    route_message(buf, RTM_NEWROUTE, 0, p, t);
+    return (void *)buf;
+}
+
+static void object_message(void *buf, uint16_t type, unsigned i)
+{
+    struct nlmsghdr *h = message(buf, type, 0);
+    struct nhmsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+    uint8_t gateway[4] = {10, 0, 0, (uint8_t)(1 + 2 * i)};
+
+    *m = (struct nhmsg){.nh_family = AF_INET};
+    mnl_attr_put_u32(h, NHA_ID, OBJECT + i);
+    mnl_attr_put_u32(h, NHA_OIF, (uint32_t)(11 + i));
+    mnl_attr_put(h, NHA_GATEWAY, 4, gateway);
+}
+
+static void link_message(void *buf, unsigned i)
+{
+    struct nlmsghdr *h = message(buf, RTM_NEWLINK, 0);
+    struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+
+    *m = (struct ifinfomsg){.ifi_index = (int)(11 + i), .ifi_flags = link_up[i] ? IFF_UP | IFF_RUNNING : 0};
+    mnl_attr_put_u32(h, IFLA_MTU, 1500);
+}
+
+static void enqueue(const struct datagram *d)
+{
+    bug_on(queue_n == QUEUE);
+    queue[(queue_from + queue_n++) % QUEUE] = *d;
+}
+
+// --- changes ---
+
+static struct step *plan(unsigned what, unsigned place, unsigned at)
+{
+    struct step *s = &steps[step_n++];
+
+    bug_on(step_n > STEPS);
+    s->what = what;
+    s->with_next = s->soon = false;
+    s->place = place;
+    s->at = at;
+    return s;
+}
+
+static void plan_send(uint16_t type, uint16_t flags, unsigned place, const struct model_route *t)
+{
+    struct step *s = plan(SEND, place, 0);
+
+    route_message(s->message.buf, type, flags, &model_place[place], t);
+    s->message.len = ((struct nlmsghdr *)s->message.buf)->nlmsg_len;
+}
+
+static void plan_insert(unsigned place, unsigned at, const struct model_route *t)
+{
+    plan(INSERT, place, at)->route = *t;
+}
+
+static void erase(struct model_place *p, unsigned at)
+{
+    memmove(&p->route[at], &p->route[at + 1], (--p->n - at) * sizeof p->route[0]);
+}
+
+static bool step_one(void)
+{
+    struct step *s = &steps[step_from++];
+    struct model_place *p = &model_place[s->place];
+
+    sernum[p->local] += s->what != SEND && p->prefix.family == IP6;
+    switch (s->what) {
+    case SEND: enqueue(&s->message); break;
+    case INSERT:
+        memmove(&p->route[s->at + 1], &p->route[s->at], (p->n++ - s->at) * sizeof p->route[0]);
+        p->route[s->at] = s->route;
+        break;
+    case ERASE: erase(p, s->at); break;
+    case LEG_ADD: p->route[s->at].legs |= s->route.legs; break;
+    case LEG_DEL: p->route[s->at].legs &= (uint8_t)~s->route.legs; break;
+    case OBJECT_DEL: object[s->at] = false; break;
+    }
+    return s->with_next;
+}
+
+bool model_step(void)
+{
+    if (step_from == step_n)
+        return false;
+    while (step_one())
+        ;
+    if (step_from == step_n)
+        step_from = step_n = 0, steps[0].soon = false;
+    return true;
+}
+
+bool model_is_busy(void)
+{
+    return step_from != step_n || queue_n || dump.running;
+}
+
+bool model_is_drained(void)
+{
+    return !queue_n;
+}
+
+static void finish(void)
+{
+    while (model_step())
+        ;
+}
+
+static unsigned span_begin(const struct model_place *p, uint8_t metric)
+{
+    unsigned at = 0;
+
+    while (at < p->n && p->route[at].metric < metric)
+        at++;
+    return at;
+}
+
+static unsigned span_end(const struct model_place *p, uint8_t metric)
+{
+    unsigned at = span_begin(p, metric);
+
+    while (at < p->n && p->route[at].metric == metric)
+        at++;
+    return at;
+}
+
+// fib_table_delete()
+static void delete4(unsigned place)
+{
+    const struct model_place *p = &model_place[place];
+    unsigned at = p->n ? model_pick(p->n) : 0;
+
+    if (!p->n)
+        return;
+    plan_send(RTM_DELROUTE, 0, place, &p->route[at]);
+    plan(ERASE, place, at);
+}
+
+// fib_table_insert()
+static void insert4(unsigned place)
+{
+    const struct model_place *p = &model_place[place];
+    unsigned how = model_pick(4), first, end; // 0 add, 1 append, 2 prepend, 3 replace
+    struct model_route t = {.legs = (uint8_t)(1u << model_pick(4)), .metric = (uint8_t)(model_pick(2) * 5),
+                            .protocol = (uint8_t)(model_pick(8) ? 186 : 4)};
+
+    if (model_pick(6) == 0)
+        t.legs |= (uint8_t)(1u << model_pick(4));
+    if (model_pick(4) == 0 && object[model_pick(2)])
+        t.nhid = (uint8_t)(object[0] ? OBJECT : OBJECT + 1), t.legs = 0;
+    for (unsigned way = 0; way < 4; way++)
+        if (t.legs & 1u << way && !link_up[link_of(way) - 11])
+            return;
+    first = span_begin(p, t.metric);
+    end = span_end(p, t.metric);
+    for (unsigned k = first; k < end; k++)
+        if (!memcmp(&p->route[k], &t, sizeof t))
+            return;
+    if ((first < end && how == 0) || p->n == MODEL_LIST)
+        return;
+    if (first < end && how == 3) {
+        plan(ERASE, place, first)->with_next = true;
+        plan_insert(place, first, &t);
+        plan_send(RTM_NEWROUTE, NLM_F_REPLACE, place, &t);
+        return;
+    }
+    plan_insert(place, how == 1 ? end : first, &t);
+    plan_send(RTM_NEWROUTE, (uint16_t)(NLM_F_CREATE | (first == end ? NLM_F_EXCL : how == 1 ? NLM_F_APPEND : 0)), place, &t);
+}
+
+static void flush4(uint8_t nhid, uint8_t legs)
+{
+    for (unsigned i = 0; i < N4; i++)
+        for (unsigned k = model_place[i].n; k-- > 0;) {
+            const struct model_route *t = &model_place[i].route[k];
+
+            if (t->nhid == nhid || (t->legs && !(t->legs & ~legs)))
+                plan(ERASE, i, k);
+        }
+}
+
+// Links and objects: their IPv4 routes go without a word.
+static void change_object(void)
+{
+    unsigned i = model_pick(OBJECTS);
+    struct step *s;
+
+    if (!object[i] && !link_up[i])
+        return;
+    s = plan(SEND, 0, 0);
+    object_message(s->message.buf, object[i] ? RTM_DELNEXTHOP : RTM_NEWNEXTHOP, i);
+    s->message.len = ((struct nlmsghdr *)s->message.buf)->nlmsg_len;
+    if (object[i]) {
+        plan(OBJECT_DEL, 0, i);
+        flush4((uint8_t)(OBJECT + i), 0);
+    } else {
+        object[i] = true;
+    }
+}
+
+static void change_link(void)
+{
+    unsigned i = model_pick(2);
+    struct step *s = plan(SEND, 0, 0);
+
+    link_up[i] = !link_up[i];
+    link_message(s->message.buf, i);
+    s->message.len = ((struct nlmsghdr *)s->message.buf)->nlmsg_len;
+    if (link_up[i])
+        return;
+    plan(OBJECT_DEL, 0, i);
+    flush4((uint8_t)(OBJECT + i), (uint8_t)(link_up[!i] ? (i ? 0xc : 3) : 0xf));
+}
+
+// ip6_route_del(): a leg, or all of them; fib6_del_route() announces under the tree's lock.
+static void delete6(unsigned place)
+{
+    const struct model_place *p = &model_place[place];
+    unsigned at = p->n ? model_pick(p->n) : 0;
+    struct model_route t;
+
+    if (!p->n)
+        return;
+    t = p->route[at];
+    if (__builtin_popcount(t.legs) > 1 && model_pick(2)) {
+        t.legs = (uint8_t)(t.legs & -t.legs);
+        plan(LEG_DEL, place, at)->route = t;
+        steps[step_n - 1].with_next = true;
+    } else {
+        plan(ERASE, place, at)->with_next = __builtin_popcount(t.legs) == 1;
+    }
+    plan_send(RTM_DELROUTE, 0, place, &t);
+    steps[step_n - 1].soon = true;
+}
+
+// ip6_route_multipath_add(): leg by leg, and one announcement at the end.
+static void insert6(unsigned place)
+{
+    const struct model_place *p = &model_place[place];
+    unsigned how = model_pick(3), at; // 0 add, 1 append, 2 replace
+    struct model_route t = {.legs = (uint8_t)(1 + model_pick(15)), .metric = (uint8_t)(model_pick(2) * 5 + 1), .protocol = 4}, whole = t, leg = t;
+    bool single = __builtin_popcount(t.legs) == 1, there;
+
+    at = span_begin(p, t.metric);
+    there = span_end(p, t.metric) > at;
+    if ((there && how == 0) || (there && how == 1 && p->route[at].legs & t.legs))
+        return;
+    leg.legs = (uint8_t)(t.legs & -t.legs);
+    if (there && how == 2) {
+        plan(ERASE, place, at)->with_next = true;
+        plan_insert(place, at, &leg);
+    } else if (there) {
+        whole.legs |= p->route[at].legs;
+        plan(LEG_ADD, place, at)->route = leg;
+    } else {
+        plan_insert(place, at, &leg);
+    }
+    steps[step_n - 1].with_next = single;
+    for (unsigned rest = t.legs & ~(unsigned)leg.legs; rest; rest &= rest - 1) {
+        leg.legs = (uint8_t)(rest & -rest);
+        plan(LEG_ADD, place, at)->route = leg;
+    }
+    plan_send(RTM_NEWROUTE, (uint16_t)(single && there && how == 2 ? NLM_F_REPLACE : NLM_F_CREATE), place, &whole);
+}
+
+void model_change(void)
+{
+    unsigned place = model_pick(MODEL_PLACES), what = model_pick(40);
+
+    finish();
+    if (what == 0)
+        change_link();
+    else if (what < 6)
+        change_object();
+    else if (place < N4)
+        (model_pick(5) < 2 ? delete4 : insert4)(place);
+    else
+        (model_pick(5) < 2 ? delete6 : insert6)(place);
+}
+
+// --- dumps ---
+
+void model_dump(uint16_t type, uint8_t family, uint32_t seq)
+{
+    memset(&dump, 0, sizeof dump);
+    dump.running = true;
+    dump.type = type;
+    dump.family = family;
+    dump.seq = seq;
+    dump.place = family == IP6 ? N4 : 0;
+    dump.sernum = sernum[0];
+    model_dumps += type == RTM_GETROUTE;
+    if (type != RTM_GETROUTE)
+        finish(); // these are asked under the lock that changes are made under
+    model_fill();
+}
+
+static struct nlmsghdr *room(struct datagram *d)
+{
+    return (void *)(d->buf + d->len);
+}
+
+static void close_row(struct datagram *d)
+{
+    struct nlmsghdr *h = room(d);
+
+    h->nlmsg_flags = NLM_F_MULTI;
+    h->nlmsg_seq = dump.seq;
+    h->nlmsg_pid = port;
+    d->len += NLMSG_ALIGN(h->nlmsg_len);
+}
+
+static void add_row(struct datagram *d, unsigned place, unsigned at)
+{
+    route_message(room(d), RTM_NEWROUTE, 0, &model_place[place], &model_place[place].route[at]);
+    close_row(d);
+}
+
+static bool same_leaf(unsigned a, unsigned b)
+{
+    return b < N4 && !memcmp(model_place[a].prefix.b, model_place[b].prefix.b, 4);
+}
+
+static bool leaf_is_there(unsigned first)
+{
+    for (unsigned i = first; same_leaf(first, i); i++)
+        if (model_place[i].n)
+            return true;
+    return false;
+}
+
+// fn_trie_dump_leaf(): true when the datagram is full.
+static bool fill_leaf(struct datagram *d, unsigned first, unsigned *rows)
+{
+    unsigned seen = 0;
+
+    for (unsigned i = first; same_leaf(first, i); i++)
+        for (unsigned k = 0; k < model_place[i].n; k++, seen++) {
+            if (seen < dump.in || model_place[i].local != dump.local)
+                continue;
+            if (!*rows) {
+                dump.in = seen;
+                return true;
+            }
+            add_row(d, i, k);
+            --*rows;
+        }
+    return false;
+}
+
+// fib_table_dump(): it goes on at the first leaf from where it was, and leaves out as many routes as it had shown of that one.
+static bool fill4(struct datagram *d, unsigned *rows)
+{
+    unsigned next;
+
+    for (; dump.place < N4; dump.place = next) {
+        for (next = dump.place + 1; same_leaf(dump.place, next); next++)
+            ;
+        if (!leaf_is_there(dump.place))
+            continue;
+        if (fill_leaf(d, dump.place, rows))
+            return true;
+        dump.in = 0;
+        if (model_pick(4) == 0) // changes go on meanwhile
+            model_step();
+    }
+    dump.in = 0;
+    dump.place = 0;
+    return false;
+}
+
+// fib6_dump_table(): a tree that has changed is walked again, leaving out as many prefixes as were shown.
+static bool fill6(struct datagram *d, unsigned *rows)
+{
+    if (dump.sernum != sernum[dump.local]) {
+        unsigned skip = dump.count;
+
+        dump.sernum = sernum[dump.local];
+        dump.in = 0;
+        for (dump.place = N4; dump.place < MODEL_PLACES && skip; dump.place++)
+            skip -= model_place[dump.place].local == dump.local && model_place[dump.place].n;
+    }
+    for (; dump.place < MODEL_PLACES; dump.place++, dump.in = 0) {
+        const struct model_place *p = &model_place[dump.place];
+
+        if (p->local != dump.local || !p->n)
+            continue;
+        for (; dump.in < p->n; dump.in++, --*rows) {
+            if (!*rows)
+                return true;
+            add_row(d, dump.place, dump.in);
+        }
+        dump.count++;
+    }
+    dump.place = N4;
+    dump.in = dump.count = 0;
+    dump.sernum = sernum[!dump.local];
+    return false;
+}
+
+static void fill_others(struct datagram *d)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        if (dump.type == RTM_GETLINK)
+            link_message(room(d), i);
+        else if (dump.type == RTM_GETNEXTHOP && object[i])
+            object_message(room(d), RTM_NEWNEXTHOP, i);
+        else
+            continue;
+        close_row(d);
+    }
+}
+
+static void fill_routes(struct datagram *d)
+{
+    unsigned rows = 1 + model_pick(4);
+
+    while (!dump.ending) {
+        if ((dump.family == IP4 ? fill4 : fill6)(d, &rows))
+            return;
+        dump.ending = dump.local;
+        dump.local = true;
+    }
+}
+
+bool model_fill(void)
+{
+    static struct datagram d;
+
+    if (!dump.running)
+        return false;
+    d.len = 0;
+    if (dump.type == RTM_GETROUTE && dump.family)
+        fill_routes(&d);
+    else
+        fill_others(&d), dump.ending = true;
+    if (dump.ending && (!d.len || model_pick(2))) {
+        struct nlmsghdr *h = message(room(&d), NLMSG_DONE, 0);
+
+        *(int *)mnl_nlmsg_put_extra_header(h, sizeof(int)) = 0;
+        close_row(&d);
+        dump.running = false;
+    }
+    while (dump.type == RTM_GETROUTE && (model_pick(3) == 0 || steps[step_from].soon) && model_step()) // before it stands in the queue
+        ;
+    enqueue(&d);
+    return true;
+}
+
+const struct nlmsghdr *model_take(unsigned *len)
+{
+    if (!queue_n)
+        return NULL;
+    taken = queue[queue_from];
+    queue_from = (queue_from + 1) % QUEUE;
+    queue_n--;
+    *len = taken.len;
+    model_fill();
+    return (void *)taken.buf;
+}
+
+void model_lose(void)
+{
+    queue_n = 0;
+}
+
+// --- the universe ---
+
+void model_make(uint32_t portid)
+{
+    static const char *const text[MODEL_PLACES] = { // in the order of the kernel's walks
+        "20.0.0.0/26", "20.0.0.0/26", "20.0.0.0/25", "20.0.0.0/24", "20.0.0.0/24", "20.0.1.0/24", "20.0.2.0/25", "20.0.2.0/24", "20.0.2.0/24",
+        "20.0.3.0/24", "2001:db8:0:1::/64", "2001:db8::/48", "2001:db8:1::/48", "2001:db8:2::/48", "2001:db8::/32", "2001:db9::/48",
+        "2001:db9::/32", "2001:dba::/32", "2001:db8::/48", "2001:dba::/32"};
+
+    port = portid;
+    queue_n = step_from = step_n = 0;
+    dump.running = false;
+    object[0] = object[1] = false;
+    link_up[0] = link_up[1] = true;
+    for (unsigned i = 0; i < MODEL_PLACES; i++) {
+        model_place[i] = (struct model_place){.local = i == 0 || i == 3 || i == 7 || i >= 18};
+        bug_on(prefix_parse(text[i], &model_place[i].prefix, true));
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_model.h - for tests: a naive kernel that changes routes while it dumps them
+//
+// It keeps routes as Linux does: IPv4 in leaves, one for each address, with the
+// routes of all lengths and of both tables in one list; IPv6 in a tree for each
+// table, multipath legs under one route. A change and its announcement are
+// separate steps, in Linux's order (an IPv4 deletion is announced before it
+// is made, everything else after), and a dump is filled datagram by datagram,
+// between any two steps. Where a datagram ends, the next one goes on by
+// counting, as Linux does: in the leaf (IPv4), or in the tree, from its root,
+// when that has changed (IPv6). What it sends are real messages of netlink.
+#ifndef RIB_RIB_MODEL_H
+#define RIB_RIB_MODEL_H
+
+#include <linux/netlink.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ip.h"
+
+#define MODEL_PLACES 20 // a place: a prefix in a table
+#define MODEL_LIST 10
+
+struct model_route {
+    uint8_t legs; // gateways, as bits
+    uint8_t nhid; // or a next-hop object
+    uint8_t metric, protocol;
+};
+
+struct model_place {
+    struct prefix prefix;
+    bool local; // of the local table
+    unsigned n;
+    struct model_route route[MODEL_LIST];
+};
+
+extern struct model_place model_place[MODEL_PLACES]; // in the order of a walk
+extern unsigned model_dumps;                          // of routes, answered so far
+
+unsigned model_pick(unsigned n); // random, below n
+void model_seed(unsigned seed);
+void model_make(uint32_t portid);
+void model_change(void);  // begins a random change; whatever has begun before is finished first
+bool model_step(void);    // the next step of what has begun; false: nothing has
+void model_dump(uint16_t type, uint8_t family, uint32_t seq); // asked for
+bool model_fill(void);    // the next datagram of the dump; false: none runs
+// The oldest datagram, or NULL; good until the next call. Who takes one makes a running dump go on.
+const struct nlmsghdr *model_take(unsigned *len);
+bool model_is_drained(void); // nothing is queued
+bool model_is_busy(void);    // something is, or has begun
+void model_lose(void);    // whatever is queued
+// The announcement of a route.
+const struct nlmsghdr *model_message(const struct model_place *p, const struct model_route *t);
+
+#endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_row.c - the rows of a dump, taken prefix by prefix
+//
+// The kernel shows the routes of a prefix (of one table) one after another, in
+// its order. So the rows of a prefix are its list, and are taken as a whole:
+// what the RIB has becomes what the rows say, candidates and order.
+//
+// Why that is right. Let R be the moment at which the kernel read the list.
+// Whatever changed the prefix before R is in the rows, whether we have heard
+// of it or not. Whatever changes it after R is announced after R, and stands
+// behind the rows in the queue: it is applied to what the rows said. There are
+// two exceptions, and in both the list is left alone and the prefix is a gap of
+// the dump (rib_gap.h), for which the next one is asked:
+// - A datagram of rows joins the queue some time after it was filled. An event
+//   that stands between it and the datagram before may be newer than its rows
+//   (`touched`). One that stands before that datagram, too, is older: Linux
+//   makes changes of IPv4 routes one at a time, so there is nothing between a
+//   change and its announcement but that change; IPv6 does both under one lock,
+//   or announces last. Only a deletion of IPv4 is announced first, and may be
+//   the last thing that is, so `touched` lasts until the next event of the family.
+// - The rows may not be all: the prefix stood at the end of a datagram, and
+//   was not gone on with where it should have been.
+// What is announced while it is already in the rows does no harm: that is one
+// event at most, and rib_event.c takes it twice without effect.
+//
+// So a prefix that is in no gap is right from its rows on, and a gap is asked
+// for again, without judging what else events have overtaken: that had been
+// right before, and they kept it so. The gaps of a dump and those of the one
+// before have less and less in common, however much changes meanwhile.
+#include "rib/rib.h"
+
+enum rib_gap_table rib_gap_table(const struct rib_vr *v, uint32_t table)
+{
+    return table == v->table ? RIB_GAP_ROUTER : table == RIB_TABLE_LOCAL ? RIB_GAP_LOCAL : RIB_GAP_OTHER;
+}
+
+static uint8_t flags_of(const struct rib_shown *s)
+{
+    return s->table == RIB_GAP_LOCAL ? RIB_ROUTE_LOCAL : 0;
+}
+
+static void let_go(struct rib_vr *v, const struct rib_shown_row *row)
+{
+    row->path->n_routes--;
+    rib_path_put(v, row->path); // when no route has it
+}
+
+static void forget(struct rib_vr *v)
+{
+    vec_foreach (&v->sync.shown.row, row) let_go(v, row);
+    vec_clear(&v->sync.shown.row);
+}
+
+// The first route of the table in the node's list, 0 = none; *prev: the one before it.
+static uint32_t first_of(const struct rib *r, uint32_t node, uint8_t flags, uint32_t *prev)
+{
+    uint32_t id = rib_trie_at(&r->trie, node)->head;
+
+    for (*prev = 0; id && rib_route_at(r, id)->flags != flags && rib_route_at(r, id)->flags == RIB_ROUTE_LOCAL;
+         id = rib_route_at(r, id)->next)
+        *prev = id;
+    return id && rib_route_at(r, id)->flags == flags ? id : 0;
+}
+
+static uint32_t next_of(const struct rib *r, uint32_t id, uint8_t flags)
+{
+    uint32_t next = rib_route_at(r, id)->next;
+
+    return next && rib_route_at(r, next)->flags == flags ? next : 0;
+}
+
+static bool is_row(const struct rib_route *t, const struct rib_shown_row *row)
+{
+    return t->path == row->path->id && t->metric == row->metric && t->protocol == row->protocol;
+}
+
+// The list says what the rows say: its routes are confirmed.
+static bool confirm(struct rib_vr *v, struct rib *r, uint32_t node)
+{
+    const struct rib_shown *s = &v->sync.shown;
+    uint8_t flags = flags_of(s);
+    uint32_t prev, first = first_of(r, node, flags, &prev), id = first;
+
+    vec_foreach (&s->row, row) {
+        if (!id || !is_row(rib_route_at(r, id), row))
+            return false;
+        id = next_of(r, id, flags);
+    }
+    if (id)
+        return false;
+    for (id = first; id; id = next_of(r, id, flags))
+        rib_route_at(r, id)->gen = r->gen;
+    return true;
+}
+
+// The list becomes what the rows say. Returns what was wrong with it.
+static const char *take(struct rib_vr *v, struct rib *r, uint32_t node)
+{
+    const struct rib_shown *s = &v->sync.shown;
+    const char *wrong = "the kernel had its candidates in another order";
+    uint8_t flags = flags_of(s);
+    uint32_t prev, id = first_of(r, node, flags, &prev), next;
+
+    vec_foreach (&s->row, row) { // what is before `prev`, and that, is done; `id` is the first that is not
+        uint32_t same = id;
+
+        while (same && !is_row(rib_route_at(r, same), row))
+            same = next_of(r, same, flags);
+        if (same == id && id)
+            id = next_of(r, id, flags);
+        else if (same)
+            rib_route_move(r, same, prev);
+        else
+            wrong = "the kernel had it, the RIB not";
+        prev = same ? same : rib_route_add(v, r, node, prev, row->path, row->metric, row->protocol, flags);
+        rib_route_at(r, prev)->gen = r->gen;
+    }
+    for (; id; id = next) {
+        next = next_of(r, id, flags);
+        if (s->row.n)
+            wrong = "the kernel had it no more";
+        rib_route_del(v, r, id);
+        v->swept++;
+    }
+    return wrong;
+}
+
+void rib_rows_end(struct rib_vr *v)
+{
+    struct rib_shown *s = &v->sync.shown;
+    struct rib *r = rib_of(v, s->prefix.family);
+    uint32_t node;
+    bool changed;
+
+    if (!s->row.n && !s->overtaken)
+        return;
+    vec_foreach (&s->row, row)
+        s->overtaken |= row->path->condemned; // its routes went in silence meanwhile
+    node = rib_trie_add(&r->trie, &s->prefix);
+    changed = rib_drop_condemned(v, r, node);
+    if (s->overtaken || !confirm(v, r, node)) {
+        if (s->overtaken || rib_gaps_have(&v->sync.gaps, s->table, &s->prefix))
+            rib_gaps_overtaken(&v->sync.gaps, s->table, &s->prefix);
+        else
+            rib_sync_diverge(v, &s->prefix, take(v, r, node));
+        changed = true;
+    }
+    if (changed)
+        rib_evaluate(v, r, node);
+    forget(v);
+    s->overtaken = false;
+}
+
+void rib_rows_drop(struct rib_vr *v)
+{
+    forget(v);
+    v->sync.shown.overtaken = false;
+}
+
+void rib_rows_fini(struct rib_vr *v)
+{
+    vec_free(&v->sync.shown.row); // their paths are gone already
+}
+
+void rib_rows_event(struct rib_vr *v, const struct prefix *p)
+{
+    struct rib_shown *s = &v->sync.shown;
+
+    if (s->row.n && prefix_equal(&s->prefix, p)) {
+        forget(v);
+        s->overtaken = true;
+    }
+}
+
+static bool is_same_route(const struct rib_shown_row *a, const struct rib_shown_row *b)
+{
+    if (a->metric != b->metric)
+        return false;
+    return (a->path == b->path && a->protocol == b->protocol) ||
+           (a->path->family == IP6 && rib_is_multipath6(a->path) && rib_is_multipath6(b->path));
+}
+
+static bool is_shown(const struct rib_shown *s, const struct rib_shown_row *new)
+{
+    vec_foreach (&s->row, row)
+        if (is_same_route(row, new))
+            return true;
+    return false;
+}
+
+void rib_row_route(struct rib_vr *v, const struct netlink_route *m)
+{
+    struct rib_shown *s = &v->sync.shown;
+    enum rib_gap_table table = rib_gap_table(v, m->table);
+    struct rib_shown_row row;
+    bool in_tree = table != RIB_GAP_OTHER && !m->cloned && !m->from;
+
+    rib_gaps_row(&v->sync.gaps, table, v->events.datagrams, in_tree ? &m->prefix : NULL);
+    if (in_tree && (s->table != table || !prefix_equal(&s->prefix, &m->prefix)))
+        rib_rows_end(v);
+    if (!rib_wants(v, m))
+        return;
+    v->sync.checked++;
+    s->prefix = m->prefix;
+    s->table = table;
+    s->overtaken |= rib_sync_is_touched(v, &m->prefix);
+    row = (struct rib_shown_row){rib_path_get(v, m), m->metric, m->protocol};
+    row.path->n_routes++; // so that it outlives the changes until the rows are taken
+    // Shown again, because something was added before it: in IPv6 the kernel begins again with the prefix, in IPv4 it goes on
+    // some routes earlier.
+    if (is_shown(s, &row)) {
+        if (m->prefix.family == IP4) {
+            let_go(v, &row);
+            return;
+        }
+        forget(v);
+    }
+    *vec_push(&s->row) = row;
+}
