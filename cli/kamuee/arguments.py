@@ -131,7 +131,7 @@ ARGUMENTS = {
     "BACK": Argument("how many commits back: 1 is the one before; 'show configuration revisions'", str.isdecimal),
     "FILENAME": Argument("a file; '-': standard input or output", is_word),
     "LINE": Argument("a line of configuration", is_word),
-    "ARGS": Argument("see 'lab --help', 'demo --help' and 'bench --help'", lambda word: True),
+    "ARGS": Argument("words of the program's own: --help lists them", lambda word: True),
 }
 
 

@@ -51,6 +51,7 @@ struct model_vr {
 struct model_port {
     struct port_config config;
     char vr[16]; // VR_DEFAULT_NAME unless configured
+    char description[256];
     struct iface_policy policy;
     struct model_acls acls; // its own, its virtual router's or the settings'
     unsigned line, vr_line, policy_line;
@@ -61,6 +62,7 @@ struct model_vport {
     struct vport_tags tags;
     uint16_t mtu; // the port's when none is configured
     bool has_tpid;
+    char description[256];
     struct iface_policy policy;
     struct model_acls acls; // its own, its virtual router's or the settings'
     unsigned line, vr_line, policy_line;
@@ -68,6 +70,7 @@ struct model_vport {
 
 struct model_interface { // `set interface X …`; kept to be checked against ports and vports
     char name[16], vr[16];
+    char description[256];
     struct iface_policy policy;
     struct model_acls acls;
     unsigned line, policy_line;

@@ -157,7 +157,10 @@ def test_saved_configuration_is_what_runs(real):
 
 
 def test_shutdown_ends_the_daemon(real):
-    assert real("shutdown") == "kamueed stops\n"
+    assert "stops by 'shutdown kamueed'" in real("shutdown", code=2)
+    assert "stops by 'shutdown kamueed'" in real("-c", "configure", "-c", "shutdown kamueed", code=2)
+    assert real("show", "version")
+    assert real("shutdown", "kamueed") == "kamueed stops; systemctl start kamueed starts it again\n"
     end = time.monotonic() + 60
     while (real.folder / "kamuee.sock").exists():
         assert time.monotonic() < end

@@ -81,7 +81,7 @@ def test_help_and_version_need_no_daemon(kamuee):
     ("port detach p7", "port-detach", {"name": "p7"}, "port p7 detached"),
     ("port start p7", "port-start", {"name": "p7"}, "port p7 started"),
     ("port stop p7", "port-stop", {"name": "p7"}, "port p7 stopped"),
-    ("shutdown", "shutdown", {}, "kamueed stops"),
+    ("shutdown kamueed", "shutdown", {}, "kamueed stops; systemctl start kamueed starts it again"),
 ])
 def test_operation_sends_its_input(kamuee, daemon, line, name, given, said):
     daemon.operations[name] = lambda given: None
