@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -106,7 +107,21 @@ def save(context: Context, match: Match) -> None:
 def load(context: Context, match: Match) -> None:
     """load (merge|replace) FILENAME"""
     text = read(match.args["FILENAME"])
+    if kind := other_kind(text):
+        how = "replace" if "replace" in match.args else ""
+        raise UsageError(f"{match.args['FILENAME']} is {kind}, and no lines of set and delete\n"
+                         f"try: import {kind.lower()} {match.args['FILENAME']} {how}".rstrip())
     put(context, match, text=text)
+    if "replace" in match.args and context.editing.session is not None:
+        context.line("note: the candidate is what the file says and nothing else ('compare')")
+
+
+def other_kind(text: str) -> str:
+    """JSON or YAML, when a file of lines is asked for and this is one; else ''."""
+    first = next((line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
+    if first.startswith("{"):
+        return "JSON"
+    return "YAML" if first == "---" or re.fullmatch(r"[\w:-]+:(\s.*)?", first) else ""
 
 
 def put(context: Context, match: Match, **edit: object) -> None:

@@ -49,6 +49,24 @@ def send(context: Context, lines: Sequence[str]) -> None:
             raise
         wrong = re.sub(r",? expected one of .*", "", str(error))  # the hint is what helps
         raise DaemonError([wrong, said], error.tag) from None
+    if context.editing.session is not None and len(lines) == 1 and len(lines[0].split()) == 3:
+        context.editing.changed = bool(call(context, "compare").get("change"))  # a name alone may have changed nothing
+
+
+def unknown_first(context: Context, error: DaemonError) -> DaemonError:
+    """A port or vport whose line lacks what a new one needs may be another one's name that was mistyped: says first that it is new."""
+    found = re.search(r"\b(port|vport) (\S+): .* is required", str(error))
+    if not found:
+        return error
+    try:
+        names = [entry["name"] for entry in context.client.state(found[1] if found[1] == "port" else "interface")
+                 if entry.get("kind", "port") == found[1]]
+    except KamueeError:
+        return error
+    if found[2] in names or not names:
+        return error
+    listed = ", ".join(names[:8]) + " …" * (len(names) > 8)
+    return DaemonError([f"there is no {found[1]} {found[2]} (there is {listed}), and a new one needs more:", *error.messages], error.tag)
 
 
 def change(context: Context, /, **edit: Any) -> None:
@@ -84,8 +102,11 @@ def commit_now(context: Context, check: bool, minutes: int | None, comment: str 
                **given: Any) -> None:
     """Commit, print what changed and what that did, unless they were `told` it before, and that it is `done`."""
     operation = call if context.editing.session is not None else lambda context, name, **all: context.call(name, **all)
-    answer = operation(context, "configure", check=True if check else None,
-                       confirm_within=60 * minutes if minutes and not check else None, comment=comment or None, **given)
+    try:
+        answer = operation(context, "configure", check=True if check else None,
+                           confirm_within=60 * minutes if minutes and not check else None, comment=comment or None, **given)
+    except DaemonError as error:
+        raise unknown_first(context, error) from None
     changes, notes = answer.get("change", []), answer.get("note", [])
     if context.options.json:
         context.json({"change": changes, "note": notes})
