@@ -20,6 +20,7 @@ from kamuee.grammar import Match
 from kamuee.render import duration
 
 CONFIRMED_MINUTES = 10  # as Junos has it
+NEW = r"^((?:\S+:\d+: |line \d+: )?)(port|vport) (\S+): .* is required"  # said of one that lacks what a new one needs
 
 
 def apply(context: Context, match: Match) -> None:
@@ -49,24 +50,25 @@ def send(context: Context, lines: Sequence[str]) -> None:
             raise
         wrong = re.sub(r",? expected one of .*", "", str(error))  # the hint is what helps
         raise DaemonError([wrong, said], error.tag) from None
-    if context.editing.session is not None and len(lines) == 1 and len(lines[0].split()) == 3:
+    if context.editing.session is not None and len(lines) == 1 and lines[0].startswith("set") and len(lines[0].split()) == 3:
         context.editing.changed = bool(call(context, "compare").get("change"))  # a name alone may have changed nothing
 
 
 def unknown_first(context: Context, error: DaemonError) -> DaemonError:
     """A port or vport whose line lacks what a new one needs may be another one's name that was mistyped: says first that it is new."""
-    found = re.search(r"\b(port|vport) (\S+): .* is required", str(error))
-    if not found:
+    if not re.search(NEW, str(error), re.M):
         return error
     try:
-        names = [entry["name"] for entry in context.client.state(found[1] if found[1] == "port" else "interface")
-                 if entry.get("kind", "port") == found[1]]
+        known = {"port": [entry["name"] for entry in context.client.entries("port")],
+                 "vport": [entry["name"] for entry in context.client.entries("interface") if entry["kind"] == "vport"]}
     except KamueeError:
         return error
-    if found[2] in names or not names:
-        return error
-    listed = ", ".join(names[:8]) + " …" * (len(names) > 8)
-    return DaemonError([f"there is no {found[1]} {found[2]} (there is {listed}), and a new one needs more:", *error.messages], error.tag)
+
+    def said(found: re.Match[str]) -> str:
+        names = known[found[2]]
+        listed = ", ".join(names[:8]) + " …" * (len(names) > 8)
+        return found[0] if found[3] in names or not names else f"{found[1]}there is no {found[2]} {found[3]} (there is {listed}); {found[0]}"
+    return DaemonError([re.sub(NEW, said, message, flags=re.M) for message in error.messages], error.tag)
 
 
 def change(context: Context, /, **edit: Any) -> None:

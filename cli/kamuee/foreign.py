@@ -100,7 +100,7 @@ HINTS = {
     "monitor capture": "try: capture port PORT write FILE", "monitor traffic": "try: capture interface INTERFACE",
     "monitor interface": "try: monitor", "monitor log": "the log is Linux's: journalctl -fu kamueed",
     "monitor start": "the log is Linux's: journalctl -fu kamueed",
-    "snmp-server": "try: set snmp …, beside Linux's snmpd",
+    "snmp-server": "try: set snmp …; beside Linux's snmpd",
     # set and delete of others
     "set interfaces": f"try: set port …, set interface …, set vport …; {LINUX}: ip addr",
     "set interface * address": ADDRESS, "set interface * ip": ADDRESS, "set interface * unit * family": ADDRESS,
@@ -128,7 +128,7 @@ HINTS = {
     "terminal": "not needed: the table fits the terminal; '| no-more' leaves the pager out",
     "terminal monitor": "try: monitor events", "test policy": DAEMON, "clear interfaces": "try: clear counters",
     "clear drops": "drops only grow; 'show drops' tells how many by the second since it was shown last",
-    "clear arp": "try: clear neighbor [interface INTERFACE] [address ADDRESS]",
+    "clear arp": "try: clear neighbor",
     "clear arp-cache": "try: clear neighbor", "clear ndp": "try: clear neighbor",
     "clear ip arp": "try: clear neighbor", "clear ipv6 neighbors": "try: clear neighbor",
     "clear counters *": "try: clear counters interface INTERFACE", "clear ip": DAEMON, "clear ip route": DAEMON,

@@ -96,7 +96,7 @@ SHAPES = {
     "audit-report": "[{vr, audits, ended, " + _AUDIT + ", fib-divergence}]",
     "latency": "[{input, output, packets, mean, median, p90, p99, p999, max, bucket [{below, packets}]}]",
     "web": "{url []}",
-    "alarm": "[{" + _ALARM + "}]",
+    "alarm": "[{" + _ALARM + ", silenced-until, silenced-by}]",
     "alarm-history": "[{" + _ALARM + ", until}]",
     "route-at": "{time, since, known, prefix, " + _WAY + "}",
     "route-changes": "{since, complete, cut, change [{time, vr, prefix, cause, from {" + _WAY + "}, to {" + _WAY + "}}]}",

@@ -91,7 +91,7 @@ def test_what_is_edited_takes_effect_together(talk, router):
 
 def test_leaving_with_changes_is_refused_unless_they_are_kept(talk, router):
     talk("configure", "set port p0 mtu 9000")
-    with pytest.raises(UsageError, match="1 line is not committed\n'commit' or 'discard' first, or 'exit keep'"):
+    with pytest.raises(UsageError, match="1 line is not committed\n'commit' first, or 'exit discard', or 'exit keep'"):
         talk("exit")
     assert talk("exit keep") == ["session 7 stays: 'configure 7' goes on with it"]
     assert talk("configure 7", "compare") == ["set port p0 mtu 9000"]

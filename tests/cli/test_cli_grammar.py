@@ -133,7 +133,7 @@ def test_habits_from_other_routers_are_told_what_to_type(line, said):
 def test_what_an_error_advises_exists():
     """Each 'try: …' of the hints is a command, or the beginning of one, outside or while editing."""
     for text in foreign.HINTS.values():
-        for advice in text.removeprefix("try: ").partition(";")[0].split(", ") if text.startswith("try: ") else []:
+        for advice in re.split("[;|]", text.removeprefix("try: "))[0].split(", ") if text.startswith("try: ") else []:
             words = [word for word in advice.removeprefix("then ").split() if not word.isupper() and word != "…"]
             assert words[0] in ("journalctl", "kamuee", "vtysh", "line") or any(commands.grammar(editing).walk(words) for editing in (False, True)), advice
     for said in foreign.FILTERS.values():

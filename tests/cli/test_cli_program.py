@@ -39,7 +39,7 @@ def test_refused_by_the_daemon_is_1(kamuee, daemon):
     result = kamuee("set", "port", "p0", "mtu", "99999")
     assert (result.code, result.out) == (1, "")
     assert result.err == ("error: mtu: '99999' is not valid, expected <68..9600>\n"
-                          "       port p5: 'devargs' is required\n")
+                          "       there is no port p5 (there is p0, p1); port p5: 'devargs' is required\n")
 
 
 @pytest.mark.parametrize("argv", [["show", "nonsense"], ["--nonsense"], ["show"], ["-c"], ["show", "port", "-c"],
