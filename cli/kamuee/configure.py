@@ -50,12 +50,13 @@ def send(context: Context, lines: Sequence[str]) -> None:
             raise
         wrong = re.sub(r",? expected one of .*", "", str(error))  # the hint is what helps
         raise DaemonError([wrong, said], error.tag) from None
-    if context.editing.session is not None and len(lines) == 1 and lines[0].startswith("set") and len(lines[0].split()) == 3:
+    words = lines[0].split()
+    if context.editing.session is not None and len(lines) == 1 and words[0] == "set" and len(words) == 3:
         context.editing.changed = bool(call(context, "compare").get("change"))  # a name alone may have changed nothing
 
 
 def unknown_first(context: Context, error: DaemonError) -> DaemonError:
-    """A port or vport whose line lacks what a new one needs may be another one's name that was mistyped: says first that it is new."""
+    """A port or vport that lacks what a new one needs may be another one's name, mistyped: says first that it is new."""
     if not re.search(NEW, str(error), re.M):
         return error
     try:
@@ -67,7 +68,9 @@ def unknown_first(context: Context, error: DaemonError) -> DaemonError:
     def said(found: re.Match[str]) -> str:
         names = known[found[2]]
         listed = ", ".join(names[:8]) + " …" * (len(names) > 8)
-        return found[0] if found[3] in names or not names else f"{found[1]}there is no {found[2]} {found[3]} (there is {listed}); {found[0]}"
+        if found[3] in names or not names:
+            return found[0]
+        return f"{found[1]}there is no {found[2]} {found[3]} (there is {listed}); {found[0]}"
     return DaemonError([re.sub(NEW, said, message, flags=re.M) for message in error.messages], error.tag)
 
 
@@ -100,8 +103,8 @@ def replace_all(context: Context, /, **edit: Any) -> None:
     commit_now(context, False, wanted.confirmed, wanted.comment, told=True, **edit)
 
 
-def commit_now(context: Context, check: bool, minutes: int | None, comment: str | None, /, done: str = "", told: bool = False,
-               **given: Any) -> None:
+def commit_now(context: Context, check: bool, minutes: int | None, comment: str | None, /, done: str = "",
+               told: bool = False, **given: Any) -> None:
     """Commit, print what changed and what that did, unless they were `told` it before, and that it is `done`."""
     operation = call if context.editing.session is not None else lambda context, name, **all: context.call(name, **all)
     try:
@@ -207,7 +210,8 @@ def confirm(context: Context, match: Match) -> None:
         waiting = context.client.state("configuration").get("unconfirmed") if error.tag == "in-use" else None
         if waiting is None:
             raise
-        if not context.options.yes and not context.agrees(f"{waits_to_be_confirmed(waiting)}\nConfirm it for {waiting['by']}?"):
+        question = f"{waits_to_be_confirmed(waiting)}\nConfirm it for {waiting['by']}?"
+        if not context.options.yes and not context.agrees(question):
             raise UsageError(f"{error}\n'confirm --yes' keeps it all the same") from None
         context.client.call("confirm", revision=waiting["id"])
     editing.waits = None
@@ -228,7 +232,8 @@ def update(context: Context, match: Match) -> None:
 
 def rollback(context: Context, match: Match) -> None:
     """rollback BACK"""
-    replace_all(context, revision=int(match.args["BACK"]), **({} if context.editing.session is not None else {"confirm": True}))
+    how = {} if context.editing.session is not None else {"confirm": True}
+    replace_all(context, revision=int(match.args["BACK"]), **how)
 
 
 def end(context: Context, match: Match) -> None:

@@ -171,15 +171,19 @@ HINTS = {
     "show monitor": "try: show mirror", "show snmp *": "try: show snmp", "show hosts": "it is Linux's: /etc/hosts",
 }
 ALWAYS = ("do", "run", "up")  # never the beginning of another word
-FILTERS = {"grep": "did you mean 'include'?", "match": "did you mean 'include'?", "except": "did you mean 'exclude'?", "find": "did you mean 'begin'?",
-           "display": "a configuration is 'set' lines already; '| json' prints JSON", "wc": "did you mean 'count'?", "last": "did you mean 'begin'?",
-           "section": "did you mean 'include'?", "redirect": "try: kamuee … > FILE, outside", "save": "try: kamuee … > FILE, outside", "tee": "try: kamuee … | tee FILE, outside",
-           "compare": "try: compare"}
+FILTERS = {
+    "grep": "did you mean 'include'?", "match": "did you mean 'include'?", "section": "did you mean 'include'?",
+    "except": "did you mean 'exclude'?", "find": "did you mean 'begin'?", "last": "did you mean 'begin'?",
+    "wc": "did you mean 'count'?", "compare": "try: compare",
+    "display": "a configuration is 'set' lines already; '| json' prints JSON",
+    "redirect": "try: kamuee … > FILE, outside", "save": "try: kamuee … > FILE, outside",
+    "tee": "try: kamuee … | tee FILE, outside",
+}
 PATTERNS = [(pattern.split(), said) for pattern, said in HINTS.items()]
 
 
 def known(line: Sequence[str], least: int = 1) -> str:
-    """What is said of the longest beginning of the line, of at least so many words, that is known; words may be abbreviated."""
+    """What is said of the longest beginning of the line that is known, of at least so many words, which may be abbreviated."""
     found = [(len(pattern), sum(map(same, pattern, line)), said) for pattern, said in PATTERNS
              if least <= len(pattern) <= len(line) and all(map(fits, pattern, line))]
     return max(found, key=lambda entry: entry[:2])[2] if found else ""

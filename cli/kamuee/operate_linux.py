@@ -43,7 +43,8 @@ def run(context: Context, program: str, words: list[str]) -> int:
     command = [*inside(context, vr), program, *options]
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace", preexec_fn=default_interrupt) as running:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace",
+                              preexec_fn=default_interrupt) as running:
             for line in running.stdout or ():
                 context.line(line.rstrip("\n"))
         return running.returncode
@@ -106,8 +107,10 @@ def enter(path: str) -> list[str]:
 
 def device(context: Context, vr: str, table: int) -> str:
     """The VRF device of Linux with this table."""
-    found = subprocess.run([*of_daemon(context), "ip", "-j", "-d", "link", "show", "type", "vrf"], capture_output=True, text=True, check=False)
+    found = subprocess.run([*of_daemon(context), "ip", "-j", "-d", "link", "show", "type", "vrf"], capture_output=True,
+                           text=True, check=False)
     for link in json.loads(found.stdout or "[]") if found.returncode == 0 else []:
         if link.get("linkinfo", {}).get("info_data", {}).get("table") == table:
             return link["ifname"]
-    raise KamueeError(f"virtual router {vr} is table {table}, and Linux has no VRF device of it: ip link add {vr} type vrf table {table}")
+    raise KamueeError(f"virtual router {vr} is table {table}, and Linux has no VRF device of it: "
+                      f"ip link add {vr} type vrf table {table}")

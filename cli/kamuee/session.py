@@ -68,7 +68,7 @@ class Session:
 
     def do(self, words: Sequence[str], wanted: Options, stages: Sequence[Sequence[str]] = ()) -> int:
         """One command with its options and filters."""
-        match = self.grammar.match(words)
+        match = self.matched(words)
         asked_json = wanted.json or ["json"] in stages
         if asked_json and not match.command.json:
             raise UsageError(f"'{' '.join(words)}' prints no JSON")
@@ -77,6 +77,14 @@ class Session:
         code = function(match)(context, match)
         context.sink.end()
         return EXIT_OK if code is None else code
+
+    def matched(self, words: Sequence[str]) -> Match:
+        """The command; of 'set' or 'delete' alone the daemon knows what may follow."""
+        if len(words) == 1 and self.is_change(words):
+            verb = self.grammar.step(self.grammar.start, words[0])[0].word
+            names = " ".join(name for name, _ in configure.candidates(self.context, f"{verb} ")[0])
+            raise UsageError(f"the command is not complete: {words[0]}\nexpected: {names}\n'{verb} ?' explains them")
+        return self.grammar.match(words)
 
     def script(self, lines: Iterable[str], name: str = "") -> int:
         """Lines until the first that fails; where it stands in the file `name` is put before the message."""
@@ -120,7 +128,7 @@ class Session:
         for words in typed:
             parsed = options.parse(words, program=False)
             wanted = merged(wanted, parsed.line)
-            lines.append(configure.line(self.grammar.match(parsed.words)))
+            lines.append(configure.line(self.matched(parsed.words)))
         configure.send(replace(self.context, options=wanted), lines)
         return EXIT_OK
 

@@ -36,7 +36,8 @@ def silence(context: Context, match: Match) -> None:
     """silence alarm ALARM [SUBJECT] [for DURATION]"""
     name, subject, wanted = match.args["ALARM"], match.args.get("SUBJECT"), match.args.get("DURATION", "1h")
     length = duration(wanted)
-    context.client.call("silence-alarm", name=name, subject=subject, seconds=int(length.total_seconds()) if length is not None else None)
+    seconds = None if length is None else int(length.total_seconds())
+    context.client.call("silence-alarm", name=name, subject=subject, seconds=seconds)
     what = f"{name} of {subject}" if subject else name
     context.line(f"{what} is silenced for {wanted}" if length else f"{what} is not silenced any more")
 
