@@ -36,8 +36,8 @@ SHAPES = {
             "queue [{queue, rx-packets, rx-bytes, forwarder}], extended [{name, value}]}, "
             f"cleared {{time, {_TRAFFIC}, rx-missed, rx-errors, rx-no-buffer, tx-errors}}}}]",
     "port-rates": "[{name, seconds, rx-pps, tx-pps, rx-bps, tx-bps, rx-missed-pps, rx-errors-pps, tx-errors-pps}]",
-    "interface": "[{name, id, description, kind, port, vlan, outer-vlan, tpid, vr, status, mac, mtu, ifindex, address [{ip, prefix-length, secondary, status}], "
-                 "urpf-ipv4, urpf-ipv6, urpf-allow-default, redirect, directed-broadcast, "
+    "interface": "[{name, id, description, kind, port, vlan, outer-vlan, tpid, vr, status, mac, mtu, ifindex, "
+                 "address [{ip, prefix-length, secondary, status}], urpf-ipv4, urpf-ipv6, urpf-allow-default, redirect, directed-broadcast, "
                  f"statistics {{since, {_TRAFFIC}, {_INSIDE}}}, cleared {{time, {_TRAFFIC}, {_INSIDE}}}}}]",
     "route": "[{prefix, type, protocol, metric, active, nexthop, kind, "
              "hop [" + _HOP + "]}]",

@@ -39,7 +39,7 @@ static int request(const struct tap *t, uint16_t type, const char *alias, mnl_cb
     struct ifinfomsg *m;
 
     if (!nl)
-        return -errno;
+        return errno ? -errno : -EIO;
     h->nlmsg_type = type;
     h->nlmsg_flags = NLM_F_REQUEST | (row ? 0 : NLM_F_ACK);
     m = mnl_nlmsg_put_extra_header(h, sizeof *m);

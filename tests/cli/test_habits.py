@@ -4,7 +4,6 @@
 Typed at a living kamueed, which after each line must run, forward and be configured as before.
 """
 import io
-import json
 import re
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -16,6 +15,7 @@ from terminal import Terminal
 from test_cli_daemon import kamueed, pytestmark  # noqa: F401
 
 from kamuee import cli, operate_linux
+from kamuee.client import Client
 
 ROUTERS = ("ios", "junos", "vyos", "frr", "eos")
 
@@ -59,11 +59,10 @@ def typed(router, *argv):
 
 def standing(router):
     """What must be the same after each line."""
-    port = json.loads(typed(router, "show", "port", "-j").out)
-    system = json.loads(typed(router, "show", "system", "-j").out)
-    revisions = json.loads(typed(router, "show", "configuration", "revisions", "-j").out)
-    return (typed(router, "show", "running-config").out, [(entry["name"], entry["status"]) for entry in port], system["pid"],
-            len(revisions), json.loads(typed(router, "show", "users", "-j").out))
+    client = Client(router.socket)
+    configuration = client.state("configuration")
+    return (client.call("configuration")["text"], [(port["name"], port["status"]) for port in client.entries("port")],
+            client.state("system")["pid"], len(configuration["revision"]), configuration["session"])
 
 
 def asked(router, line):
@@ -79,12 +78,11 @@ def asked(router, line):
 
 
 def effect(router, habit, line):
-    """What a line does, as (exit code, output, errors)."""
+    """What a line does: exit code, output, errors; while editing with what it changed."""
     if habit.where == "exec":
         return typed(router, "-c", line)
-    found = typed(router, "-c", "configure", "-c", line, *(["-c", "compare"] * (line.split()[0] not in ("exit", "quit"))),
-                  *(["-c", "exit discard"] * (line.split()[0] not in ("exit", "quit"))))
-    return found
+    after = () if line.split()[0] in ("exit", "quit") else ("-c", "compare", "-c", "exit discard")
+    return typed(router, "-c", "configure", "-c", line, *after)
 
 
 def test_enough_habits_of_each_router_are_tried():
