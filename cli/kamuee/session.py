@@ -5,6 +5,7 @@ Consecutive set and delete lines of a script go to the daemon together: all of t
 """
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from importlib import import_module
 
 from kamuee import commands, configure, options
 from kamuee.context import Context, Options
-from kamuee.errors import EXIT_OK, KamueeError, Leave, UsageError
+from kamuee.errors import EXIT_OK, DaemonError, KamueeError, Leave, Unreachable, UsageError
 from kamuee.grammar import Grammar, Match
 from kamuee.output import piped, split_pipe, through
 
@@ -82,8 +83,9 @@ class Session:
         """The command; of 'set' or 'delete' alone the daemon knows what may follow."""
         if len(words) == 1 and self.is_change(words):
             verb = self.grammar.step(self.grammar.start, words[0])[0].word
-            names = " ".join(name for name, _ in configure.candidates(self.context, f"{verb} ")[0])
-            raise UsageError(f"the command is not complete: {words[0]}\nexpected: {names}\n'{verb} ?' explains them")
+            with contextlib.suppress(DaemonError, Unreachable):
+                names = " ".join(name for name, _ in configure.candidates(self.context, f"{verb} ")[0])
+                raise UsageError(f"the command is not complete: {words[0]}\nexpected: {names}\n'{verb} ?' explains them")
         return self.grammar.match(words)
 
     def script(self, lines: Iterable[str], name: str = "") -> int:

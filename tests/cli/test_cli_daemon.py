@@ -35,8 +35,6 @@ for i in $(seq 1200); do [ -S "$0/kamuee.sock" ] && break; sleep 0.05; done
 NETWORK = """
 ip addr add 192.0.2.1/24 dev p0; ip link set p0 up; ip link set v40 up
 ip route add 198.51.100.0/24 via 192.0.2.2; ip route add blackhole 203.0.113.0/24
-for a in 7 8; do ip neigh add 192.0.2.$a lladdr 02:00:00:00:00:07 dev p0 nud reachable; done
-ip neigh add 192.0.2.9 lladdr 02:00:00:00:00:09 dev p0 nud permanent
 """
 
 
@@ -145,9 +143,15 @@ def test_completion_comes_from_the_schema_and_the_state(real):
 def test_neighbours_are_forgotten_on_demand_but_not_permanent_ones(real):
     def known():
         return {row["address"] for row in json.loads(real("show", "neighbor", "-j")) if row.get("mac")}
-    assert known() >= {"192.0.2.7", "192.0.2.8", "192.0.2.9"}
-    assert real("clear", "neighbor", "address", "192.0.2.7") == "1 neighbour forgotten, to be resolved anew\n"
+
+    inside = ["nsenter", f"--net=/proc/{json.loads(real('show', 'system', '-j'))['pid']}/ns/net", "ip"]
+    for address, state in (("192.0.2.7", "reachable"), ("192.0.2.8", "reachable"), ("192.0.2.9", "permanent")):
+        subprocess.run([*inside, "neigh", "replace", address, "lladdr", "02:00:00:00:00:07", "dev", "p0", "nud", state], check=True)
     end = time.monotonic() + 60
+    while not known() >= {"192.0.2.7", "192.0.2.8", "192.0.2.9"}:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert real("clear", "neighbor", "address", "192.0.2.7") == "1 neighbour forgotten, to be resolved anew\n"
     while "192.0.2.7" in known():
         assert time.monotonic() < end
         time.sleep(0.05)

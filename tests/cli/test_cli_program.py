@@ -189,7 +189,8 @@ def test_file_that_is_not_there_is_named_once(kamuee):
 
 
 @pytest.mark.parametrize("text, number", [("show vr\nshow 'x\n", 2), ("show vr\nset\n", 2), ("\n\nshow vr -x\n", 3)])
-def test_wrong_line_is_named_by_its_number(kamuee, tmp_path, text, number):
+def test_wrong_line_is_named_by_its_number(kamuee, daemon, tmp_path, text, number):
+    daemon.operations["complete"] = lambda given: {"candidate": [{"word": "port", "help": "Ports."}]}
     script = tmp_path / "script"
     script.write_text(text)
     result = kamuee("-f", str(script))
