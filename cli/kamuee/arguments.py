@@ -91,6 +91,8 @@ ARGUMENTS = {
     "DEVARGS": Argument("a DPDK device: 0000:3b:00.0, net_af_packet0,iface=eth1, …", is_word),
     "NS": Argument("a network namespace (ip netns)", is_word, "netns"),
     "PREFIX": Argument("a prefix: 192.0.2.0/24 or 2001:db8::/32", is_prefix),
+    "ALARM": Argument("an alarm of 'show alarm'", is_word, "alarm"),
+    "SUBJECT": Argument("what it is about, as 'show alarm' has it; quoted where it has blanks", is_word),
     "ADDRESS": Argument("an address: 192.0.2.1 or 2001:db8::1", is_address),
     "ID": Argument("the number of a next hop, as 'show ipv4 route PREFIX' tells it", str.isdecimal),
     "PROTOCOL": Argument("who made the route: a name or a number", is_word, values=PROTOCOLS),
@@ -131,7 +133,7 @@ ARGUMENTS = {
     "BACK": Argument("how many commits back: 1 is the one before; 'show configuration revisions'", str.isdecimal),
     "FILENAME": Argument("a file; '-': standard input or output", is_word),
     "LINE": Argument("a line of configuration", is_word),
-    "ARGS": Argument("see 'lab --help', 'demo --help' and 'bench --help'", lambda word: True),
+    "ARGS": Argument("words of the program's own: --help lists them", lambda word: True),
 }
 
 

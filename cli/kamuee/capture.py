@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import struct
 import sys
 import threading
 from collections.abc import Iterator
@@ -69,15 +70,52 @@ def target(name: str | None) -> Iterator[BinaryIO]:
         yield file
 
 
+class Counted:
+    """Counts the frames of a pcapng stream as it passes, and those that were missed before each (epb_dropcount)."""
+
+    PACKET, DROPPED = 6, 4
+
+    def __init__(self) -> None:
+        self.frames = self.missed = 0
+        self.known = True  # it is pcapng
+        self._rest = b""
+
+    def take(self, data: bytes) -> None:
+        self._rest += data
+        while self.known and len(self._rest) >= 12:
+            kind, length = struct.unpack_from("<II", self._rest)
+            self.known = length >= 12 and length % 4 == 0
+            if not self.known or len(self._rest) < length:
+                return
+            if kind == self.PACKET:
+                self.frames += 1
+                self.missed += self._dropped(self._rest[:length - 4])
+            self._rest = self._rest[length:]
+
+    def _dropped(self, block: bytes) -> int:
+        at = 28 + (struct.unpack_from("<I", block, 20)[0] + 3) // 4 * 4
+        while at + 4 <= len(block):
+            code, length = struct.unpack_from("<HH", block, at)
+            if code == self.DROPPED and length == 8:
+                return struct.unpack_from("<Q", block, at + 4)[0]
+            at += 4 + (length + 3) // 4 * 4
+        return 0
+
+    def __str__(self) -> str:
+        return f"{self.frames} frames captured, {self.missed} missed" if self.known else "done"
+
+
 def told(context: Context, answer: http.Answer, file: BinaryIO) -> str:
     """Passes the frames on until there are no more; how many there were."""
     left = threading.Event()
     answer.wait_forever()
+    counted = Counted()
     threading.Thread(target=watch_reader, args=(file.fileno(), answer, left), daemon=True).start()
     try:
         for block in answer.body:
             file.write(block)
             file.flush()
+            counted.take(block)
     except KeyboardInterrupt:
         return summary(context, answer)
     except (BrokenPipeError, Unreachable):
@@ -86,7 +124,7 @@ def told(context: Context, answer: http.Answer, file: BinaryIO) -> str:
         return summary(context, answer)
     finally:
         answer.close()
-    return "done"
+    return str(counted)
 
 
 def watch_reader(fd: int, answer: http.Answer, left: threading.Event) -> None:

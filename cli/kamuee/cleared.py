@@ -12,7 +12,10 @@ from kamuee.moment import told
 def clear(context: Context, match: Match) -> None:
     """clear counters [interface [INTERFACE]|port [PORT]]"""
     of = next((word for word in ("interface", "port") if word in match.args), None)
-    context.client.call("clear-counters", of=of, name=match.args.get("INTERFACE") or match.args.get("PORT"))
+    name = match.args.get("INTERFACE") or match.args.get("PORT")
+    context.client.call("clear-counters", of=of, name=name)
+    whose = f"{of} {name}" if name else f"all {of}s" if of else "all interfaces and ports"
+    context.line(f"counters of {whose} are shown from 0")
 
 
 def grown(entry: dict) -> dict:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
 from kamuee import render
-from kamuee.configure import change, lines_of
+from kamuee.configure import change, lines_of, replace_all, waits_to_be_confirmed
 from kamuee.context import Context
 from kamuee.errors import UsageError, reason
 from kamuee.grammar import Match
 from kamuee.moment import told
 from kamuee.render import Column, duration, right
 
-REVISIONS = (right("back"), Column("committed"), Column("by"), right("lines"), Column("comment", wrap=True))
+REVISIONS = (right("back"), Column("committed"), Column("by"), right("lines"), Column("first line  # comment", wrap=True))
 SESSIONS = (right("session"), Column("by"), right("open for"), right("idle for"), right("not committed"))
 
 
@@ -50,25 +51,35 @@ def revisions(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(state.get("revision", []))
         return
-    rows = [[str(entry["back"]), told(entry["time"])[:19], entry["by"], str(entry["changes"]),
-             entry["comment"] + ("" if entry["confirmed"] else f"{' ' if entry['comment'] else ''}(not confirmed)")]
+    rows = [[str(entry["back"]) if "back" in entry else None, told(entry["time"])[:19], entry["by"], str(entry["changes"]), what(entry)]
             for entry in state.get("revision", [])]
     context.lines(render.table(REVISIONS, rows, context.room, context.wide))
     if waiting := state.get("unconfirmed"):
-        context.line(f"goes back in {waiting['seconds']} s, unless it is confirmed by 'confirm'")
+        context.line(waits_to_be_confirmed(waiting))
     if state.get("file-changed"):
         context.lines(render.wrapped(f"{state['file']} was changed since the last commit: kamueed would start with it ('compare file')",
                                      context.room, 0, 0))
 
 
+def what(entry: dict) -> str:
+    """The first line that a revision changed, its comment, and what became of it when nobody confirmed."""
+    parts = [entry.get("first-change", ""), f"# {entry['comment']}" if entry["comment"] else ""]
+    if not entry["confirmed"]:
+        parts.append("(waits to be confirmed)" if "back" in entry else "(not confirmed: rolled back)")
+    return "  ".join(part for part in parts if part)
+
+
 def sessions(context: Context, match: Match) -> None:
-    """show configuration sessions"""
-    found = context.client.state("configuration").get("session", [])
+    """show configuration sessions, show users"""
+    state = context.client.state("configuration")
+    found = state.get("session", [])
     if context.options.json:
         context.json(found)
         return
     rows = [[str(entry["id"]), entry["by"], duration(entry["age"]), duration(entry["idle"]), lines_of(entry)] for entry in found]
     context.lines(render.table(SESSIONS, rows, context.room, context.wide, "nobody is editing"))
+    if waiting := state.get("unconfirmed"):
+        context.line(waits_to_be_confirmed(waiting))
 
 
 def compare(context: Context, match: Match) -> None:
@@ -95,7 +106,30 @@ def save(context: Context, match: Match) -> None:
 
 def load(context: Context, match: Match) -> None:
     """load (merge|replace) FILENAME"""
-    change(context, text=read(match.args["FILENAME"]), replace=True if "replace" in match.args else None)
+    text = read(match.args["FILENAME"])
+    if kind := other_kind(text):
+        how = "replace" if "replace" in match.args else ""
+        raise UsageError(f"{match.args['FILENAME']} is {kind}, and no lines of set and delete\n"
+                         f"try: import {kind.lower()} {match.args['FILENAME']} {how}".rstrip())
+    put(context, match, text=text)
+    if "replace" in match.args and context.editing.session is not None:
+        context.line("note: the candidate is what the file says and nothing else ('compare')")
+
+
+def other_kind(text: str) -> str:
+    """JSON or YAML, when a file of lines is asked for and this is one; else ''."""
+    first = next((line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
+    if first.startswith("{"):
+        return "JSON"
+    return "YAML" if first == "---" or re.fullmatch(r"[\w:-]+:(\s.*)?", first) else ""
+
+
+def put(context: Context, match: Match, **edit: object) -> None:
+    """Added to what there is, or in place of everything."""
+    if "replace" in match.args:
+        replace_all(context, replace=True, **edit)
+    else:
+        change(context, **edit)
 
 
 def export(context: Context, match: Match) -> None:
@@ -116,7 +150,7 @@ def import_(context: Context, match: Match) -> None:
             text = json.dumps(yaml.safe_load(text))
         except yaml.YAMLError as error:
             raise UsageError(f"{match.args['FILENAME']} is not YAML: {error}") from None
-    change(context, text=text, format="json", replace=True if "replace" in match.args else None)
+    put(context, match, text=text, format="json")
 
 
 def read(name: str) -> str:

@@ -7,14 +7,20 @@ this session, which the daemon holds too; outside it takes effect at once.
 """
 from __future__ import annotations
 
+import re
+import sys
 import time
 from collections.abc import Sequence
 from typing import Any
 
+from kamuee import foreign
 from kamuee.context import Context, Waiting
-from kamuee.errors import KamueeError, NotFound, Unreachable, UsageError
+from kamuee.errors import DaemonError, KamueeError, NotFound, Unreachable, UsageError
 from kamuee.grammar import Match
 from kamuee.render import duration
+
+CONFIRMED_MINUTES = 10  # as Junos has it
+NEW = r"^((?:\S+:\d+: |line \d+: )?)(port|vport) (\S+): .* is required"  # said of one that lacks what a new one needs
 
 
 def apply(context: Context, match: Match) -> None:
@@ -36,7 +42,36 @@ def quoted(word: str) -> str:
 
 def send(context: Context, lines: Sequence[str]) -> None:
     """Apply lines: all or none. With --check, only ask what they would change."""
-    change(context, line=list(lines))
+    try:
+        change(context, line=list(lines))
+    except DaemonError as error:
+        said = foreign.known(lines[0].split(), 2) if len(lines) == 1 else ""
+        if not said:
+            raise
+        wrong = re.sub(r",? expected one of .*", "", str(error))  # the hint is what helps
+        raise DaemonError([wrong, said], error.tag) from None
+    words = lines[0].split()
+    if context.editing.session is not None and len(lines) == 1 and words[0] == "set" and len(words) == 3:
+        context.editing.changed = bool(call(context, "compare").get("change"))  # a name alone may have changed nothing
+
+
+def unknown_first(context: Context, error: DaemonError) -> DaemonError:
+    """A port or vport that lacks what a new one needs may be another one's name, mistyped: says first that it is new."""
+    if not re.search(NEW, str(error), re.M):
+        return error
+    try:
+        known = {"port": [entry["name"] for entry in context.client.entries("port")],
+                 "vport": [entry["name"] for entry in context.client.entries("interface") if entry["kind"] == "vport"]}
+    except KamueeError:
+        return error
+
+    def said(found: re.Match[str]) -> str:
+        names = known[found[2]]
+        listed = ", ".join(names[:8]) + " …" * (len(names) > 8)
+        if found[3] in names or not names:
+            return found[0]
+        return f"{found[1]}there is no {found[2]} {found[3]} (there is {listed}); {found[0]}"
+    return DaemonError([re.sub(NEW, said, message, flags=re.M) for message in error.messages], error.tag)
 
 
 def change(context: Context, /, **edit: Any) -> None:
@@ -50,11 +85,33 @@ def change(context: Context, /, **edit: Any) -> None:
     commit_now(context, wanted.check, wanted.confirmed, wanted.comment, **edit)
 
 
-def commit_now(context: Context, check: bool, minutes: int | None, comment: str | None, /, done: str = "", **given: Any) -> None:
-    """Commit, print what changed and what that did, and that it is `done`."""
+def replace_all(context: Context, /, **edit: Any) -> None:
+    """As change(), of everything at once: outside of editing, a terminal is shown what would change, and asked."""
+    wanted = context.options
+    if context.editing.session is not None or wanted.check or wanted.yes or not sys.stdin.isatty():
+        change(context, **edit)
+        return
+    answer = context.call("configure", check=True, **edit)
+    told = answer.get("change", []) + [f"note: {text}" for text in answer.get("note", [])]
+    if not context.options.json:
+        context.lines(told or ["no change"])
+        context.sink.end()
+    if not answer.get("change"):
+        return
+    if not context.agrees("Make these changes now?"):
+        raise UsageError("nothing was changed")
+    commit_now(context, False, wanted.confirmed, wanted.comment, told=True, **edit)
+
+
+def commit_now(context: Context, check: bool, minutes: int | None, comment: str | None, /, done: str = "",
+               told: bool = False, **given: Any) -> None:
+    """Commit, print what changed and what that did, unless they were `told` it before, and that it is `done`."""
     operation = call if context.editing.session is not None else lambda context, name, **all: context.call(name, **all)
-    answer = operation(context, "configure", check=True if check else None,
-                       confirm_within=60 * minutes if minutes and not check else None, comment=comment or None, **given)
+    try:
+        answer = operation(context, "configure", check=True if check else None,
+                           confirm_within=60 * minutes if minutes and not check else None, comment=comment or None, **given)
+    except DaemonError as error:
+        raise unknown_first(context, error) from None
     changes, notes = answer.get("change", []), answer.get("note", [])
     if context.options.json:
         context.json({"change": changes, "note": notes})
@@ -63,18 +120,19 @@ def commit_now(context: Context, check: bool, minutes: int | None, comment: str 
         context.line("valid; it would change:" if changes else "valid; it would change nothing")
     elif not changes:
         context.line("no change")
-    context.lines(changes)
-    context.lines(f"note: {text}" for text in notes)
+    if not told:
+        context.lines(changes)
+        context.lines(f"note: {text}" for text in notes)
     if minutes and changes and not check:
-        context.line(f"{done}{'; ' * bool(done)}goes back in {minutes} min, unless it is confirmed by 'confirm'")
+        context.line(f"{done}{'; ' * bool(done)}will be rolled back in {minutes} min unless you 'confirm'")
         if context.interactive and (waiting := context.client.state("configuration").get("unconfirmed")):
             context.editing.waits = Waiting(waiting["id"], time.monotonic() + waiting["seconds"])
     elif done and changes:
         context.line(done)
 
 
-def went_back(context: Context) -> str:
-    """Once, when our commit is not confirmed in time: a sentence to tell; '' otherwise."""
+def ended_waiting(context: Context) -> str:
+    """Once, when our commit was not confirmed in time, or by somebody else: a sentence to tell; '' otherwise."""
     waits = context.editing.waits
     if waits is None:
         return ""
@@ -86,7 +144,9 @@ def went_back(context: Context) -> str:
         return ""
     context.editing.waits = None
     ours = next((seen for seen in state.get("revision", []) if seen["id"] == waits.revision), {})
-    return "" if ours.get("confirmed", True) else "your commit was not confirmed in time: it went back, and what ran before runs again"
+    if ours.get("confirmed", True):
+        return "your commit that waited has been confirmed elsewhere"
+    return "your commit was not confirmed in time and was rolled back: what ran before runs again"
 
 
 def call(context: Context, operation: str, /, **given: Any) -> dict:
@@ -112,7 +172,12 @@ def begin(context: Context, match: Match) -> None:
     context.lines(f"also editing: {other['by']}, for {duration(other['age'])}, {lines_of(other)} not committed "
                   f"(session {other['id']})" for other in answer.get("other", []))
     if waiting := context.client.state("configuration").get("unconfirmed"):
-        context.line(f"a commit by {waiting['by']} goes back in {waiting['seconds']} s, unless it is confirmed by 'confirm'")
+        context.line(waits_to_be_confirmed(waiting))
+
+
+def waits_to_be_confirmed(waiting: dict) -> str:
+    where = f" in session {waiting['session']}" if "session" in waiting else ""
+    return f"a commit by {waiting['by']}{where} will be rolled back in {waiting['seconds']} s unless it is confirmed"
 
 
 def lines_of(session: dict) -> str:
@@ -120,13 +185,15 @@ def lines_of(session: dict) -> str:
 
 
 def commit(context: Context, match: Match) -> None:
-    """commit [check] [confirmed MINUTES] [comment TEXT…]"""
-    minutes = int(match.args["MINUTES"]) if "MINUTES" in match.args else context.options.confirmed
+    """commit [check] [confirmed [MINUTES]] [comment TEXT…]"""
+    minutes = int(match.args.get("MINUTES", CONFIRMED_MINUTES)) if "confirmed" in match.args else context.options.confirmed
     comment = " ".join(match.rest) if "comment" in match.args else context.options.comment
     check = "check" in match.args or context.options.check
     commit_now(context, check, minutes, comment, confirm=True, done="" if check else "committed")
     if not check:
         context.editing.changed = False
+        if not minutes:
+            context.editing.waits = None
 
 
 def check(context: Context, match: Match) -> None:
@@ -135,9 +202,19 @@ def check(context: Context, match: Match) -> None:
 
 
 def confirm(context: Context, match: Match) -> None:
-    """confirm"""
-    context.client.call("confirm")
-    context.editing.waits = None
+    """confirm: what this talk committed, else what is of the same session or person; anything else is asked."""
+    waits, editing = context.editing.waits, context.editing
+    try:
+        context.client.call("confirm", session=editing.session, revision=waits and waits.revision)
+    except DaemonError as error:
+        waiting = context.client.state("configuration").get("unconfirmed") if error.tag == "in-use" else None
+        if waiting is None:
+            raise
+        question = f"{waits_to_be_confirmed(waiting)}\nConfirm it for {waiting['by']}?"
+        if not context.options.yes and not context.agrees(question):
+            raise UsageError(f"{error}\n'confirm --yes' keeps it all the same") from None
+        context.client.call("confirm", revision=waiting["id"])
+    editing.waits = None
     context.line("confirmed")
 
 
@@ -155,11 +232,12 @@ def update(context: Context, match: Match) -> None:
 
 def rollback(context: Context, match: Match) -> None:
     """rollback BACK"""
-    change(context, revision=int(match.args["BACK"]), **({} if context.editing.session is not None else {"confirm": True}))
+    how = {} if context.editing.session is not None else {"confirm": True}
+    replace_all(context, revision=int(match.args["BACK"]), **how)
 
 
 def end(context: Context, match: Match) -> None:
-    """exit [keep], quit: out of editing, which must not lose anything without a word."""
+    """exit [keep|discard], quit: out of editing, which must not lose anything without a word."""
     editing = context.editing
     try:
         changes = call(context, "compare").get("change", [])
@@ -171,10 +249,10 @@ def end(context: Context, match: Match) -> None:
         return
     if "keep" in match.args:
         context.line(f"session {editing.session} stays: 'configure {editing.session}' goes on with it")
-    elif changes:
+    elif changes and "discard" not in match.args:
         n = len(changes)
         raise UsageError(f"{n} line{' is' if n == 1 else 's are'} not committed\n"
-                         "'commit' or 'discard' first, or 'exit keep' to go on later")
+                         "'commit' first, or 'exit discard', or 'exit keep' to go on later")
     else:
         call(context, "session-close")
     editing.session, editing.changed = None, False

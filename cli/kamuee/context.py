@@ -30,17 +30,18 @@ class Options:
     interval: float = 1.0
     confirmed: int | None = None  # minutes
     comment: str | None = None
+    yes: bool = False
 
 
 class Waiting(NamedTuple):
-    """A commit that goes back unless it is confirmed."""
+    """A commit that is rolled back unless it is confirmed."""
 
     revision: int
     until: float  # of time.monotonic()
 
     @property
     def seconds(self) -> int:
-        """Left until it goes back; below 0: it has."""
+        """Left until it is rolled back; below 0: it has been."""
         return int(self.until - time.monotonic())
 
 
@@ -79,6 +80,15 @@ class Context:
     def lines(self, texts: Iterable[str]) -> None:
         for text in texts:
             self.sink.line(text)
+
+    def agrees(self, question: str) -> bool:
+        """Asks the person at the terminal. Where nobody sits there, nothing is asked and nobody agrees."""
+        if not sys.stdin.isatty():
+            return False
+        sys.stdout.flush()
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     def progress(self, text: str) -> None:
         """One line of a terminal that the next one takes the place of; "" takes it away."""

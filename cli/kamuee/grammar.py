@@ -23,6 +23,7 @@ from typing import NamedTuple
 from kamuee import foreign
 from kamuee.errors import UsageError
 
+LISTED = 30
 TOKEN = re.compile(r"\s*([\[\]()|]|[^\s\[\]()|]+)")
 
 
@@ -92,9 +93,9 @@ class Grammar:
         for place in places:
             if place.command:
                 return Match(place.command, args, rest)
-        said = foreign.HINTS.get(" ".join(words))
+        said = foreign.known(words, len(words))
         raise UsageError("\n".join([f"the command is not complete: {' '.join(words) or '(nothing)'}", *[said] * bool(said),
-                                    f"expected: {self.expected(places)}"]))
+                                    *self.expected(places)]))
 
     def step(self, places: Iterable[Place], word: str) -> list[Edge]:
         """The edges that the word takes; none when it takes none. Ambiguity is a UsageError."""
@@ -121,15 +122,18 @@ class Grammar:
                 return []
         return places
 
-    def expected(self, places: Iterable[Place]) -> str:
+    def expected(self, places: Iterable[Place]) -> list[str]:
+        """The line that lists what might stand there; so many words that nobody reads them are left to 'help'."""
         words = sorted({edge.word for place in places for edge in place.edges})
-        return " ".join(words) if words else "the end of the line"
+        if len(words) > LISTED:
+            return ["'help' lists all commands, '?' what may stand here"]
+        return [f"expected: {' '.join(words) if words else 'the end of the line'}"]
 
     def unknown(self, words: Sequence[str], wrong: int, places: Sequence[Place]) -> UsageError:
         where = " ".join(words[:wrong])
         said = foreign.hint(words, wrong, {edge.word for place in places for edge in place.edges})
         return UsageError("\n".join([f"{where}: " * bool(where) + f"'{words[wrong]}' is not expected here", *[said] * bool(said),
-                                     f"expected: {self.expected(places)}"]))
+                                     *self.expected(places)]))
 
 
 def compile_pattern(command: Command) -> Place:

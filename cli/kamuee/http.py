@@ -9,10 +9,12 @@ has been read: the server would take that for a client that has gone.
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import struct
 from collections.abc import Iterator
 from typing import BinaryIO
+from urllib.parse import quote
 
 from kamuee.errors import DaemonError, Unreachable
 
@@ -112,6 +114,8 @@ def request(path: str, method: str, target: str, body: bytes | None, timeout_s: 
     sock = connect(path, timeout_s)
     head = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" \
         "Accept: application/yang-data+json\r\n"
+    if person := os.environ.get("SUDO_USER") or os.environ.get("DOAS_USER"):
+        head += f"Kamuee-Sudo-User: {quote(person)}\r\n"  # believed of root; a name that needed quoting is not one
     if body is not None:
         head += f"Content-Type: application/yang-data+json\r\nContent-Length: {len(body)}\r\n"
     try:

@@ -108,9 +108,9 @@ def talk(session: Session) -> int:
 
 def prompt_of(editing: Editing) -> str:
     """Whether a line goes into a candidate, whether that has changes, and how long a commit still waits to be confirmed."""
-    host = socket.gethostname()
+    host = os.environ.get("KAMUEE_NAME") or socket.gethostname()  # several routers of a lab are on one host
     left = editing.waits.seconds if editing.waits else -1
-    waits = "" if editing.waits is None else f"goes back in {left // 60}:{left % 60:02}" if left >= 0 else "went back"
+    waits = "" if editing.waits is None else f"rollback in {left // 60}:{left % 60:02}" if left >= 0 else "rolled back"
     if editing.session is None:
         return f"{host}[{waits}]> " if waits else f"{host}> "
     return f"{host}[edit{'*' * editing.changed}{', ' * bool(waits)}{waits}]# "
@@ -119,7 +119,7 @@ def prompt_of(editing: Editing) -> str:
 def lines(prompt: PromptSession[str], context: Context) -> Iterable[str]:
     """What is typed."""
     while True:
-        if told := configure.went_back(context):
+        if told := configure.ended_waiting(context):
             print(told)
         try:
             yield prompt.prompt(lambda: prompt_of(context.editing), refresh_interval=1.0 if context.editing.waits else 0)

@@ -15,9 +15,9 @@ def values(client: Client, argument: Argument) -> list[str]:
     """What could stand for the argument; nothing when the daemon can not be asked."""
     if argument.values:
         return list(argument.values)
-    if argument.source in ("port", "interface", "vr", "acl", "address-set"):
+    if argument.source in ("port", "interface", "vr", "acl", "address-set", "alarm"):
         try:
-            return [entry["name"] for entry in client.entries(argument.source)]
+            return list(dict.fromkeys(entry["name"] for entry in client.entries(argument.source)))
         except KamueeError:
             return []
     if argument.source == "netns":

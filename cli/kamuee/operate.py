@@ -56,9 +56,17 @@ def lookup(context: Context, match: Match) -> None:
             context.lines(ways(found))
 
 
+def clear_neighbor(context: Context, match: Match) -> None:
+    """clear neighbor [interface INTERFACE] [address ADDRESS] [vr VR]"""
+    args = match.args
+    answer = context.client.call("clear-neighbor", interface=args.get("INTERFACE"), address=args.get("ADDRESS"), vr=args.get("VR"))
+    n = answer.get("count", 0)
+    context.line(f"{n or 'no'} neighbour{'s' * (n != 1)} forgotten, to be resolved anew")
+
+
 def shutdown(context: Context, match: Match) -> None:
     context.client.call("shutdown")
-    context.line("kamueed stops")
+    context.line("kamueed stops; systemctl start kamueed starts it again")
 
 
 def web(context: Context, match: Match) -> None:

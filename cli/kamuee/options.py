@@ -22,8 +22,9 @@ OPTIONS = (
     Option("-j", "--json", "", "print JSON: numbers as numbers, one shape for each command", False),
     Option("-w", "--wide", "", "all columns, nothing broken to fit the terminal", False),
     Option("", "--check", "", "changes: only validate, and tell what they would do", False),
-    Option("", "--confirmed", "MINUTES", "changes go back unless 'confirm' comes within so many minutes", False),
+    Option("", "--confirmed", "MINUTES", "changes are rolled back unless 'confirm' comes within so many minutes", False),
     Option("", "--comment", "TEXT", "why: for the list of revisions", False),
+    Option("", "--yes", "", "do not ask: rollback, load replace, confirm", False),
     Option("", "--once", "", "monitor: print one sample and end", False),
     Option("-i", "--interval", "SECONDS", "monitor, rates: time between two samples (1)", False),
     Option("-c", "--command", "COMMAND", "run this command; may be given several times", True),
@@ -34,7 +35,7 @@ OPTIONS = (
     Option("-V", "--version", "", "version of this program", True),
 )
 
-VERBATIM = ("lab", "demo", "bench", "doctor")  # whose words are all their own
+VERBATIM = ("lab", "demo", "bench", "doctor", "ping", "traceroute")  # whose words are all their own
 
 
 @dataclass

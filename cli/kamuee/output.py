@@ -110,8 +110,7 @@ def expanded(stage: list[str]) -> list[str]:
     names = [name for name in FILTERS if stage and name.startswith(stage[0])]
     if len(names) != 1:
         what = f"'{stage[0]}' is not a filter" if stage else "nothing behind '|'"
-        known = foreign.FILTERS.get(stage[0]) if stage else None
-        said = f"did you mean '{known}'?" if known else foreign.HINTS.get(f"show | {stage[0]}", "") if stage else ""
+        said = foreign.FILTERS.get(stage[0], "") if stage else ""
         raise UsageError(f"{what}\n" + f"{said}\n" * bool(said) + f"expected: {' '.join(FILTERS)}")
     name = names[0]
     if (len(stage) != 1) != (name in ("include", "exclude", "begin")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The monitor's screen: a sample as text for a terminal of any size from 80x24 up.
+"""The monitor's screen: a sample as text for a terminal of any size; from 80x24 up with all sections.
 
 Four sections share the lines there are, and up to three more where there is something to tell and room; what does not fit is counted in
 the section's last line.
@@ -18,6 +18,8 @@ from kamuee.show_latency import span
 
 BARS = " ▁▂▃▄▅▆▇█"
 FIXED = 6       # lines of the head, the ledger, the foot and between
+NARROW = 74     # columns that all rates of a port take
+RATES = (("Rx pps", "rx-pps"), ("Rx bps", "rx-bps"), ("Tx pps", "tx-pps"), ("Tx bps", "tx-bps"))
 HISTORY = 240   # samples remembered for the sparklines
 SEVERITY = {"attack": "red", "loss": "red", "config": "yellow"}
 
@@ -58,6 +60,9 @@ def screen(sample: dict | None, trail: Trail, trouble: str, width: int, height: 
     if sample is None:
         return Group(Text(trouble or "waiting for the first sample …", style="red" if trouble else ""), foot(trouble))
     parts = [ports, threads, tables, drops]
+    for part in (tables, threads):  # a small terminal shows some sections well rather than all of them counted
+        if height - FIXED - 2 * len(parts) + 1 < 2 * len(parts):
+            parts.remove(part)
     for name, part in (("alarm", alarms), ("latency", latency), ("punt", punt)):
         if sample[name] and height - FIXED - 3 * (len(parts) + 1) > 8:
             parts.insert(0 if part is alarms else len(parts), part)
@@ -106,9 +111,10 @@ def dash(value: str | None) -> str:
 
 
 def ports(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
-    table = grid(("Port", "Status", "Rx pps", "Rx bps", "Tx pps", "Tx bps", "Drops/s", ""), 2, width)
+    shown = RATES if width >= NARROW else RATES[::2]
+    table = grid(("Port", "Status", *(title for title, _ in shown), "Drops/s", ""), 2, width)
     rows = [[port["name"], Text(port["status"] or "-", style="green" if port["status"] == "up" else "yellow"),
-             *(dash(si(port[name])) for name in ("rx-pps", "rx-bps", "tx-pps", "tx-bps")),
+             *(dash(si(port[name])) for _, name in shown),
              Text(dash(si(port["drop-pps"])), style="yellow" if port["drop-pps"] else ""),
              Text(trail.line(port["name"], max(width - 66, 8)), style="cyan")] for port in sample["port"]]
     return Group(Text(), filled(table, cut(rows, n_lines, "ports")))

@@ -5,6 +5,7 @@ Consecutive set and delete lines of a script go to the daemon together: all of t
 """
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from importlib import import_module
 
 from kamuee import commands, configure, options
 from kamuee.context import Context, Options
-from kamuee.errors import EXIT_OK, KamueeError, Leave, UsageError
+from kamuee.errors import EXIT_OK, DaemonError, KamueeError, Leave, Unreachable, UsageError
 from kamuee.grammar import Grammar, Match
 from kamuee.output import piped, split_pipe, through
 
@@ -68,7 +69,7 @@ class Session:
 
     def do(self, words: Sequence[str], wanted: Options, stages: Sequence[Sequence[str]] = ()) -> int:
         """One command with its options and filters."""
-        match = self.grammar.match(words)
+        match = self.matched(words)
         asked_json = wanted.json or ["json"] in stages
         if asked_json and not match.command.json:
             raise UsageError(f"'{' '.join(words)}' prints no JSON")
@@ -77,6 +78,15 @@ class Session:
         code = function(match)(context, match)
         context.sink.end()
         return EXIT_OK if code is None else code
+
+    def matched(self, words: Sequence[str]) -> Match:
+        """The command; of 'set' or 'delete' alone the daemon knows what may follow."""
+        if len(words) == 1 and self.is_change(words):
+            verb = self.grammar.step(self.grammar.start, words[0])[0].word
+            with contextlib.suppress(DaemonError, Unreachable):
+                names = " ".join(name for name, _ in configure.candidates(self.context, f"{verb} ")[0])
+                raise UsageError(f"the command is not complete: {words[0]}\nexpected: {names}\n'{verb} ?' explains them")
+        return self.grammar.match(words)
 
     def script(self, lines: Iterable[str], name: str = "") -> int:
         """Lines until the first that fails; where it stands in the file `name` is put before the message."""
@@ -120,7 +130,7 @@ class Session:
         for words in typed:
             parsed = options.parse(words, program=False)
             wanted = merged(wanted, parsed.line)
-            lines.append(configure.line(self.grammar.match(parsed.words)))
+            lines.append(configure.line(self.matched(parsed.words)))
         configure.send(replace(self.context, options=wanted), lines)
         return EXIT_OK
 
@@ -143,7 +153,7 @@ def merged(given: Options, line: Options) -> Options:
     interval = line.interval if line.interval != Options.interval else given.interval
     return Options(json=given.json or line.json, wide=given.wide or line.wide,
                    check=given.check or line.check, once=given.once or line.once, interval=interval,
-                   confirmed=line.confirmed or given.confirmed, comment=line.comment or given.comment)
+                   confirmed=line.confirmed or given.confirmed, comment=line.comment or given.comment, yes=given.yes or line.yes)
 
 
 def function(match: Match) -> Callable[[Context, Match], int | None]:

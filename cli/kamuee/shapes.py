@@ -36,9 +36,8 @@ SHAPES = {
             "queue [{queue, rx-packets, rx-bytes, forwarder}], extended [{name, value}]}, "
             f"cleared {{time, {_TRAFFIC}, rx-missed, rx-errors, rx-no-buffer, tx-errors, checksum-completed, offload-cut}}}}]",
     "port-rates": "[{name, seconds, rx-pps, tx-pps, rx-bps, tx-bps, rx-missed-pps, rx-errors-pps, tx-errors-pps}]",
-    "interface": "[{name, id, kind, port, vlan, outer-vlan, tpid, vr, status, mac, accepted-mac [], mtu, ifindex, "
-                 "address [{ip, prefix-length, secondary, status}], "
-                 "urpf-ipv4, urpf-ipv6, urpf-allow-default, redirect, directed-broadcast, "
+    "interface": "[{name, id, description, kind, port, vlan, outer-vlan, tpid, vr, status, mac, accepted-mac [], mtu, ifindex, "
+                 "address [{ip, prefix-length, secondary, status}], urpf-ipv4, urpf-ipv6, urpf-allow-default, redirect, directed-broadcast, "
                  f"statistics {{since, {_TRAFFIC}, {_INSIDE}}}, cleared {{time, {_TRAFFIC}, {_INSIDE}}}}}]",
     "route": "[{prefix, type, protocol, metric, active, nexthop, kind, "
              "hop [" + _HOP + "]}]",
@@ -81,7 +80,7 @@ SHAPES = {
     "version": "{version, dpdk-version, cli-version}",
     "system": "{" + _SYSTEM + "}",
     "running-config": "{line []}",
-    "revision": "[{back, id, time, by, comment, changes, confirmed}]",
+    "revision": "[{back, id, time, by, comment, changes, first-change, confirmed}]",
     "configuration-session": "[{id, by, age, idle, changes}]",
     "monitor": "{seconds, version, uptime, rss, port [{name, rx-pps, tx-pps, rx-bps, tx-bps, status, drop-pps}], "
                "thread [{name, role, core, load, pps, burst}], drop [{name, severity, sentence, pps}], "
@@ -98,7 +97,7 @@ SHAPES = {
     "port-history": "[{name, interval, point [{time, " + _TRAFFIC + ", rx-missed}]}]",
     "latency": "[{input, output, packets, mean, median, p90, p99, p999, max, bucket [{below, packets}]}]",
     "web": "{url []}",
-    "alarm": "[{" + _ALARM + "}]",
+    "alarm": "[{" + _ALARM + ", silenced-until, silenced-by}]",
     "alarm-history": "[{" + _ALARM + ", until}]",
     "route-at": "{time, since, known, prefix, " + _WAY + "}",
     "route-changes": "{since, complete, cut, change [{time, vr, prefix, cause, from {" + _WAY + "}, to {" + _WAY + "}}]}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kamuee import render
 from kamuee.context import Context
 from kamuee.grammar import Match
+from kamuee.moment import duration
 from kamuee.render import Column, right
 
 NOW = (Column("Since"), Column("Severity"), Column("Alarm"), Column("Subject"), right("Count"), Column("Message", wrap=True))
@@ -31,6 +32,16 @@ def history(context: Context, match: Match) -> None:
         context.line("no alarm so far is over")
 
 
+def silence(context: Context, match: Match) -> None:
+    """silence alarm ALARM [SUBJECT] [for DURATION]"""
+    name, subject, wanted = match.args["ALARM"], match.args.get("SUBJECT"), match.args.get("DURATION", "1h")
+    length = duration(wanted)
+    seconds = None if length is None else int(length.total_seconds())
+    context.client.call("silence-alarm", name=name, subject=subject, seconds=seconds)
+    what = f"{name} of {subject}" if subject else name
+    context.line(f"{what} is silenced for {wanted}" if length else f"{what} is not silenced any more")
+
+
 def moment(text: str | None) -> str | None:
     """To the second, as the daemon says it: UTC."""
     return text and text[:19].replace("T", " ")
@@ -39,6 +50,8 @@ def moment(text: str | None) -> str | None:
 def row(alarm: dict) -> list[str | None]:
     subject = alarm["subject"]
     message = alarm["message"].removeprefix(f"{subject}: ")
+    if "silenced-until" in alarm:
+        message += f" (silenced until {moment(alarm['silenced-until'])} by {alarm['silenced-by']})"
     return [moment(alarm["since"]), alarm["severity"], alarm["name"], subject or "-", str(alarm["count"]), message]
 
 

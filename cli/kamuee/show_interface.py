@@ -11,7 +11,7 @@ from kamuee.render import Cell, Column, count, iec, right
 from kamuee.show_port import text
 
 STATE = (Column("Interface"), Column("Status"), Column("VLAN"), Column("VR"), right("MTU", wide=True),
-         Column("MAC", wide=True), right("Ifindex", wide=True), Column("Addresses", wrap=True))
+         Column("MAC", wide=True), right("Ifindex", wide=True), Column("Addresses", wrap=True), Column("Description", wide=True))
 COUNTERS = (Column("Interface"), right("Rx packets"), right("Tx packets"), right("Drops"), right("To kernel"),
             right("From kernel"), right("Rx bytes", wide=True), right("Tx bytes", wide=True))
 NONE = "no interface; a port is one: 'set port NAME devargs DEVICE' configures it"
@@ -35,7 +35,7 @@ def show(context: Context, match: Match) -> None:
 def state(interface: dict) -> list[str | None]:
     return [interface["name"], interface.get("status"), f"{interface.get('port')}.{tagged}" if (tagged := vlan(interface)) else None,
             interface.get("vr"), text(interface, "mtu"), interface.get("mac"), text(interface, "ifindex"),
-            " ".join(map(with_length, in_order(interface))) or None]
+            " ".join(map(with_length, in_order(interface))) or None, interface.get("description")]
 
 
 def in_order(interface: dict) -> list[dict]:
@@ -71,6 +71,7 @@ def counters(interface: dict) -> list[str | None]:
 def details(interface: dict) -> Iterator[tuple[str, Cell | list[str]]]:
     seen = cleared.grown(interface)
     tagged = vlan(interface)
+    yield "description", interface.get("description")
     yield "kind", interface.get("kind")
     yield "port", f"{interface.get('port', '-')}, VLAN {tagged}" if tagged else interface.get("port")
     yield "outer tag", interface.get("tpid")

@@ -2,36 +2,50 @@
 """show tech-support: everything that somebody needs who was not there, in one archive.
 
 Each `show` that needs no argument, as text and as JSON; the running configuration; what `doctor` finds and the files that it
-read; Linux's own view; the log's end. A part that fails is in the archive with its error: the bundle is made for bad days.
+read; Linux's view and the routing daemons' from where kamueed is; the log's end. Of processes only ours and the routing daemons'
+are named, and secrets of routing daemons are masked. A part that fails is in the archive with its error: the bundle is made for
+bad days.
 """
 from __future__ import annotations
 
 import io
 import json
+import os
 import platform
 import re
+import shlex
+import stat
 import subprocess
+import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kamuee import commands
+from kamuee import commands, operate_linux
 from kamuee.context import Context
-from kamuee.errors import KamueeError
+from kamuee.errors import KamueeError, UsageError
 from kamuee.grammar import Match
 from kamuee.session import Session
 
 # A full table is 200 MB; the summary says what is needed.
 LEFT_OUT = ("show ipv4 route", "show ipv6 route", "show route changes", "show tech-support")
 LINUX = {
-    "uname": "uname -a", "addresses": "ip -d addr", "links": "ip -s -d link", "rules": "ip rule", "tables": "ip -d vrf",
-    "neighbours": "ip -s neigh", "nexthops": "ip nexthop", "namespaces": "ip netns", "sockets": "ss -tunap", "memory": "free -m",
-    "processes": "ps -eLo pid,tid,psr,cls,rtprio,pcpu,stat,comm --sort=-pcpu", "interrupts": "cat /proc/interrupts",
-    "log": "journalctl -u kamueed -n 5000 --no-pager", "kernel-log": "dmesg --ctime",
+    "uname": "uname -a", "addresses": "ip -d addr", "links": "ip -s -d link", "rules": "ip rule", "rules-ipv6": "ip -6 rule",
+    "routes": "ip route show table all", "routes-ipv6": "ip -6 route show table all", "vrfs": "ip -d link show type vrf",
+    "neighbours": "ip -s neigh", "nexthops": "ip nexthop", "namespaces": "ip netns", "sockets": "ss -tuna", "counters": "nstat -az",
+    "memory": "free -m", "processes": "ps -C {ours} -Lo pid,tid,psr,cls,rtprio,pcpu,stat,comm", "interrupts": "cat /proc/interrupts",
+    "frr": "vtysh -c 'show running-config'", "frr-bgp": "vtysh -c 'show bgp summary'", "frr-zebra": "vtysh -c 'show zebra client summary'",
+    "bird": "birdc show protocols", "log": "journalctl -u kamueed -n 5000 --no-pager",
+    "log-frr": "journalctl -u frr -n 2000 --no-pager", "kernel-log": "dmesg --ctime",
 }
+OURS = "kamueed,kamuee,zebra,bgpd,ospfd,ospf6d,isisd,ripd,ripngd,staticd,bfdd,pimd,pim6d,vrrpd,watchfrr,bird,keepalived,snmpd,lldpd"
+SECRET = re.compile(r"(?i)\b(password(?: (?:clear|md5|\d))?|key-string|authentication-key|message-digest-key \d+ md5|secret|"
+                    r"snmp-server community)\s+\S+")
+LINES = 5000  # of each part of Linux
 WAIT_S = 20
 
 
@@ -76,12 +90,35 @@ def printed(context: Context, words: list[str], as_json: bool) -> str:
     return "\n".join(kept.text) + "\n"
 
 
-def of_linux(command: str) -> str:
+def of_linux(command: str, where: Sequence[str] = ()) -> str:
+    """What a command prints `where` kamueed is: its first lines, without secrets."""
     try:
-        ran = subprocess.run(command.split(), capture_output=True, text=True, errors="replace", timeout=WAIT_S, stdin=subprocess.DEVNULL)
+        ran = subprocess.run([*where, *shlex.split(command.format(ours=OURS))], capture_output=True, text=True, errors="replace",
+                             timeout=WAIT_S, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"error: {error}\n"
-    return ran.stdout + (f"error: exit code {ran.returncode}: {ran.stderr}" if ran.returncode else "")
+    lines = ran.stdout.splitlines()
+    more = [f"… {len(lines) - LINES} more lines"] if len(lines) > LINES else []
+    said = "".join(SECRET.sub(r"\1 <masked>", line) + "\n" for line in lines[:LINES] + more)
+    return said + (f"error: exit code {ran.returncode}: {ran.stderr}" if ran.returncode else "")
+
+
+def log_file(context: Context) -> str:
+    """The end of the file that kamueed writes its log to, where that is one and not systemd's."""
+    try:
+        with open(f"/proc/{context.client.state('system')['pid']}/fd/2", encoding="utf-8", errors="replace") as log:
+            if not stat.S_ISREG(os.fstat(log.fileno()).st_mode):
+                return "error: kamueed's log goes to no file\n"
+            return "".join(deque(log, LINES))
+    except (KamueeError, OSError, KeyError) as error:
+        return f"error: {error}\n"
+
+
+def where_kamueed_is(context: Context) -> list[str]:
+    try:
+        return operate_linux.of_daemon(context)
+    except KamueeError:
+        return []
 
 
 def doctors(context: Context) -> Iterator[tuple[str, bytes]]:
@@ -101,8 +138,10 @@ def parts(context: Context) -> Iterator[tuple[str, bytes]]:
         if as_json:
             yield f"{name}.json", printed(context, words, True).encode()
     yield from doctors(context)
+    where = where_kamueed_is(context)
     for name, command in LINUX.items():
-        yield f"linux/{name}.txt", of_linux(command).encode()
+        yield f"linux/{name}.txt", of_linux(command, where).encode()
+    yield "linux/log-file.txt", log_file(context).encode()
 
 
 def write(file: str, found: Iterator[tuple[str, bytes]], tell: Callable[[str], None]) -> tuple[int, int]:
@@ -120,7 +159,9 @@ def write(file: str, found: Iterator[tuple[str, bytes]], tell: Callable[[str], N
 
 
 def run(context: Context, match: Match) -> None:
-    file = match.args.get("FILE") or f"kamuee-{platform.node()}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz"
+    file = match.args.get("FILE") or os.path.abspath(f"kamuee-{platform.node()}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz")
+    if "FILE" not in match.args and sys.stdin.isatty() and not context.options.yes and not context.agrees(f"Write {file}?"):
+        raise UsageError("nothing was written: show tech-support FILE names another place")
     try:
         n, size = write(file, parts(context), lambda name: context.line(f"  {name}") if context.options.wide else None)
     except OSError as error:

@@ -5,11 +5,13 @@
 // again within the history counts on.
 #include "alarm/alarm.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -46,6 +48,7 @@ static struct {
     struct alarm_limit limit[ALARM_N];
     uint64_t raised_total[ALARM_N];
     VEC(struct alarm) active;
+    VEC(struct alarm_silence) silence;
     struct alarm past[ALARM_HISTORY]; // ring; newest at (n_past - 1) % ALARM_HISTORY
     uint64_t n_past;
     uint64_t round, wall_ns;
@@ -62,6 +65,7 @@ void alarm_init(void)
 void alarm_fini(void)
 {
     vec_free(&state.active);
+    vec_free(&state.silence);
     memset(&state, 0, sizeof state);
 }
 
@@ -76,6 +80,37 @@ void alarm_message(const struct alarm *a, struct text *t)
     const struct alarm_kind *k = &alarm_kind[a->name];
 
     text_printf(t, "%s%s%" PRIu64 " %s: %s", a->subject, a->subject[0] ? ": " : "", a->value, k->unit, k->sentence);
+}
+
+const struct alarm_silence *alarm_silenced(const struct alarm *a)
+{
+    vec_foreach (&state.silence, s)
+        if (s->name == a->name && (!s->subject[0] || !strcmp(s->subject, a->subject)) && s->until_wall_ns > state.wall_ns)
+            return s;
+    return NULL;
+}
+
+int alarm_silence(enum alarm_name name, const char *subject, uint32_t seconds, const char *by)
+{
+    struct alarm_silence *mine = NULL;
+    size_t n = 0;
+
+    thread_must_be(ROLE_CONTROL);
+    for (size_t i = 0; i < state.silence.n; i++) { // those that are over go, and the one that this takes the place of
+        struct alarm_silence *s = &state.silence.item[i];
+        if (s->until_wall_ns > state.wall_ns && (s->name != name || strcmp(s->subject, subject)))
+            state.silence.item[n++] = *s;
+    }
+    state.silence.n = n;
+    if (!seconds)
+        return 0;
+    if (n == ALARM_SILENCES)
+        return -ENOSPC;
+    mine = vec_push(&state.silence);
+    *mine = (struct alarm_silence){.name = name, .until_wall_ns = state.wall_ns + seconds * NS_PER_SECOND};
+    snprintf(mine->subject, sizeof mine->subject, "%s", subject);
+    snprintf(mine->by, sizeof mine->by, "%s", by);
+    return 0;
 }
 
 static void tell(const struct alarm *a, bool raised)
@@ -93,6 +128,13 @@ static void tell(const struct alarm *a, bool raised)
     event_publish("alarm-change", json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", k->name, "subject", a->subject, "status", status,
                                      "severity", k->severity, "message", text_str(&t)));
     text_free(&t);
+}
+
+static void tell_unless_silenced(struct alarm *a)
+{
+    a->told = !alarm_silenced(a);
+    if (a->told)
+        tell(a, true);
 }
 
 static uint32_t raised_before(enum alarm_name name, const char *subject)
@@ -113,7 +155,7 @@ static void raise(enum alarm_name name, const char *subject, uint64_t value)
                         .count = raised_before(name, subject) + 1};
     snprintf(a->subject, sizeof a->subject, "%s", subject);
     state.raised_total[name]++;
-    tell(a, true);
+    tell_unless_silenced(a);
 }
 
 // Takes active[i] out, in order.
@@ -125,7 +167,8 @@ static void over(size_t i)
     a->cleared_wall_ns = state.wall_ns;
     memmove(&state.active.item[i], &state.active.item[i + 1], (state.active.n - i - 1) * sizeof *state.active.item);
     state.active.n--;
-    tell(a, false);
+    if (a->told)
+        tell(a, false);
 }
 
 void alarm_round_begin(uint64_t wall_ns)
@@ -160,6 +203,9 @@ void alarm_round_end(void)
     for (size_t i = state.active.n; i; i--)
         if (state.active.item[i - 1].round != state.round)
             over(i - 1);
+    vec_foreach (&state.active, a)
+        if (!a->told)
+            tell_unless_silenced(a);
 }
 
 void alarm_each(void (*fn)(void *ctx, const struct alarm *a), void *ctx)
@@ -179,7 +225,7 @@ unsigned alarm_active(enum alarm_name name)
     unsigned n = 0;
 
     vec_foreach (&state.active, a)
-        n += a->name == name;
+        n += a->name == name && !alarm_silenced(a);
     return n;
 }
 

@@ -8,7 +8,8 @@
 //     alarm_observe(ALARM_BUFFERS, "pool", 80)  <= clear: over
 //     alarm_round_end()                         what was not observed any more is over, too
 //
-// Raised and over, an alarm is logged, published as an event and kept in the history. Control role.
+// Raised and over, an alarm is logged, published as an event and kept in the history. One that an operator has silenced for a time
+// is kept, but told and counted by alarm_active() only once the time is over and it still is. Control role.
 #ifndef ALARM_ALARM_H
 #define ALARM_ALARM_H
 
@@ -56,6 +57,7 @@ struct alarm { // one that is raised, or was
     uint32_t count;              // times that it was raised so far
     // alarm.c's own
     uint64_t round;
+    bool told;
 };
 
 void alarm_set_limits(const struct alarm_limit limit[ALARM_N]);
@@ -66,10 +68,21 @@ void alarm_round_begin(uint64_t wall_ns);
 void alarm_observe(enum alarm_name name, const char *subject, uint64_t value);
 void alarm_round_end(void);
 
+#define ALARM_SILENCES 64
+struct alarm_silence {
+    enum alarm_name name;
+    char subject[ALARM_SUBJECT]; // "": whatever it is about
+    uint64_t until_wall_ns;
+    char by[64];
+};
+// For so many seconds from now; 0 ends it. -ENOSPC: there are as many as possible.
+int alarm_silence(enum alarm_name name, const char *subject, uint32_t seconds, const char *by);
+const struct alarm_silence *alarm_silenced(const struct alarm *a); // or NULL
+
 // Those that are raised, the oldest first; those that are over, the newest first.
 void alarm_each(void (*fn)(void *ctx, const struct alarm *a), void *ctx);
 void alarm_each_past(void (*fn)(void *ctx, const struct alarm *a), void *ctx);
-unsigned alarm_active(enum alarm_name name);       // raised now
+unsigned alarm_active(enum alarm_name name);       // raised now, and not silenced
 uint64_t alarm_raised_total(enum alarm_name name); // since the start
 struct text;
 void alarm_message(const struct alarm *a, struct text *t); // "3 link changes in a minute of p0 …"

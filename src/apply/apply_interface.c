@@ -43,9 +43,14 @@ static int run_policy(const struct step *s, const void *from, const void *to, ch
     return iface_manager_set_policy(s->name, to, err, n);
 }
 
+static int run_description(const struct step *s, const void *from, const void *to, char *err, size_t n)
+{
+    return iface_manager_set_description(s->name, to, err, n);
+}
+
 static const struct step_kind port_kind = {"port", run_port}, vport_kind = {"vport", run_vport},
                               vport_mtu_kind = {"vport", run_vport_mtu}, iface_vr_kind = {"interface", run_vr},
-                              policy_kind = {"interface", run_policy};
+                              policy_kind = {"interface", run_policy}, description_kind = {"interface", run_description};
 static const struct iface_policy no_policy;
 
 static void add_vr(struct plan_steps *p, const char *name, const char *from, const char *to, unsigned line)
@@ -59,6 +64,12 @@ static void add_policy(struct plan_steps *p, const char *name, const struct ifac
 {
     if (memcmp(from, to, sizeof *from))
         step_add(p, &policy_kind, name, from, to, line);
+}
+
+static void add_description(struct plan_steps *p, const char *name, const char *from, const char *to, unsigned line)
+{
+    if (strcmp(from, to))
+        step_add(p, &description_kind, name, from, to, line);
 }
 
 static bool device_same(const struct model_port *a, const struct model_port *b)
@@ -105,6 +116,7 @@ static void plan_vports_going(struct plan_steps *p)
         if (!vport_stays(p, v, model_find_vport(p->to, v->name))) {
             step_bind_acls(p, v->name, &v->acls, NULL, 0);
             add_policy(p, v->name, &v->policy, &no_policy, 0); // so that undoing brings it back
+            add_description(p, v->name, v->description, "", 0);
             step_add(p, &vport_kind, v->name, v, NULL, 0);
         }
     vec_foreach (&p->from->vport, v)
@@ -123,6 +135,7 @@ void plan_interfaces_going(struct plan_steps *p)
         if (!stays) {
             step_bind_acls(p, i->config.name, &i->acls, NULL, 0);
             add_policy(p, i->config.name, &i->policy, &no_policy, 0);
+            add_description(p, i->config.name, i->description, "", 0);
             step_add(p, &port_kind, i->config.name, i, NULL, 0);
         }
     }
@@ -166,12 +179,14 @@ static void plan_policies(struct plan_steps *p)
         const struct model_port *old = model_find_port(p->from, i->config.name);
 
         add_policy(p, i->config.name, port_stays(p, old, i) ? &old->policy : &no_policy, &i->policy, i->policy_line);
+        add_description(p, i->config.name, port_stays(p, old, i) ? old->description : "", i->description, i->policy_line);
         step_bind_acls(p, i->config.name, port_stays(p, old, i) ? &old->acls : NULL, &i->acls, i->policy_line);
     }
     vec_foreach (&p->to->vport, v) {
         const struct model_vport *old = model_find_vport(p->from, v->name);
 
         add_policy(p, v->name, vport_stays(p, old, v) ? &old->policy : &no_policy, &v->policy, v->policy_line);
+        add_description(p, v->name, vport_stays(p, old, v) ? old->description : "", v->description, v->policy_line);
         step_bind_acls(p, v->name, vport_stays(p, old, v) ? &old->acls : NULL, &v->acls, v->policy_line);
     }
 }

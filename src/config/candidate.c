@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/jwrite.h"
 #include "base/log.h"
+#include "config/config_confirm.h"
 #include "config/config_rebase.h"
 #include "config/revision.h"
 #include "core/thread.h"
@@ -71,6 +72,8 @@ static void set_tree(struct candidate *c, struct lyd_node *tree)
 void candidate_close(struct candidate *c)
 {
     thread_must_be(ROLE_CONTROL);
+    if (c->id)
+        confirm_session_ended(c->id);
     lyd_free_all(c->tree);
     snapshot_unref(c->base);
     memset(c, 0, sizeof *c);
@@ -215,6 +218,7 @@ int candidate_commit(struct candidate *c, const struct commit *how, struct confi
 
     snprintf(made_from, sizeof made_from, "session %" PRIu64 " %" PRIu64, c->id, c->version);
     mine.made_from = made_from;
+    mine.session = c->id;
     if (!config_commit_again(&mine, result, e, &r)) {
         struct lyd_node *tree = rebased(c, result, e);
 

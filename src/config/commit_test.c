@@ -274,7 +274,7 @@ static void an_unconfirmed_commit_is_not_what_a_restart_begins_with(void **state
     start();
     assert_now(before);
     assert_int_equal(revision_count(), 2);
-    assert_false(config_revision(1)->confirmed);
+    assert_null(config_revision(1)); // nobody means it by "the one before"
     assert_int_equal(commit_lines(C, &(struct commit){.by = "alice", .confirm_s = 600}), 0);
     assert_int_equal(confirm_now("bob", (char[9]){0}, 9), 0);
     char *after = now();
@@ -289,10 +289,10 @@ static void what_nobody_confirms_goes_back(void **state)
 {
     start_anew(A);
     char *before = now();
-    assert_int_equal(commit_lines(B, &(struct commit){.by = "alice", .confirm_s = 600}), 0);
+    assert_int_equal(commit_lines(B, &(struct commit){.by = "alice", .session = 7, .confirm_s = 600}), 0);
     assert_int_equal(commit_lines(C, &(struct commit){.by = "bob", .confirms = true}), -EBUSY);
-    assert_int_equal(commit_lines(C, &at_once), -EBUSY); // by the same person, but not as a confirmation
-    assert_int_equal(commit_lines(C, &(struct commit){.by = "alice", .confirms = true, .confirm_s = 1}), 0);
+    assert_int_equal(commit_lines(C, &at_once), -EBUSY);
+    assert_int_equal(commit_lines(C, &(struct commit){.by = "alice", .session = 7, .confirms = true, .confirm_s = 1}), 0);
     assert_int_equal(confirm_waiting()->revision, 3);
     while (confirm_waiting())
         event_base_loop(loop, EVLOOP_ONCE);
@@ -301,17 +301,87 @@ static void what_nobody_confirms_goes_back(void **state)
     free(before);
 }
 
-static void a_commit_of_the_same_person_confirms(void **state)
+static void a_commit_of_the_same_session_confirms_and_of_no_other(void **state)
 {
+    const struct commit waits = {.by = "root", .session = 7, .confirm_s = 600}, mine = {.by = "root", .session = 7, .confirms = true},
+                        other = {.by = "root", .session = 8, .confirms = true}, none = {.by = "root", .confirms = true};
+
     start_anew(A);
-    assert_int_equal(commit_lines(B, &(struct commit){.by = "alice", .confirm_s = 600}), 0);
-    assert_int_equal(commit_lines("", &(struct commit){.by = "alice", .confirms = true}), 0);
+    assert_int_equal(commit_lines(B, &waits), 0);
+    char *runs = now();
+    for (unsigned i = 0; i < 2; i++) {
+        const char *lines = i ? "" : "set port p0 mtu 4000\n";
+        assert_int_equal(commit_lines(lines, &other), -EBUSY);
+        assert_non_null(strstr(said.item[0].sentence, "a commit by root in session 7 waits to be confirmed in that session"));
+        assert_int_equal(commit_lines(lines, &none), -EBUSY);
+    }
+    assert_now(runs);
+    assert_int_equal(confirm_waiting()->session, 7);
+    assert_int_equal(commit_lines("", &mine), 0);
     assert_null(confirm_waiting());
     assert_true(revision_at(0)->confirmed);
-    assert_int_equal(commit_lines("set port p0 mtu 4000\n", &(struct commit){.by = "alice", .confirm_s = 600}), 0);
-    assert_int_equal(commit_lines(C, &(struct commit){.by = "alice", .confirms = true}), 0);
+    assert_int_equal(commit_lines("set port p0 mtu 4000\n", &waits), 0);
+    assert_int_equal(commit_lines(C, &mine), 0);
     assert_null(confirm_waiting());
     assert_int_equal(config_snapshot()->revision, 4);
+    free(runs);
+}
+
+static void without_a_session_the_same_person_confirms(void **state)
+{
+    start_anew(A);
+    assert_int_equal(commit_lines(B, &(struct commit){.by = "root (alice)", .session = 7, .confirm_s = 600}), 0);
+    assert_false(confirm_is_of(0, "root (alice)"));
+    confirm_session_ended(8);
+    assert_true(confirm_is_of(7, "root (alice)"));
+    confirm_session_ended(7);
+    assert_true(confirm_is_of(0, "root (alice)"));
+    assert_false(confirm_is_of(0, "root"));
+    assert_false(confirm_is_of(7, "root (alice)"));
+    assert_int_equal(commit_lines("", &(struct commit){.by = "root (bob)", .confirms = true}), -EBUSY);
+    assert_int_equal(commit_lines("", &(struct commit){.by = "root (alice)", .confirms = true}), 0);
+    assert_null(confirm_waiting());
+}
+
+// The configuration of the revision that is so many back.
+static void assert_back(const char *back, const char *config)
+{
+    struct text t = {0};
+    struct lyd_node *tree;
+
+    errors_free(&said);
+    assert_int_equal(config_read_revision(back, &tree, &said), 0);
+    config_print(tree, &t);
+    text_printf(&t, "--"); // as now() says it
+    assert_int_equal(strncmp(text_str(&t), config, t.n), 0);
+    lyd_free_all(tree);
+    text_free(&t);
+}
+
+static void what_was_rolled_back_is_never_the_one_before(void **state)
+{
+    start_anew(A);
+    char *before = now();
+    assert_int_equal(commit_lines("set port p0 mtu 4000\n", &(struct commit){.by = "alice", .confirm_s = 1}), 0);
+    assert_back("1", before);
+    while (confirm_waiting())
+        event_base_loop(loop, EVLOOP_ONCE);
+    struct lyd_node *tree;
+    assert_int_equal(config_read_revision("1", &tree, &said), -ENOENT); // there is none
+    assert_int_equal(commit_lines(C, &at_once), 0);
+    char *after = now();
+    for (unsigned i = 0; i < 2; i++) { // and after a restart
+        assert_int_equal(revision_count(), 3);
+        assert_true(config_was_rolled_back(revision_at(1)));
+        assert_back("0", after);
+        assert_back("1", before);
+        assert_int_equal(config_read_revision("2", &tree, &said), -ENOENT);
+        assert_string_equal(revision_at(1)->first_change, "set port p0 mtu 4000");
+        stop();
+        start();
+    }
+    free(before);
+    free(after);
 }
 
 // The n-th system call finds the disk full. False: there are not so many.
@@ -696,7 +766,9 @@ int main(void)
         cmocka_unit_test(a_file_that_says_what_runs_is_not_noted),
         cmocka_unit_test(an_unconfirmed_commit_is_not_what_a_restart_begins_with),
         cmocka_unit_test(what_nobody_confirms_goes_back),
-        cmocka_unit_test(a_commit_of_the_same_person_confirms),
+        cmocka_unit_test(a_commit_of_the_same_session_confirms_and_of_no_other),
+        cmocka_unit_test(without_a_session_the_same_person_confirms),
+        cmocka_unit_test(what_was_rolled_back_is_never_the_one_before),
         cmocka_unit_test(a_full_disk_refuses_the_commit_and_changes_nothing),
         cmocka_unit_test(what_a_manager_refuses_leaves_no_revision),
         cmocka_unit_test(death_at_any_step_leaves_the_old_or_the_new_configuration),

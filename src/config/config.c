@@ -110,9 +110,9 @@ static bool revision_says(const struct revision *r, const struct text *config)
     bool same = false;
 
     if (r && !revision_read(r, &t, err, sizeof err)) {
-        const char *first = strstr(t.s, "\n# comment"), *config_at = first ? strchr(first + 1, '\n') : NULL;
+        const char *at = revision_config(&t);
 
-        same = config_at && !strncmp(config_at + 1, text_str(config), config->n) && !strncmp(config_at + 1 + config->n, "# end ", 6);
+        same = at && !strncmp(at, text_str(config), config->n) && !strncmp(at + config->n, "# end ", 6);
     }
     text_free(&t);
     return same;
@@ -150,15 +150,17 @@ int config_start(struct lyd_node *candidate, struct model *m, struct errors *e)
 
 // --- transactions -------------------------------------------------------------------------------
 
-// A commit that waits stands in the way of others than a `commit` of the same person.
+// A commit that waits stands in the way of all but a `commit` of the same session.
 static int look_at_waiting(const struct commit *how, struct errors *e)
 {
     const struct confirm *w = confirm_waiting();
+    struct text t = {0};
 
-    if (!w || how->check_only || (how->confirms && !strcmp(w->by, how->by)))
+    if (!w || how->check_only || (how->confirms && confirm_is_of(how->session, how->by)))
         return 0;
-    errors_add(e, 0, "a commit by %s waits to be confirmed and goes back in %u s: 'confirm' keeps it, then commit again", w->by,
-               w->seconds);
+    confirm_say(&t);
+    errors_add(e, 0, "nothing was committed: %s; commit again once it is confirmed or rolled back", text_str(&t));
+    text_free(&t);
     return -EBUSY;
 }
 
@@ -204,14 +206,16 @@ static bool print_acl(void *ctx, const struct lyd_node *entry, struct text *t)
 }
 
 // The running configuration becomes `s`, as a revision, or nothing happens.
-static int make_it_run(struct snapshot *s, const struct commit *how, unsigned n_changes, struct errors *e)
+static int make_it_run(struct snapshot *s, const struct commit *how, const struct config_result *result, struct errors *e)
 {
-    struct revision new = {.n_changes = n_changes, .confirmed = !how->confirm_s, .file_digest = config_file_digest()};
+    const char *change = text_str(&result->change);
+    struct revision new = {.n_changes = result->n_changes, .confirmed = !how->confirm_s, .file_digest = config_file_digest()};
     struct text t = {0};
     char err[600] = "";
 
     snprintf(new.by, sizeof new.by, "%s", how->by);
     snprintf(new.comment, sizeof new.comment, "%s", how->comment ? how->comment : "");
+    snprintf(new.first_change, sizeof new.first_change, "%.*s", (int)strcspn(change, "\n"), change);
     config_print_with(s->tree, &(struct config_lines){print_acl, s->model}, &t);
     int r = revision_prepare(&new, &t, err, sizeof err);
     text_free(&t);
@@ -234,7 +238,7 @@ static int make_it_run(struct snapshot *s, const struct commit *how, unsigned n_
     struct snapshot *old = snapshot_ref(config_snapshot());
     config_running_take(snapshot_ref(s));
     if (how->confirm_s)
-        confirm_wait(old, how->by, how->confirm_s);
+        confirm_wait(old, how->by, how->session, how->confirm_s);
     else
         confirm_superseded(how->by);
     snapshot_unref(old);
@@ -314,7 +318,7 @@ static int finish(struct snapshot *s, const struct commit *how, struct config_re
         r = confirm_by_commit(how, result, e);
     if (!r && !how->check_only && result->n_changes) {
         note_file_changed(&result->notes);
-        r = make_it_run(s, how, result->n_changes, e);
+        r = make_it_run(s, how, result, e);
         if (!r)
             tell_change(result, how, s);
     }

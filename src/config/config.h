@@ -32,7 +32,8 @@ struct commit {
     const char *by;
     const char *comment;  // or NULL
     unsigned confirm_s;   // goes back unless it is confirmed within so many seconds; 0 = counts at once
-    bool confirms;        // what waits to be confirmed is, if it is by the same person
+    uint64_t session;     // whose candidate it is; 0: nobody's (candidate.h sets it)
+    bool confirms;        // what waits to be confirmed is, if it is of the same session, or of the same person without one
     bool check_only;
     const char *made_from; // all that the candidate is made from beside what runs, in words; NULL: that cannot be said
 };

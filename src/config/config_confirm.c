@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "config/acl_gate.h"
 #include "config/revision.h"
 #include "core/thread.h"
@@ -106,12 +107,37 @@ const struct confirm *confirm_waiting(void)
     return &wait.told;
 }
 
-void confirm_wait(const struct snapshot *back, const char *by, unsigned seconds)
+bool confirm_is_of(uint64_t session, const char *by)
+{
+    const struct confirm *w = &wait.told;
+
+    return wait.back && w->session == session && (session || !strcmp(w->by, by));
+}
+
+void confirm_say(struct text *t)
+{
+    const struct confirm *w = confirm_waiting();
+
+    if (w && w->session)
+        text_printf(t, "a commit by %s in session %" PRIu64 " waits to be confirmed in that session ('configure %" PRIu64
+                       "' takes it over) and is rolled back in %u s", w->by, w->session, w->session, w->seconds);
+    else if (w)
+        text_printf(t, "a commit by %s waits to be confirmed ('confirm') and is rolled back in %u s", w->by, w->seconds);
+}
+
+void confirm_session_ended(uint64_t session)
+{
+    if (wait.told.session == session)
+        wait.told.session = 0;
+}
+
+void confirm_wait(const struct snapshot *back, const char *by, uint64_t session, unsigned seconds)
 {
     bug_on(!wait.timer);
     if (!wait.back)
         wait.back = snapshot_ref(back);
     wait.told.revision = config_snapshot()->revision;
+    wait.told.session = session;
     snprintf(wait.told.by, sizeof wait.told.by, "%s", by);
     start_timer(seconds);
 }

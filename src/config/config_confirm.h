@@ -2,7 +2,8 @@
 // config_confirm.h - a commit that waits to be confirmed, and goes back when it is not
 //
 // At most one waits. While it does, the revision on disk is an unconfirmed one: a kamueed that starts again, for
-// whatever reason, starts with what was there before. Control role.
+// whatever reason, starts with what was there before. It belongs to the session that committed it, because two people who
+// are both root are still two; once that session has ended, or where there was none, to the person. Control role.
 #ifndef CONFIG_CONFIG_CONFIRM_H
 #define CONFIG_CONFIG_CONFIRM_H
 
@@ -14,6 +15,7 @@ struct event_base;
 
 struct confirm {
     uint64_t revision;
+    uint64_t session; // that committed it; 0: none, or it has ended
     char by[64];
     unsigned seconds; // left
 };
@@ -22,9 +24,14 @@ void confirm_init(struct event_base *loop); // NULL: nobody can wait
 void confirm_fini(void);
 
 const struct confirm *confirm_waiting(void); // or NULL
+// Whether the commit that waits is this one's: of the session (0: of none), else of the person.
+bool confirm_is_of(uint64_t session, const char *by);
+void confirm_session_ended(uint64_t session);
+struct text;
+void confirm_say(struct text *t); // "a commit by alice in session 7 waits to be confirmed …", and who may do it
 // The running configuration has to be confirmed within this time; else `back`, or what another one that waits would
 // have gone back to, takes its place.
-void confirm_wait(const struct snapshot *back, const char *by, unsigned seconds);
+void confirm_wait(const struct snapshot *back, const char *by, uint64_t session, unsigned seconds);
 int confirm_now(const char *by, char *err, size_t err_size); // 0 or -errno with a sentence; 0 when nothing waits
 void confirm_superseded(const char *by); // a later revision counts
 

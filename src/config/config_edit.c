@@ -14,6 +14,11 @@
 #include "yang/config_json.h"
 #include "yang/config_tree.h"
 
+bool config_was_rolled_back(const struct revision *r)
+{
+    return !r->confirmed && r->id != config_snapshot()->revision;
+}
+
 const struct revision *config_revision(unsigned back)
 {
     const struct revision *r;
@@ -23,10 +28,20 @@ const struct revision *config_revision(unsigned back)
 
         if (!back && runs)
             return r;
-        if (!runs && back && !--back)
+        if (!runs && back && !config_was_rolled_back(r) && !--back)
             return r;
     }
     return NULL;
+}
+
+// The largest number that config_revision() knows.
+static unsigned last_back(void)
+{
+    unsigned back = 0;
+
+    while (config_revision(back + 1))
+        back++;
+    return back;
 }
 
 int config_read_revision(const char *back, struct lyd_node **tree, struct errors *e)
@@ -42,8 +57,7 @@ int config_read_revision(const char *back, struct lyd_node **tree, struct errors
     }
     const struct revision *r = text_parse_u64(back, 0, UINT32_MAX, &n) ? NULL : config_revision((unsigned)n);
     if (!r) {
-        errors_add(e, 0, "there is no revision %s, expected 0 to %u ('show configuration revisions')", back,
-                   revision_count() ? revision_count() - 1 : 0);
+        errors_add(e, 0, "there is no revision %s, expected 0 to %u ('show configuration revisions')", back, last_back());
         return -ENOENT;
     }
     int result = revision_read(r, &t, err, sizeof err);

@@ -29,7 +29,9 @@ bool config_edit_words(const struct config_edit *how, struct text *t);
 // The configuration of a revision, as config_edited() counts them. `tree` may be NULL for the empty one.
 int config_read_revision(const char *back, struct lyd_node **tree, struct errors *e);
 
-// The revision that is so many before the one that runs, which is 0; or NULL.
+// The revision that is so many before the one that runs, which is 0; or NULL. One that nobody confirmed is not counted:
+// nobody means it by "the one before".
 const struct revision *config_revision(unsigned back);
+bool config_was_rolled_back(const struct revision *r); // nobody confirmed it
 
 #endif

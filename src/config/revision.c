@@ -7,6 +7,7 @@
 //     # changes 2
 //     # file 3f09a6c2d81e5b77
 //     # comment the new uplink
+//     # first set port p0 mtu 9000  may be missing
 //     set port p0 …
 //     # end 9a31c04be2750f66         of everything above
 #include "config/revision.h"
@@ -28,6 +29,7 @@
 #include "core/thread.h"
 
 #define END "# end "
+#define FIRST "# first "
 #define END_LENGTH (sizeof END - 1 + 16 + 1)
 
 static struct {
@@ -59,6 +61,8 @@ static void write_header(const struct revision *r, struct text *t)
 {
     text_printf(t, "# kamuee revision %" PRIu64 "\n# time %" PRIu64 "\n# by %s\n# changes %u\n# file %016" PRIx64 "\n# comment %s\n",
                 r->id, r->time_ns, r->by, r->n_changes, r->file_digest, r->comment);
+    if (*r->first_change) // behind the comment, where an earlier kamueed takes it for one more
+        text_printf(t, FIRST "%s\n", r->first_change);
 }
 
 static uint64_t digest(const char *s, size_t n)
@@ -86,6 +90,13 @@ static bool read_header(const char *s, struct revision *r)
     snprintf(r->by, sizeof r->by, "%.*s", (int)strcspn(s + by, "\n"), s + by);
     comment += s[comment] == ' ';
     snprintf(r->comment, sizeof r->comment, "%.*s", (int)strcspn(s + comment, "\n"), s + comment);
+    s += comment + strcspn(s + comment, "\n");
+    s += *s == '\n';
+    r->first_change[0] = 0;
+    if (!strncmp(s, FIRST, sizeof FIRST - 1)) {
+        s += sizeof FIRST - 1;
+        snprintf(r->first_change, sizeof r->first_change, "%.*s", (int)strcspn(s, "\n"), s);
+    }
     return true;
 }
 
@@ -107,6 +118,15 @@ int revision_read(const struct revision *r, struct text *t, char *err, size_t er
         snprintf(err, err_size, "%s: %s", path, e == -EBADMSG ? "damaged: its checksum is wrong; take another revision" : strerror(-e));
     free(path);
     return e;
+}
+
+const char *revision_config(const struct text *t)
+{
+    const char *comment = strstr(text_str(t), "\n# comment"), *at = comment ? strchr(comment + 1, '\n') : NULL;
+
+    if (at && !strncmp(at + 1, FIRST, sizeof FIRST - 1))
+        at = strchr(at + 1, '\n');
+    return at ? at + 1 : NULL;
 }
 
 // --- the directory ------------------------------------------------------------------------------
@@ -261,6 +281,7 @@ int revision_prepare(struct revision *r, const struct text *config, char *err, s
     r->time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     one_line(r->by);
     one_line(r->comment);
+    one_line(r->first_change);
     write_header(r, &t);
     text_append(&t, text_str(config), config->n);
     text_printf(&t, END "%016" PRIx64 "\n", digest(t.s, t.n));

@@ -24,6 +24,7 @@ struct revision {
     bool confirmed;
     char by[64];
     char comment[256];
+    char first_change[128]; // the first of the lines that differed, or as much as fits; "": not known
 };
 
 // Looks through the directory, which is made when it is not there. NULL: nothing is kept. What cannot be read is logged.
@@ -37,6 +38,7 @@ const struct revision *revision_at(unsigned i);
 const struct revision *revision_confirmed(void); // the newest confirmed one, or NULL
 // Appends the configuration as text, behind its header. 0 or -errno with a sentence.
 int revision_read(const struct revision *r, struct text *t, char *err, size_t err_size);
+const char *revision_config(const struct text *t); // what was read, behind its header; or NULL
 const char *revision_path(const struct revision *r, char *buf, size_t n); // returns buf
 
 // A new one in two steps. prepare() writes it aside and gives it a number and the time: 0, or -errno with a sentence.

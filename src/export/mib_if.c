@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "core/thread.h"
 #include "export/mib.h"
+#include "port/iface_manager.h"
 #include "port/port_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"
@@ -97,6 +98,14 @@ static struct value description(const struct iface *i)
     return text_value(s);
 }
 
+static struct value alias(const struct iface *i)
+{
+    char s[256];
+
+    iface_manager_description(i->id, s);
+    return text_value(s);
+}
+
 static struct counter_iface counters(const struct iface *i)
 {
     struct counter_iface c;
@@ -149,7 +158,7 @@ static bool ifx_column(const struct iface *i, uint32_t column, struct value *v)
     case 15: *v = value_unsigned(VALUE_GAUGE32, speed_mbps(i)); return true;
     case 16: *v = value_integer(promiscuous(i) ? TRUTH_TRUE : TRUTH_FALSE); return true;
     case 17: *v = value_integer(i->kind == IFACE_PORT ? TRUTH_TRUE : TRUTH_FALSE); return true;
-    case 18: *v = text_value(""); return true; // ifAlias
+    case 18: *v = alias(i); return true;
     case 19: *v = value_unsigned(VALUE_TIME_TICKS, 0); return true;
     }
     c = counters(i);

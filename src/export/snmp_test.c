@@ -196,6 +196,11 @@ int port_manager_state(const char *name, struct port_state *s)
     return 0;
 }
 
+void iface_manager_description(uint16_t id, char description[256])
+{
+    snprintf(description, 256, "uplink %u", id);
+}
+
 // --- PDUs ---
 
 static void a_pdu_is_written_as_the_rfc_shows_it(void **state)

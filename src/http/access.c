@@ -120,7 +120,15 @@ static void name_user(uid_t uid, char *name, size_t n)
         snprintf(name, n, "uid %u", (unsigned)uid);
 }
 
-void access_by_socket(int fd, struct who *w)
+// As Linux's tools and directories make them.
+static bool is_user_name(const char *s)
+{
+    size_t n = strlen(s);
+
+    return n && n <= 32 && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.@-") == n;
+}
+
+void access_by_socket(int fd, const char *sudo_user, struct who *w)
 {
     gid_t gid[GROUPS_MAX + 1];
     struct ucred peer;
@@ -135,6 +143,10 @@ void access_by_socket(int fd, struct who *w)
     w->known = true;
     w->access = access_of_user(peer.uid, gid, 1 + groups / sizeof *gid);
     name_user(peer.uid, w->name, sizeof w->name);
+    if (!peer.uid && sudo_user && is_user_name(sudo_user) && strcmp(sudo_user, w->name)) {
+        size_t used = strlen(w->name);
+        snprintf(w->name + used, sizeof w->name - used, " (%s)", sudo_user);
+    }
 }
 
 // --- users of TCP -------------------------------------------------------------------------------

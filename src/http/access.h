@@ -41,7 +41,9 @@ struct who {
     bool known;    // it said who it is, and that is true
     char name[144]; // "alice", "token ansible", "certificate noc.example.net"
 };
-void access_by_socket(int fd, struct who *w); // AF_UNIX
+// AF_UNIX. `sudo_user` is whom root says he is by sudo, or NULL: then the name is "root (alice)". Nobody else is believed.
+void access_by_socket(int fd, const char *sudo_user, struct who *w);
+#define ACCESS_SUDO_HEADER "Kamuee-Sudo-User"
 void access_by_certificate(const X509 *certificate, struct who *w); // that TLS has verified
 // "Bearer TOKEN", or "Basic …" of its name and the token as password, for clients that know nothing else.
 void access_by_token(const char *authorization, struct who *w);

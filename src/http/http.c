@@ -59,10 +59,11 @@ static void find_out_who(struct http *h)
     struct bufferevent *bev = evhttp_connection_get_bufferevent(evhttp_request_get_connection(h->req));
     SSL *ssl = h->door->tls ? bufferevent_openssl_get_ssl(bev) : NULL;
     X509 *certificate = ssl ? SSL_get_peer_certificate(ssl) : NULL;
-    const char *authorization = evhttp_find_header(evhttp_request_get_input_headers(h->req), "Authorization");
+    const struct evkeyvalq *headers = evhttp_request_get_input_headers(h->req);
+    const char *authorization = evhttp_find_header(headers, "Authorization");
 
     if (h->door->local)
-        access_by_socket(bufferevent_getfd(bev), &h->who);
+        access_by_socket(bufferevent_getfd(bev), evhttp_find_header(headers, ACCESS_SUDO_HEADER), &h->who);
     else if (authorization)
         access_by_token(authorization, &h->who);
     else if (certificate)

@@ -54,7 +54,7 @@ static void write_revision(struct metrics *m)
     metric_u64(m, r->id, NULL);
     metric_family(m, METRIC_GAUGE, "configuration_revision_time_seconds", "seconds", "When it was committed, since 1970.");
     metric_real(m, (double)r->time_ns / 1e9, NULL);
-    metric_family(m, METRIC_GAUGE, "configuration_confirmed", "", "0: it goes back unless it is confirmed.");
+    metric_family(m, METRIC_GAUGE, "configuration_confirmed", "", "0: it is rolled back unless it is confirmed.");
     metric_u64(m, r->confirmed, NULL);
 }
 

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "config/candidate.h"
 #include "http/access.h"
 #include "http/http_tls.h"
 #include "http/token.h"
@@ -356,6 +357,46 @@ static void a_stranger_gets_nothing(void **state)
     assert_int_equal(ask_as(65534, 65534, "GET /restconf/data/kamuee:state/ledger"), 400);
 }
 
+// Opens a session with this in the header; what the newest session is then called by.
+static const char *opened_by(uid_t uid, gid_t gid, const char *sudo_user)
+{
+    static char name[80];
+    char request[256];
+
+    snprintf(request, sizeof request, "POST /restconf/operations/kamuee:session-open HTTP/1.1\r\n%s: %s\r\nRest:",
+             ACCESS_SUDO_HEADER, sudo_user);
+    assert_int_equal(ask_as(uid, gid, request), 200);
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/configuration", NULL), 200);
+    const char *at = NULL, *next = text_str(&reply.body), *end = strstr(next, "\"revision\"");
+    while ((next = strstr(next, "\"by\":\"")) && next < end)
+        at = next += 6;
+    assert_non_null(at);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\""), at);
+    candidates_end();
+    return name;
+}
+
+static void who_came_by_sudo_is_named_and_only_root_is_believed(void **state)
+{
+    const struct group *g = getgrnam("staff");
+    char long_name[40];
+
+    if (geteuid() || !g)
+        skip();
+    char *dir = strndup(sock, (size_t)(strrchr(sock, '/') - sock));
+    assert_int_equal(chmod(dir, 0755), 0);
+    free(dir);
+    assert_int_equal(configure("set api group admin staff"), 200);
+    assert_string_equal(opened_by(0, 0, "alice"), "root (alice)");
+    assert_string_equal(opened_by(0, 0, "root"), "root");
+    assert_string_equal(opened_by(0, 0, ""), "root");
+    assert_string_equal(opened_by(0, 0, "a) by=bob"), "root");
+    memset(long_name, 'a', sizeof long_name);
+    long_name[33] = 0;
+    assert_string_equal(opened_by(0, 0, long_name), "root");
+    assert_string_equal(opened_by(65534, g->gr_gid, "alice"), "nobody");
+}
+
 // --- tokens -------------------------------------------------------------------------------------
 
 static void listen_plain(void)
@@ -530,6 +571,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         served(a_user_may_what_its_groups_may),
         served(a_stranger_gets_nothing),
+        served(who_came_by_sudo_is_named_and_only_root_is_believed),
         served(a_token_may_what_its_role_may),
         served(a_changed_file_of_tokens_counts_at_once),
         served(what_cannot_be_is_refused),

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,6 +75,34 @@ static void between_the_limits_an_alarm_stays_as_it_is(void **state)
     assert_int_equal(alarm_raised_total(ALARM_BUFFERS), 2);
     alarm_each_past(note_past, &n_past);
     assert_int_equal(n_past, 2);
+}
+
+static void one_that_is_silenced_is_kept_and_counts_when_the_time_is_over(void **state)
+{
+    alarm_init();
+    observe(99);
+    assert_true(is_raised(ALARM_BUFFERS));
+    assert_int_equal(alarm_silence(ALARM_BUFFERS, "another", 100, "alice"), 0);
+    assert_true(is_raised(ALARM_BUFFERS));
+    assert_int_equal(alarm_silence(ALARM_BUFFERS, "pool", 3, "alice"), 0);
+    assert_false(is_raised(ALARM_BUFFERS));
+    observe(0);
+    observe(99); // raised anew, within the time
+    assert_false(is_raised(ALARM_BUFFERS));
+    assert_int_equal(alarm_raised_total(ALARM_BUFFERS), 2);
+    for (unsigned i = 0; i < 3; i++)
+        observe(99);
+    assert_true(is_raised(ALARM_BUFFERS));
+    assert_int_equal(alarm_silence(ALARM_BUFFERS, "", 100, "alice"), 0); // whatever it is about
+    assert_false(is_raised(ALARM_BUFFERS));
+    assert_int_equal(alarm_silence(ALARM_BUFFERS, "", 0, "alice"), 0);
+    assert_true(is_raised(ALARM_BUFFERS));
+    for (unsigned i = 0; i < ALARM_SILENCES - 1; i++) { // and the one of "another"
+        char subject[8];
+        snprintf(subject, sizeof subject, "p%u", i);
+        assert_int_equal(alarm_silence(ALARM_BUFFERS, subject, 100, "alice"), 0);
+    }
+    assert_int_equal(alarm_silence(ALARM_BUFFERS, "one more", 100, "alice"), -ENOSPC);
 }
 
 static void what_is_gone_or_switched_off_has_no_alarm(void **state)
@@ -399,6 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         served(between_the_limits_an_alarm_stays_as_it_is),
+        served(one_that_is_silenced_is_kept_and_counts_when_the_time_is_over),
         served(what_is_gone_or_switched_off_has_no_alarm),
         served(the_history_keeps_the_newest),
         served(what_linux_has_and_we_do_not_follow_raises_kernel_state),

@@ -85,6 +85,8 @@ static const struct {
     {"acl-lint", operation_acl_lint},
     {"clear-counters", operation_clear_counters},
     {"clear-acl", operation_clear_acl},
+    {"clear-neighbor", operation_clear_neighbor},
+    {"silence-alarm", operation_silence_alarm},
     {"reload", operation_reload},
     {"address-set-contains", operation_address_set_contains},
     {"address-set-change", operation_address_set_change},

@@ -52,6 +52,7 @@ struct model_port {
     struct port_config config;
     bool force; // takes a kernel interface that the machine is reached by
     char vr[16]; // VR_DEFAULT_NAME unless configured
+    char description[256];
     struct iface_policy policy;
     struct model_acls acls; // its own, its virtual router's or the settings'
     unsigned line, vr_line, policy_line;
@@ -62,6 +63,7 @@ struct model_vport {
     struct vport_tags tags;
     uint16_t mtu; // the port's when none is configured
     bool has_tpid;
+    char description[256];
     struct iface_policy policy;
     struct model_acls acls; // its own, its virtual router's or the settings'
     unsigned line, vr_line, policy_line;
@@ -69,6 +71,7 @@ struct model_vport {
 
 struct model_interface { // `set interface X …`; kept to be checked against ports and vports
     char name[16], vr[16];
+    char description[256];
     struct iface_policy policy;
     struct model_acls acls;
     unsigned line, policy_line;

@@ -96,6 +96,7 @@ void model_read_interface(struct model *m, const struct lyd_node *entry)
     leaf_copy(i->name, sizeof i->name, first, "name", "");
     leaf_copy(i->vr, sizeof i->vr, first, "vr", VR_DEFAULT_NAME);
     i->line = leaf_line(entry, "vr");
+    leaf_copy(i->description, sizeof i->description, first, "description", "");
     read_policy(&i->policy, entry);
     i->acls = model_read_binding(first, entry->schema);
     i->policy_line = leaf_line(entry, NULL);
@@ -111,6 +112,7 @@ static void bind_policies(struct model *m)
         if (p) {
             memcpy(p->vr, i->vr, sizeof p->vr);
             p->vr_line = i->line;
+            memcpy(p->description, i->description, sizeof p->description);
             p->policy = i->policy;
             p->acls = i->acls;
             p->policy_line = i->policy_line;
@@ -118,6 +120,7 @@ static void bind_policies(struct model *m)
         if (v) {
             memcpy(v->vr, i->vr, sizeof v->vr);
             v->vr_line = i->line;
+            memcpy(v->description, i->description, sizeof v->description);
             v->policy = i->policy;
             v->acls = i->acls;
             v->policy_line = i->policy_line;

@@ -173,3 +173,22 @@ int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *
         mnl_attr_put_u32(&m.h, NDA_FLAGS_EXT, NTF_EXT_MANAGED);
     return send_message(n, &m.h);
 }
+
+int netlink_neigh_delete(struct netlink *n, int ifindex, const struct ip_addr *addr)
+{
+    union {
+        struct nlmsghdr h;
+        char space[NLMSG_HDRLEN + 64];
+    } m = {0};
+    struct ndmsg *nd;
+
+    mnl_nlmsg_put_header(&m);
+    m.h.nlmsg_type = RTM_DELNEIGH;
+    m.h.nlmsg_flags = NLM_F_REQUEST;
+    m.h.nlmsg_seq = NETLINK_NEIGH_DELETE;
+    nd = mnl_nlmsg_put_extra_header(&m.h, sizeof *nd);
+    nd->ndm_family = (uint8_t)ip_af_of_family(addr->family);
+    nd->ndm_ifindex = ifindex;
+    mnl_attr_put(&m.h, NDA_DST, addr->family == IP4 ? 4 : 16, addr->b);
+    return send_message(n, &m.h);
+}

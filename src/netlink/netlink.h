@@ -186,9 +186,11 @@ enum netlink_neigh_want {
     NETLINK_NEIGH_USE,     // resolve now, once (NTF_USE); also ends NTF_MANAGED
     NETLINK_NEIGH_GROUP,   // a multicast group's entry, also when the table is full (NTF_EXT_LEARNED)
     NETLINK_NEIGH_MANAGED, // keep resolved (NTF_EXT_MANAGED), also when the table is full (NTF_EXT_LEARNED)
+    NETLINK_NEIGH_DELETE,  // netlink_neigh_delete()
 };
 // No answer comes unless the kernel refuses (NLMSG_ERROR with n->seq of the request). 0 or -errno.
 int netlink_neigh_request(struct netlink *n, int ifindex, const struct ip_addr *addr, enum netlink_neigh_want want);
+int netlink_neigh_delete(struct netlink *n, int ifindex, const struct ip_addr *addr);
 
 // Messages in a buffer of `len` bytes; false when the last one is cut or lies about its length.
 bool netlink_walk(const void *buf, size_t len, void (*fn)(void *ctx, const struct nlmsghdr *h), void *ctx);

@@ -48,7 +48,9 @@ void operation_route_at(struct http *h, const struct lyd_node *op);
 void operation_test_tap(struct http *h, const struct lyd_node *op); // answers later
 
 void operation_clear_counters(struct http *h, const struct lyd_node *op); // operation_clear.c
+void operation_clear_neighbor(struct http *h, const struct lyd_node *op); // answers later
 
+void operation_silence_alarm(struct http *h, const struct lyd_node *op); // operation_alarm.c
 void operation_capture(struct http *h, const struct lyd_node *op); // answers by a stream
 
 // operation_acl.c; each answers later.

@@ -188,16 +188,32 @@ void operation_edit(struct http *h, const struct lyd_node *op)
     errors_free(&notes);
 }
 
+// Whether the commit that waits is the client's, or the one that it names.
+static bool may_confirm(struct http *h, const struct lyd_node *op)
+{
+    const char *revision = given(op, "revision"), *session = given(op, "session");
+
+    if (revision)
+        return strtoull(revision, NULL, 10) == confirm_waiting()->revision;
+    return confirm_is_of(session ? strtoull(session, NULL, 10) : 0, http_peer(h));
+}
+
 void operation_confirm(struct http *h, const struct lyd_node *op)
 {
     char err[600] = "";
+    struct text t = {0};
 
-    if (!confirm_waiting())
+    if (!confirm_waiting()) {
         http_refuse(h, 409, "invalid-value", "no commit waits to be confirmed");
-    else if (confirm_now(http_peer(h), err, sizeof err))
+    } else if (!may_confirm(h, op)) {
+        confirm_say(&t);
+        http_refuse(h, 409, "in-use", "nothing was confirmed: %s", text_str(&t));
+        text_free(&t);
+    } else if (confirm_now(http_peer(h), err, sizeof err)) {
         http_refuse(h, 409, "resource-denied", "%s", err);
-    else
+    } else {
         http_reply(h, 204, NULL, NULL);
+    }
 }
 
 // --- sessions -----------------------------------------------------------------------------------

@@ -27,6 +27,7 @@
 #include "port/kernel_state.h"
 #include "port/tap.h"
 #include "port/tap_address.h"
+#include "port/tap_alias.h"
 #include "port/tap_going.h"
 #include "port/tap_list.h"
 #include "port/tap_manager.h"
@@ -40,6 +41,7 @@
 static struct own { // what only control needs to know of an interface
     struct tap tap;
     uint16_t mtu_wanted; // 0 = the port's
+    char description[TAP_ALIAS]; // as configured
 } *own;
 
 #define for_each_iface(i)                                                                          \
@@ -141,6 +143,8 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
     __atomic_store_n(&i->ifindex, tap->ifindex, __ATOMIC_RELAXED);
     i->admin_up = tap_is_up(tap);
     tap_set_carrier(tap, i->carrier);
+    if (own[i->id].description[0])
+        tap_alias_set(tap, own[i->id].description);
     up_set(i);
     return 0;
 }
@@ -401,6 +405,28 @@ int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_
     if (r)
         snprintf(err, err_size, "interface %s: MTU %u: %s", name, mtu, strerror(-r));
     return r;
+}
+
+int iface_manager_set_description(const char *name, const char *description, char *err, size_t err_size)
+{
+    struct iface *i = iface_find_name(name);
+
+    thread_must_be(ROLE_CONTROL);
+    int r = i ? tap_alias_set(&own[i->id].tap, description) : -ENOENT;
+    if (r)
+        snprintf(err, err_size, "interface %s: the description is not set as its TAP's alias: %s", name, strerror(-r));
+    else
+        snprintf(own[i->id].description, sizeof own[i->id].description, "%s", description);
+    return r;
+}
+
+void iface_manager_description(uint16_t id, char description[256])
+{
+    thread_must_be(ROLE_CONTROL);
+    if (own[id].description[0])
+        memcpy(description, own[id].description, TAP_ALIAS);
+    else
+        tap_alias_get(&own[id].tap, description);
 }
 
 void iface_manager_port_link(uint16_t port, bool up)

@@ -26,6 +26,9 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
 int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size);
 struct iface_policy;
 int iface_manager_set_policy(const char *name, const struct iface_policy *policy, char *err, size_t err_size);
+int iface_manager_set_description(const char *name, const char *description, char *err, size_t err_size); // the TAP's alias; "": none
+// As configured, else the alias that Linux has; "": none.
+void iface_manager_description(uint16_t id, char description[256]);
 int iface_manager_set_acl(const char *name, uint16_t in, uint16_t out, char *err, size_t err_size); // ids of table/acl.h
 void iface_manager_port_link(uint16_t port, bool up);     // carrier of the port and so of its interfaces
 void iface_manager_port_mac(uint16_t port, const uint8_t mac[6]);

@@ -117,6 +117,11 @@ struct neigh_row {
 // All neighbours of a vr (vr = -1: all vrs), in one answer on the control loop; `n` rows owned by the caller until done returns.
 int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n), void *ctx);
 
+// Has the kernel delete the neighbours of a vr (-1: of all), of the interface ("": of any), of the address (family IP_NONE: all), but
+// none that is permanent; `done` on the control loop: of how many, and the last -errno. 0 or -errno.
+int rib_manager_neigh_clear(int vr, const char *iface, const struct ip_addr *addr, void (*done)(void *ctx, unsigned n, int error),
+                            void *ctx);
+
 struct address_row { // of an interface of ours
     uint16_t vr, iface; // its id
     struct ip_addr addr;

@@ -147,7 +147,7 @@ static void answer(void *ctx, const struct nlmsghdr *h)
     if (h->nlmsg_type != NLMSG_ERROR || h->nlmsg_len < NLMSG_LENGTH(sizeof e))
         return;
     memcpy(&e, NLMSG_DATA(h), sizeof e);
-    if (e.error && e.msg.nlmsg_seq != NETLINK_NEIGH_GROUP) // an interface without IPv6 has no groups of it
+    if (e.error && e.msg.nlmsg_seq != NETLINK_NEIGH_GROUP && e.msg.nlmsg_seq != NETLINK_NEIGH_DELETE) // an interface without IPv6 has no groups of it
         neigh_refused(v, e.error);
 }
 

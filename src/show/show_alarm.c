@@ -10,6 +10,7 @@ static void write_alarm(void *ctx, const struct alarm *a)
 {
     struct show *s = ctx;
     struct jwrite *j = &s->out;
+    const struct alarm_silence *silence = alarm_silenced(a);
     struct text t = {0};
 
     if ((s->key[0] && strcmp(s->key[0], alarm_kind[a->name].name)) || (s->key[1] && strcmp(s->key[1], a->subject)))
@@ -24,6 +25,10 @@ static void write_alarm(void *ctx, const struct alarm *a)
     jwrite_u64(j, "value", a->value);
     jwrite_u64(j, "peak", a->peak);
     jwrite_int(j, "count", a->count);
+    if (silence && !a->cleared_wall_ns) {
+        jwrite_time(j, "silenced-until", silence->until_wall_ns);
+        jwrite_string(j, "silenced-by", silence->by);
+    }
     alarm_message(a, &t);
     jwrite_string(j, "message", text_str(&t));
     text_free(&t);

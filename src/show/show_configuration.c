@@ -14,23 +14,31 @@ static void write_waiting(struct jwrite *j)
     jwrite_begin(j, "unconfirmed", '{');
     jwrite_string(j, "by", w->by);
     jwrite_int(j, "id", (int64_t)w->revision);
+    if (w->session)
+        jwrite_int(j, "session", (int64_t)w->session);
     jwrite_int(j, "seconds", w->seconds);
     jwrite_end(j, '}');
 }
 
 static void write_revisions(struct jwrite *j)
 {
-    const struct revision *r;
+    const struct revision *r, *running = config_revision(0);
+    unsigned back = 0;
 
     jwrite_begin(j, "revision", '[');
-    for (unsigned i = 0; (r = config_revision(i)); i++) {
+    for (unsigned i = 0; (r = revision_at(i)); i++) {
         jwrite_begin(j, NULL, '{');
-        jwrite_int(j, "back", i);
+        if (r == running)
+            jwrite_int(j, "back", 0);
+        else if (!config_was_rolled_back(r))
+            jwrite_int(j, "back", ++back);
         jwrite_int(j, "id", (int64_t)r->id);
         jwrite_time(j, "time", r->time_ns);
         jwrite_string(j, "by", r->by);
         jwrite_string(j, "comment", r->comment);
         jwrite_int(j, "changes", r->n_changes);
+        if (*r->first_change)
+            jwrite_string(j, "first-change", r->first_change);
         jwrite_bool(j, "confirmed", r->confirmed);
         jwrite_end(j, '}');
     }

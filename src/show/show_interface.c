@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "port/iface_manager.h"
 #include "rib/rib_manager.h"
 #include "show/show.h"
 #include "table/counter.h"
@@ -81,9 +82,14 @@ static void write_macs(struct jwrite *j, const struct iface *i)
 
 static void write_interface(struct jwrite *j, const struct iface *i, const struct address_row *row, unsigned n)
 {
+    char description[256];
+
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "name", i->name);
     jwrite_int(j, "id", i->id);
+    iface_manager_description(i->id, description);
+    if (description[0])
+        jwrite_string(j, "description", description);
     jwrite_string(j, "kind", i->kind == IFACE_PORT ? "port" : "vport");
     jwrite_string(j, "port", port_get(i->port)->name);
     if (i->kind == IFACE_VPORT)

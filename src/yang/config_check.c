@@ -200,9 +200,9 @@ static void check_reference(struct config_index *top, const struct lyd_node *lea
     else
         errors_add(
             e, line_above(leaf),
-            "%s:%s%s%s refers to %s '%s', which does not exist; expected the name of a %s (%s)",
+            "%s:%s%s%s refers to %s '%s', which does not exist; expected the name of %s %s (%s)",
             text_str(&where), *own ? " '" : "", own, *own ? "'" : " it", list->name, name,
-            list->name, text_str(&names));
+            strchr("aeiou", *list->name) ? "an" : "a", list->name, text_str(&names));
     text_free(&where);
     text_free(&names);
 }

@@ -19,6 +19,7 @@
 // The walker knows no feature: it asks the schema what may follow. Each refusal
 // says what was expected and names the nearest word. What only the whole
 // configuration can tell (required values, references) is config_check.c's.
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,8 @@
 #include "yang/yang.h"
 
 #define GIVEN_MAX 8
+#define SAID_MAX 32
+#define VALUE_SHOWN 120 // letters of a wrong value
 
 struct walk {
     struct config_index *top;
@@ -40,6 +43,11 @@ struct walk {
     const struct lysc_node *given[GIVEN_MAX]; // values without keywords, of the entry
     unsigned n_given;
     bool too_many;
+    struct { // what the line has set so far: leaves, and where
+        const struct lyd_node *place;
+        const struct lysc_node *leaf;
+    } said[SAID_MAX];
+    unsigned n_said;
 };
 
 static struct lyd_node *siblings(const struct walk *k)
@@ -149,9 +157,14 @@ static bool bad_value(struct walk *k, const struct lysc_node *leaf, const char *
 {
     struct text where = {0}, expect = {0};
 
-    yang_expected(leaf, &expect);
-    errors_add(k->e, k->line, "%s'%s' is '%s', expected %s", prefix(k, n_words, &where), leaf->name,
-               value, text_str(&expect));
+    uint64_t longest = yang_longest(leaf);
+    size_t n = strlen(value);
+    if (n > VALUE_SHOWN && n > longest)
+        text_printf(&expect, "at most %" PRIu64 " letters, and it has %zu", longest, n);
+    else
+        yang_expected(leaf, &expect);
+    errors_add(k->e, k->line, "%s'%s' is '%.*s%s', expected %s", prefix(k, n_words, &where), leaf->name, VALUE_SHOWN, value,
+               n > VALUE_SHOWN ? "…" : "", text_str(&expect));
     text_free(&where);
     text_free(&expect);
     return false;
@@ -281,11 +294,31 @@ static void forget_other_cases(struct walk *k, const struct lysc_node *s)
     }
 }
 
+// A leaf that one line sets twice: which of the two is meant?
+static bool is_said_twice(struct walk *k, const struct lysc_node *s)
+{
+    struct text where = {0};
+
+    for (unsigned i = 0; i < k->n_said; i++)
+        if (k->said[i].leaf == s && k->said[i].place == k->place) {
+            errors_add(k->e, k->line, "%s'%s' is said twice", prefix(k, k->i, &where), s->name);
+            text_free(&where);
+            return true;
+        }
+    if (k->n_said < SAID_MAX) {
+        k->said[k->n_said].place = k->place;
+        k->said[k->n_said++].leaf = s;
+    }
+    return false;
+}
+
 static bool set_value(struct walk *k, const struct lysc_node *s)
 {
     bool many = s->nodetype == LYS_LEAFLIST, flag = yang_is_flag(s);
     struct lyd_node *n;
 
+    if (!many && is_said_twice(k, s))
+        return false;
     if (!flag && !yang_is_keywordless(s) && ++k->i == k->w->n)
         return missing_value(k, s);
     const char *value = flag ? "" : k->w->word[k->i];

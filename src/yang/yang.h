@@ -55,6 +55,7 @@ const struct lysc_node *yang_case(const struct lysc_node *s); // the case of a c
 // Appends what a value must look like: "68..9600 (bytes)", "one of auto, never", "the name of a
 // port".
 void yang_expected(const struct lysc_node *leaf, struct text *t);
+uint64_t yang_longest(const struct lysc_node *leaf); // letters that a value may have; UINT64_MAX: any number
 bool yang_value_ok(const struct lysc_node *leaf, const char *value); // references are not followed
 
 // Appends libyang's last complaint in the words of a set line, with what was expected where that is known.

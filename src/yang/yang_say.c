@@ -122,6 +122,15 @@ static void append_type(const struct lysc_type *type, struct text *t)
     }
 }
 
+uint64_t yang_longest(const struct lysc_node *leaf)
+{
+    const struct lysc_type *type = yang_type(leaf);
+    const struct lysc_range *length = type->basetype == LY_TYPE_STRING ? ((const struct lysc_type_str *)type)->length : NULL;
+    LY_ARRAY_COUNT_TYPE n = length ? LY_ARRAY_COUNT(length->parts) : 0;
+
+    return n ? length->parts[n - 1].max_u64 : UINT64_MAX;
+}
+
 void yang_expected(const struct lysc_node *leaf, struct text *t)
 {
     const char *say = yang_extension(leaf, "expect");

@@ -126,8 +126,10 @@ def state():
             "unconfirmed": {"by": "alice", "id": 118, "seconds": 240},
             "session": [{"id": 3, "by": "bob", "age": 4000, "idle": 20, "changes": 2}],
             "revision": [
+                {"id": 119, "time": "2026-11-22T07:12:20.123Z", "by": "root (bob)", "changes": 1, "confirmed": False, "comment": "",
+                 "first-change": "delete port p1"},
                 {"back": 0, "id": 118, "time": "2026-11-22T07:09:20.123Z", "by": "alice", "changes": 2, "confirmed": False,
-                 "comment": "the new uplink, which carries the customers of the eastern region as well"},
+                 "first-change": "set port p0 mtu 9000", "comment": "the new uplink, which carries the customers of the eastern region as well"},
                 {"back": 1, "id": 117, "time": "2026-11-21T22:05:10.000Z", "by": "/etc/kamuee/kamuee.conf", "comment": "at the start",
                  "changes": 0, "confirmed": True}]},
         "alarm": [

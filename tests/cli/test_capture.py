@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """capture passes the daemon's bytes on and asks for what was typed."""
+import struct
+
 import pytest
 
 FRAMES = bytes(range(256)) * 300
@@ -44,3 +46,19 @@ def test_what_is_not_valid_is_refused_before_anything_is_asked(kamuee, daemon, a
 def test_no_captures_are_said_to_be_none(kamuee, daemon):
     daemon.state["capture"] = []
     assert kamuee("show", "capture").out == "no capture runs\n"
+
+
+def packet(n, missed=None):
+    """An enhanced packet block with n bytes of frame; with epb_dropcount when some were missed before it."""
+    options = struct.pack("<HHQHH", 4, 8, missed, 0, 0) if missed is not None else b""
+    body = struct.pack("<IIIII", 0, 0, 0, n, n) + bytes((n + 3) // 4 * 4) + options
+    length = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", 6) + length + body + length
+
+
+def test_how_many_frames_there_were_is_told_at_the_end(kamuee, daemon, tmp_path):
+    head = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    data = head + b"".join(packet(n, missed) for n, missed in ((60, None), (61, 3), (1500, 0), (64, 4)))
+    daemon.operations["capture"] = lambda given: data * 40
+    result = kamuee("capture", "rx", "write", str(tmp_path / "x"))
+    assert (result.code, result.err) == (0, "160 frames captured, 280 missed\n")

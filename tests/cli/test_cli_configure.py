@@ -74,12 +74,12 @@ def asked(daemon):
 
 def test_what_is_edited_takes_effect_together(talk, router):
     assert talk("configure") == ["also editing: bob, for 00:03:20, 2 lines not committed (session 3)",
-                                 "a commit by alice goes back in 240 s, unless it is confirmed by 'confirm'"]
+                                 "a commit by alice will be rolled back in 240 s unless it is confirmed"]
     assert talk("set port p0 rx-queues 2", "delete vport v1") == []
     assert talk("compare") == ["set port p0 rx-queues 2", "delete vport v1"]
     assert talk("check") == ["valid; it would change:", "set port p0 rx-queues 2", "delete vport v1", "note: restarts port p0: rx-queues"]
     assert talk("commit confirmed 5 comment the new uplink") == [
-        "set port p0 rx-queues 2", "delete vport v1", "note: restarts port p0: rx-queues", "committed; goes back in 5 min, unless it is confirmed by 'confirm'"]
+        "set port p0 rx-queues 2", "delete vport v1", "note: restarts port p0: rx-queues", "committed; will be rolled back in 5 min unless you 'confirm'"]
     assert talk("commit", "exit") == ["no change", "note: restarts port p0: rx-queues"]
     assert asked(router) == [
         ("session-open", {}), ("edit", {"session": 7, "line": ["set port p0 rx-queues 2"]}), ("edit", {"session": 7, "line": ["delete vport v1"]}),
@@ -91,7 +91,7 @@ def test_what_is_edited_takes_effect_together(talk, router):
 
 def test_leaving_with_changes_is_refused_unless_they_are_kept(talk, router):
     talk("configure", "set port p0 mtu 9000")
-    with pytest.raises(UsageError, match="1 line is not committed\n'commit' or 'discard' first, or 'exit keep'"):
+    with pytest.raises(UsageError, match="1 line is not committed\n'commit' first, or 'exit discard', or 'exit keep'"):
         talk("exit")
     assert talk("exit keep") == ["session 7 stays: 'configure 7' goes on with it"]
     assert talk("configure 7", "compare") == ["set port p0 mtu 9000"]
@@ -132,7 +132,7 @@ def test_who_edits_gets_out_when_the_daemon_is_gone(talk, router, tmp_path):
 
 def test_changes_outside_editing_can_be_confirmed_and_commented(kamuee, router, tmp_path):
     said = kamuee("set", "port", "p0", "mtu", "9000", "--confirmed", "5", "--comment", "jumbo")
-    assert said.out.endswith("goes back in 5 min, unless it is confirmed by 'confirm'\n")
+    assert said.out.endswith("will be rolled back in 5 min unless you 'confirm'\n")
     assert kamuee("confirm").out == "confirmed\n"
     script = tmp_path / "script"
     script.write_text("set port p0 mtu 9000\nset port p1 mtu 9000\n")
@@ -182,7 +182,7 @@ def test_a_terminal_is_told_that_kamueed_is_still_at_it_and_a_pipe_is_not(daemon
         assert go_on.wait(60)
         return {"change": ["set port p0 mtu 9000"]}
     daemon.operations["configure"] = slow
-    shown = terminal("rollback", "1")
+    shown = terminal("rollback", "1", "--yes")
     shown.until(r"kamueed commits: \d+ s")
     go_on.set()
     shown.until(r"set port p0 mtu 9000")

@@ -140,6 +140,29 @@ def test_completion_comes_from_the_schema_and_the_state(real):
     assert real("--complete", "show interface v").startswith("v40\t")
 
 
+def test_neighbours_are_forgotten_on_demand_but_not_permanent_ones(real):
+    def known():
+        return {row["address"] for row in json.loads(real("show", "neighbor", "-j")) if row.get("mac")}
+
+    inside = ["nsenter", f"--net=/proc/{json.loads(real('show', 'system', '-j'))['pid']}/ns/net", "ip"]
+    for address, state in (("192.0.2.7", "reachable"), ("192.0.2.8", "reachable"), ("192.0.2.9", "permanent")):
+        subprocess.run([*inside, "neigh", "replace", address, "lladdr", "02:00:00:00:00:07", "dev", "p0", "nud", state], check=True)
+    end = time.monotonic() + 60
+    while not known() >= {"192.0.2.7", "192.0.2.8", "192.0.2.9"}:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert real("clear", "neighbor", "address", "192.0.2.7") == "1 neighbour forgotten, to be resolved anew\n"
+    while "192.0.2.7" in known():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert known() >= {"192.0.2.8", "192.0.2.9"}
+    real("clear", "neighbor", "interface", "p0", "vr", "default")
+    while "192.0.2.8" in known():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert "192.0.2.9" in known()
+
+
 def test_ports_come_and_go(real):
     assert real("port", "attach", "p9", "net_null9") == "port p9 attached\n"
     assert real("port", "stop", "p9") == "port p9 stopped\n"
@@ -157,7 +180,10 @@ def test_saved_configuration_is_what_runs(real):
 
 
 def test_shutdown_ends_the_daemon(real):
-    assert real("shutdown") == "kamueed stops\n"
+    assert "stops by 'shutdown kamueed'" in real("shutdown", code=2)
+    assert "stops by 'shutdown kamueed'" in real("-c", "configure", "-c", "shutdown kamueed", code=2)
+    assert real("show", "version")
+    assert real("shutdown", "kamueed") == "kamueed stops; systemctl start kamueed starts it again\n"
     end = time.monotonic() + 60
     while (real.folder / "kamuee.sock").exists():
         assert time.monotonic() < end

@@ -73,11 +73,14 @@ def test_ambiguous_beginning_lists_the_words():
         match("s port")
 
 
-def test_shutdown_must_be_typed_in_full():
-    assert match("shutdown")[0] == "shutdown"
-    for line in ("shut", "shutdow"):
-        with pytest.raises(UsageError, match="not expected"):
+def test_shutdown_must_be_typed_in_full_with_its_name_and_not_while_editing():
+    assert match("shutdown kamueed")[0] == "shutdown kamueed"
+    for line in ("shutdown", "shut kamueed", "shutdown k", "shut"):
+        with pytest.raises(UsageError):
             match(line)
+    for line in ("shutdown", "shutdown kamueed"):
+        with pytest.raises(UsageError, match="set port PORT enabled false"):
+            commands.grammar(editing=True).match(line.split())
 
 
 def test_unknown_word_says_where_and_what_was_expected():
@@ -128,13 +131,13 @@ def test_habits_from_other_routers_are_told_what_to_type(line, said):
 
 
 def test_what_an_error_advises_exists():
-    """Each 'try: …' of the hints is a command, or the beginning of one."""
+    """Each 'try: …' of the hints is a command, or the beginning of one, outside or while editing."""
     for text in foreign.HINTS.values():
-        for advice in text.removeprefix("try: ").split(", ") if text.startswith("try: ") else []:
-            words = [word for word in advice.split() if not word.isupper() and word != "…"]
-            if words[0] != "journalctl":
-                assert commands.grammar().walk(words), advice
-    assert set(foreign.FILTERS.values()) <= set(FILTERS)
+        for advice in re.split("[;|]", text.removeprefix("try: "))[0].split(", ") if text.startswith("try: ") else []:
+            words = [word for word in advice.removeprefix("then ").split() if not word.isupper() and word != "…"]
+            assert words[0] in ("journalctl", "kamuee", "vtysh", "line") or any(commands.grammar(editing).walk(words) for editing in (False, True)), advice
+    for said in foreign.FILTERS.values():
+        assert not said.startswith("did you mean") or re.search("'(.*)'", said)[1] in FILTERS
 
 
 def test_conf_t_begins_to_edit():

@@ -210,10 +210,10 @@ def test_editing_has_a_prompt_completion_and_question_mark_of_its_own(terminal, 
     talk.until(r"\[edit\*\]#")
     assert asked[-1] == {"session": 7, "line": "set port p0 m"}
     talk.type("commit confirmed 5\r")
-    talk.until(r"committed; goes back in 5 min, unless it is confirmed(?s:.*)\[edit, goes back in [34]:\d\d\]#")
+    talk.until(r"committed; will be rolled back in 5 min unless you 'confirm'(?s:.*)\[edit, rollback in [34]:\d\d\]#")
     daemon.state["configuration"] = {"revision": [{"id": 119, "back": 0, "confirmed": True}, {"id": 118, "back": 1, "confirmed": False}]}
     talk.type("\r")
-    talk.until(r"not confirmed in time: it went back(?s:.*)\[edit\]#")
+    talk.until(r"not confirmed in time and was rolled back(?s:.*)\[edit\]#")
     talk.type("exit\r")
     talk.until(PROMPT)
     talk.type("exit\r")
@@ -260,7 +260,7 @@ def test_question_mark_with_more_words_than_the_screen_has_lines_goes_to_the_pag
 def test_an_error_is_not_broken_within_a_word(terminal):
     talk = terminal()
     talk.until(PROMPT)
-    talk.type("frobnicate\r")
-    said = talk.until(r"write\n(?s:.*)\w>")
+    talk.type("explain in p0 frobnicate\r")
+    said = talk.until(r"vlan\n(?s:.*)\w>")
     assert all(len(line) <= 80 for line in said.split("\n"))
-    assert "       expected: acl address-set audit bench capture clear compare completion\n       configure " in said
+    assert "       expected: df dport dst fragment from-mac hex icmp-type label more\n       outer-vlan " in said

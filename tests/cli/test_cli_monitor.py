@@ -75,6 +75,12 @@ def shown(daemon):
     return sample.measured(*looks(daemon, busy))
 
 
+def test_a_small_terminal_still_shows_ports(shown):
+    lines = drawn(shown, screen.Trail(), 60, 15)
+    assert len(lines) <= 15 and max(map(len, lines)) <= 60
+    assert any(line.startswith("p0 ") for line in lines) and any(line.startswith("Drops now") for line in lines), lines
+
+
 @pytest.mark.parametrize("width, height, times", [(80, 24, 1), (80, 24, 20), (80, 40, 5), (200, 60, 9), (80, 24, 0)])
 def test_screen_fits_the_terminal_whatever_there_is_to_show(shown, width, height, times):
     for name in ("port", "thread", "table", "drop", "alarm", "latency", "punt"):

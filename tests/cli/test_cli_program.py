@@ -39,7 +39,7 @@ def test_refused_by_the_daemon_is_1(kamuee, daemon):
     result = kamuee("set", "port", "p0", "mtu", "99999")
     assert (result.code, result.out) == (1, "")
     assert result.err == ("error: mtu: '99999' is not valid, expected <68..9600>\n"
-                          "       port p5: 'devargs' is required\n")
+                          "       there is no port p5 (there is p0, p1); port p5: 'devargs' is required\n")
 
 
 @pytest.mark.parametrize("argv", [["show", "nonsense"], ["--nonsense"], ["show"], ["-c"], ["show", "port", "-c"],
@@ -81,7 +81,7 @@ def test_help_and_version_need_no_daemon(kamuee):
     ("port detach p7", "port-detach", {"name": "p7"}, "port p7 detached"),
     ("port start p7", "port-start", {"name": "p7"}, "port p7 started"),
     ("port stop p7", "port-stop", {"name": "p7"}, "port p7 stopped"),
-    ("shutdown", "shutdown", {}, "kamueed stops"),
+    ("shutdown kamueed", "shutdown", {}, "kamueed stops; systemctl start kamueed starts it again"),
 ])
 def test_operation_sends_its_input(kamuee, daemon, line, name, given, said):
     daemon.operations[name] = lambda given: None
@@ -189,7 +189,8 @@ def test_file_that_is_not_there_is_named_once(kamuee):
 
 
 @pytest.mark.parametrize("text, number", [("show vr\nshow 'x\n", 2), ("show vr\nset\n", 2), ("\n\nshow vr -x\n", 3)])
-def test_wrong_line_is_named_by_its_number(kamuee, tmp_path, text, number):
+def test_wrong_line_is_named_by_its_number(kamuee, daemon, tmp_path, text, number):
+    daemon.operations["complete"] = lambda given: {"candidate": [{"word": "port", "help": "Ports."}]}
     script = tmp_path / "script"
     script.write_text(text)
     result = kamuee("-f", str(script))

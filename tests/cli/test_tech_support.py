@@ -8,7 +8,8 @@ from kamuee import commands, tech_support
 
 def test_the_archive_has_each_show_and_linux(daemon, kamuee, tmp_path, monkeypatch):
     daemon.operations["configuration"] = lambda given: {"text": "set port p0 mtu 9000\n"}
-    monkeypatch.setattr(tech_support, "LINUX", {"uname": "uname -a", "missing": "no-such-command", "fails": "false"})
+    monkeypatch.setattr(tech_support, "LINUX", {"uname": "uname -a", "missing": "no-such-command", "fails": "false", "many": "seq 6000",
+                                              "frr": "printf ' neighbor 192.0.2.1 password hidden7\\\\n ip ospf message-digest-key 1 md5 hidden7\\\\n'"})
     file = tmp_path / "bundle.tar.gz"
     result = kamuee("show", "tech-support", str(file))
     assert result.code == 0 and f"written to {file}" in result.out
@@ -20,6 +21,9 @@ def test_the_archive_has_each_show_and_linux(daemon, kamuee, tmp_path, monkeypat
     assert {finding["check"] for finding in json.loads(files["bundle/doctor.json"])} >= {"memory", "rp-filter"}
     assert "Linux" in files["bundle/linux/uname.txt"]
     assert "error: " in files["bundle/linux/missing.txt"] and "exit code 1" in files["bundle/linux/fails.txt"]
+    assert files["bundle/linux/many.txt"].endswith("5000\n… 1000 more lines\n")
+    assert files["bundle/linux/frr.txt"].count("<masked>") == 2 and "hidden7" not in files["bundle/linux/frr.txt"]
+    assert "bundle/linux/log-file.txt" in files
     assert all(size for size in map(len, files.values()))
 
 
@@ -45,3 +49,17 @@ def test_no_show_without_arguments_is_forgotten_and_no_full_table_taken():
     assert len(patterns) - len(names) <= 12, sorted(patterns)
     assert tech_support.plain("show port [PORT] statistics (pps|bps)") == ["show", "port", "statistics", "pps"]
     assert tech_support.plain("show ipv4 route (PREFIX|ADDRESS) at TIME [vr VR]") is None
+
+
+def test_no_command_of_linux_lists_processes_of_others():
+    for name, command in tech_support.LINUX.items():
+        words = command.split()
+        assert words[0] != "ps" or words[1:3] == ["-C", "{ours}"], name
+        assert words[0] != "ss" or "p" not in words[1], name
+
+
+def test_a_terminal_is_asked_where_no_file_is_named(terminal, tmp_path):
+    shown = terminal("show", "tech-support")
+    shown.until(r"Write /\S+\.tar\.gz\? \[y/N\] ")
+    shown.type("\r")
+    assert shown.wait() == 2

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Commits of a living kamueed: kept over restarts and kill -9, undone when nobody confirms, together with other editors."""
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,9 @@ import pytest
 from kamuee.errors import DaemonError
 
 from support import eventually
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "cli"))
+from terminal import Terminal  # noqa: E402
 
 P0 = "set port p0 devargs net_af_packet0,iface=a0\n"
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,9 +57,9 @@ def test_what_nobody_confirms_goes_back_by_itself_and_by_a_restart(daemon):
     daemon.start(P0)
     daemon.client.call("configure", line=["set port p0 mtu 1400", "set vport v7 port p0 vlan 7"], confirm_within=1)
     eventually(lambda: mtu(daemon) == 1500 and "v7" not in daemon.links(), 30, "it goes back")
-    assert [r["confirmed"] for r in revisions(daemon)] == [True, False]
+    assert [(r.get("back"), r["confirmed"]) for r in revisions(daemon)] == [(None, False), (0, True)]
     daemon.client.call("configure", line=["set port p0 mtu 1400"], confirm_within=600)
-    with pytest.raises(DaemonError, match="waits to be confirmed and goes back in"):
+    with pytest.raises(DaemonError, match=r"a commit by root waits to be confirmed \('confirm'\) and is rolled back in"):
         daemon.configure("set port p0 promiscuous false")
     assert "waits to be confirmed" in daemon.reload(P0 + "set port p0 mtu 1300\n")
     daemon.process.kill()
@@ -254,3 +258,111 @@ def test_what_a_kamueed_with_another_schema_committed_is_told_by_line_and_left_a
     copy.write_text(re.sub(r"set port p0 colour red\n", "", old))
     kamuee(daemon, "load", "replace", str(copy))
     assert mtu(daemon) == 1600
+
+
+class Talk:
+    """A talk of the command line in a terminal of its own, by whoever came by sudo."""
+
+    def __init__(self, daemon, who: str):
+        self.terminal = Terminal(["--socket", str(daemon.socket)], SUDO_USER=who)
+        self.terminal.until(r"\w>")
+
+    def say(self, line: str, answer: str) -> str:
+        self.terminal.type(line + "\r")
+        return self.terminal.until(answer)
+
+
+@pytest.fixture
+def alice(daemon):
+    daemon.start(P0)
+    talk = Talk(daemon, "alice")
+    yield talk
+    talk.terminal.close()
+
+
+@pytest.fixture
+def bob(daemon, alice):
+    talk = Talk(daemon, "bob")
+    yield talk
+    talk.terminal.close()
+
+
+def test_another_sessions_commit_confirms_nothing_though_both_are_root(daemon, alice, bob):
+    alice.say("configure", r"\[edit\]#")
+    alice.say("set port p0 mtu 1400", r"\[edit\*\]#")
+    alice.say("commit confirmed 1", r"rolled back in 1 min(?s:.*)\[edit, rollback in")
+    bob.say("configure", r"a commit by root \(alice\) in session \d+ will be rolled back in \d+ s(?s:.*)\[edit\]#")
+    bob.say("set port p0 promiscuous false", r"\[edit\*\]#")
+    bob.say("commit", r"nothing was committed: a commit by root \(alice\) in session \d+ waits to be confirmed(?s:.*)\[edit\*\]#")
+    bob.say("confirm", r"Confirm it for root \(alice\)\? \[y/N\] ")
+    bob.say("", r"nothing was confirmed(?s:.*)\[edit\*\]#")
+    assert "nothing was confirmed" in kamuee(daemon, "confirm", code=2)
+    assert daemon.client.state("configuration")["unconfirmed"]["by"] == "root (alice)"
+    alice.say("commit", r"the commit that waited is confirmed(?s:.*)\[edit\]#")
+    bob.say("commit comment later", r"committed(?s:.*)\[edit\]#")
+    assert [(r["by"], r["confirmed"], r["first-change"]) for r in revisions(daemon)[:2]] == [
+        ("root (bob)", True, "set port p0 promiscuous false"), ("root (alice)", True, "set port p0 mtu 1400")]
+    shown = kamuee(daemon, "show", "configuration", "revisions")
+    assert "root (alice)" in shown and "set port p0 mtu 1400" in shown
+    assert 'by="root (bob)"' in daemon.log.read_text()
+
+
+def test_what_a_dead_terminal_committed_is_rolled_back_in_time(daemon, alice):
+    alice.say("configure", r"\[edit\]#")
+    alice.say("set port p0 mtu 1400", r"\[edit\*\]#")
+    alice.say("commit confirmed 1", r"\[edit, rollback in")
+    alice.terminal.process.kill()
+    assert mtu(daemon) == 1400
+    waiting = daemon.client.state("configuration")["unconfirmed"]
+    with pytest.raises(DaemonError, match="nothing was confirmed: a commit by root \\(alice\\) in session"):
+        daemon.client.call("confirm")
+    eventually(lambda: mtu(daemon) == 1500, 90, "it is rolled back")
+    assert [r.get("back") for r in revisions(daemon)] == [None, 0] and revisions(daemon)[0]["id"] == waiting["id"]
+    assert "expected 0 to 0" in kamuee(daemon, "rollback", "1", code=1)
+    daemon.configure("set port p0 promiscuous false")
+    assert kamuee(daemon, "rollback", "1", "--check").splitlines()[1:] == ["delete port p0 promiscuous"]
+
+
+def test_a_session_that_ended_leaves_its_commit_to_the_person(daemon, alice, bob):
+    alice.say("configure", r"\[edit\]#")
+    alice.say("set port p0 mtu 1400", r"\[edit\*\]#")
+    alice.say("commit confirmed 5", r"\[edit, rollback in")
+    alice.say("exit", r"\w\[rollback in [\d:]+\]>")
+    bob.say("confirm", r"Confirm it for root \(alice\)\? \[y/N\] ")
+    bob.say("n", r"nothing was confirmed(?s:.*)>")
+    alice.say("confirm", r"confirmed(?s:.*)\w>")
+    assert revisions(daemon)[0]["confirmed"]
+
+
+def test_rollback_outside_of_configure_shows_and_asks(daemon, alice):
+    daemon.configure("set port p0 mtu 1400")
+    alice.say("rollback 1", r"delete port p0 mtu(?s:.*)Make these changes now\? \[y/N\] ")
+    alice.say("", r"nothing was changed(?s:.*)>")
+    assert mtu(daemon) == 1400
+    alice.say("rollback 1", r"\[y/N\] ")
+    alice.say("y", r"\w>")
+    assert mtu(daemon) == 1500
+
+
+def test_the_description_is_the_alias_in_linux_and_the_other_way_round(daemon):
+    daemon.start(P0 + "set vport v7 port p0 vlan 7\n")
+
+    def alias(name: str) -> str:
+        return json.loads(daemon.run(f"ip -j link show dev {name}"))[0].get("ifalias", "")
+
+    def described(name: str) -> str | None:
+        return daemon.client.state(f"interface={name}")[0].get("description")
+    assert described("p0") is None
+    daemon.configure('set interface p0 description "to the \\"core\\""', "set interface v7 description customers")
+    assert (alias("p0"), alias("v7")) == ('to the "core"', "customers")
+    assert described("p0") == 'to the "core"'
+    assert 'description     to the "core"' in kamuee(daemon, "show", "interface", "p0")
+    daemon.run("ip link set dev v7 alias elsewhere")
+    assert described("v7") == "customers"
+    daemon.configure("delete interface v7 description")
+    assert described("v7") is None
+    daemon.run("ip link set dev v7 alias elsewhere")
+    assert described("v7") == "elsewhere"
+    daemon.stop()
+    daemon.start(P0 + "set vport v7 port p0 vlan 7\n")
+    assert described("p0") == 'to the "core"' and described("v7") == "elsewhere"

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Virtual routers: the same prefixes in two of them, and nothing passes from one to the other."""
+import subprocess
+
 import pytest
 
+from kamuee.client import Client
+
+from conftest import ROOT
 from support import assert_no_loss, assert_reaches, eventually, reaches, received, receiver, send
 
 OVERLAP = """
@@ -74,3 +79,28 @@ def test_a_route_of_one_virtual_router_is_unknown_in_the_others(lab):
 def test_the_default_virtual_router_is_untouched_by_the_others(lab):
     assert_reaches(lab["alone"], "10.9.0.1")
     assert not reaches(lab["alone"], "10.2.0.2")
+
+
+def test_ping_and_clear_neighbor_of_a_virtual_router(lab, kind):
+    if kind != "kamuee":
+        pytest.skip("of kamueed's command line")
+
+    def kamuee(*words):
+        return subprocess.run([str(ROOT / "kamuee"), "--socket", str(lab["r"].socket), *words], capture_output=True, text=True)
+    for vr, inside, outside in (("red", "10.1.0.2", "10.9.0.2"), (None, "10.9.0.2", "10.1.0.2")):
+        where = ["vr", vr] if vr else []
+        found = kamuee("ping", inside, *where, "count", "1")
+        assert found.returncode == 0 and "1 received" in found.stdout, found
+        assert kamuee("ping", outside, *where, "-c", "1", "-W", "1").returncode != 0
+    assert "there is no virtual router green" in kamuee("ping", "10.1.0.2", "vr", "green").stderr
+
+    def known(vr):
+        return {row["address"] for row in Client(str(lab["r"].socket)).entries("neighbor") if row["vr"] == vr and row.get("mac")}
+    assert_reaches(lab["bluea"], "10.2.0.2")
+    assert "10.1.0.2" in known("red") and "10.1.0.2" in known("blue")
+    told = kamuee("clear", "neighbor", "interface", "p2")
+    assert told.returncode == 0 and "to be resolved anew" in told.stdout, told
+    eventually(lambda: "10.1.0.2" not in known("blue"), 20, "it is forgotten")
+    assert "10.1.0.2" in known("red")
+    assert_reaches(lab["bluea"], "10.2.0.2")
+    assert "there is no interface 'p9'" in kamuee("clear", "neighbor", "interface", "p9").stderr

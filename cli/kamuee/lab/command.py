@@ -144,6 +144,7 @@ def execute(options: argparse.Namespace) -> int:
     environment = dict(os.environ)
     if hasattr(node, "socket"):
         environment["KAMUEE_SOCKET"] = str(node.socket)
+        environment["KAMUEE_NAME"] = name
         environment["PATH"] = f"{Path(sys.argv[0]).resolve().parent}:{environment.get('PATH', '')}"  # this same kamuee
     full = namespace.argv(argv)
     try:

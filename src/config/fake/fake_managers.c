@@ -27,6 +27,7 @@ static struct fake_iface {
     struct vport_tags tags;
     uint16_t mtu;
     struct iface_policy policy;
+    char description[256];
 } ifaces[256];
 static unsigned n_ifaces;
 static struct fake_vr {
@@ -203,6 +204,21 @@ int iface_manager_set_policy(const char *name, const struct iface_policy *policy
     if (!r)
         find_iface(name)->policy = *policy;
     return r;
+}
+
+int iface_manager_set_description(const char *name, const char *description, char *err, size_t err_size)
+{
+    int r = fake_called(err, err_size, "set-description", name);
+
+    bug_on(!find_iface(name));
+    if (!r)
+        snprintf(find_iface(name)->description, sizeof find_iface(name)->description, "%s", description);
+    return r;
+}
+
+void iface_manager_description(uint16_t id, char description[256])
+{
+    description[0] = 0;
 }
 
 int iface_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_size)

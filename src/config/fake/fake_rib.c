@@ -101,6 +101,13 @@ int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *ro
     return ask(answer_neigh, done, ctx);
 }
 
+int rib_manager_neigh_clear(int vr, const char *iface, const struct ip_addr *addr, void (*done)(void *ctx, unsigned n, int error),
+                            void *ctx)
+{
+    done(ctx, 0, 0);
+    return 0;
+}
+
 static void answer_addresses(struct question *q)
 {
     void (*done)(void *ctx, const struct address_row *row, unsigned n) = q->done;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// neigh_clear.c - neighbours that an operator wants resolved anew
+//
+// The kernel is asked to delete them (as `ip neigh flush` does, but not permanent ones); what the FIB has of them goes with the
+// kernel's announcement, and gateways are asked for again at once.
+#include <errno.h>
+#include <linux/neighbour.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/thread.h"
+#include "rib/neigh.h"
+#include "rib/rib.h"
+#include "rib/rib_manager.h"
+#include "rib/rib_reply.h"
+
+struct clear {
+    int vr;
+    char iface[16];
+    struct ip_addr addr;
+    void (*done)(void *ctx, unsigned n, int error);
+    void *ctx;
+    unsigned n;
+    int error;
+};
+
+static bool is_wanted(const struct clear *c, const struct neigh *n)
+{
+    const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
+
+    return neigh_is_ours(n) && n->in_kernel && !(n->state & (NUD_PERMANENT | NUD_NOARP)) &&
+           (!c->iface[0] || (l && !strcmp(l->name, c->iface))) &&
+           (c->addr.family == IP_NONE ||
+            (c->addr.family == n->addr.family && !memcmp(c->addr.b, n->addr.b, ip_bits(n->addr.family) / 8)));
+}
+
+static void clear_one(void *ctx, struct neigh *n)
+{
+    struct clear *c = ctx;
+
+    if (!is_wanted(c, n))
+        return;
+    int r = netlink_neigh_delete(&n->vr->requests, n->ifindex, &n->addr);
+    c->n += !r;
+    c->error = r ? r : c->error;
+}
+
+static void answer(void *arg)
+{
+    struct clear *c = arg;
+
+    c->done(c->ctx, c->n, c->error);
+    free(c);
+}
+
+static void clear_all(void *arg)
+{
+    struct clear *c = arg;
+
+    thread_must_be(ROLE_RIB_MANAGER);
+    neigh_each(c->vr, clear_one, c);
+    rib_reply(answer, c);
+}
+
+int rib_manager_neigh_clear(int vr, const char *iface, const struct ip_addr *addr, void (*done)(void *ctx, unsigned n, int error),
+                            void *ctx)
+{
+    struct clear *c = calloc(1, sizeof *c);
+
+    if (c) {
+        *c = (struct clear){.vr = vr, .addr = *addr, .done = done, .ctx = ctx};
+        memcpy(c->iface, iface, strnlen(iface, sizeof c->iface - 1));
+    }
+    return rib_ask(clear_all, c);
+}
