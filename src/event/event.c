@@ -150,6 +150,18 @@ static void keep_alive(evutil_socket_t fd, short what, void *arg)
 
 // --- the resource -------------------------------------------------------------------------------
 
+static bool may_be_one_more(const struct http *h)
+{
+    unsigned mine = 0;
+    struct listener *l;
+
+    if (http_peer_is_root(h))
+        return n_listeners < EVENT_LISTENERS_MAX;
+    LIST_FOREACH(l, &listeners, next)
+        mine += http_same_peer(l->http, h);
+    return mine < EVENT_LISTENERS_PEER && n_listeners < EVENT_LISTENERS_MAX - EVENT_LISTENERS_RESERVE;
+}
+
 // False: an answer has been given.
 static bool may_listen(struct http *h, struct filter **filter)
 {
@@ -161,8 +173,9 @@ static bool may_listen(struct http *h, struct filter **filter)
         http_refuse(h, 400, "invalid-value", "events are not replayed: no 'start-time', no 'stop-time'");
     else if (text && !*filter)
         http_refuse(h, 400, "invalid-value", "%s", text_str(&why));
-    else if (n_listeners == EVENT_LISTENERS_MAX)
-        http_refuse(h, 409, "resource-denied", "%u clients listen to events already, which is the most there can be; try again later", n_listeners);
+    else if (!may_be_one_more(h))
+        http_refuse(h, 409, "resource-denied", "%u clients listen to events already, and there may be %d, %d of one user; try again later",
+                    n_listeners, EVENT_LISTENERS_MAX, EVENT_LISTENERS_PEER);
     else
         return true;
     filter_free(*filter);

@@ -43,5 +43,6 @@ void restconf_answer(struct http *h); // any request
 bool meta_get(struct http *h, const char *path); // false: not one of its resources
 void operation_post(struct http *h, const char *name);
 void operations_list(struct http *h);
+enum access operation_needs(const char *name); // "kamuee:NAME"; of what is no operation everybody is told so
 
 #endif
