@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/work.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
 
@@ -466,9 +467,13 @@ void config_read_text(struct lyd_node **tree, const char *text, struct errors *e
 {
     unsigned number = 0;
     char *copy = strdup(text), *next = copy;
+    size_t length = strlen(text) + 1;
+    struct work w = {0};
 
     bug_on(!copy);
-    for (char *line; (line = strsep(&next, "\n"));)
+    for (char *line; (line = strsep(&next, "\n"));) {
         config_read_line(tree, line, ++number, e);
+        work_at(&w, next ? (size_t)(next - copy) : length, length);
+    }
     free(copy);
 }
