@@ -68,15 +68,21 @@ static void live_free(struct http_live *c)
     free(c);
 }
 
+static bool is_gone(const struct http_live *c)
+{
+    bufferevent_data_cb read, write;
+    bufferevent_event_cb event;
+
+    bufferevent_getcb(c->bev, &read, &write, &event, NULL);
+    return !read && !write && !event;
+}
+
 static void sweep(struct http_door *l)
 {
     for (size_t i = 0; i < l->live.n;) {
         struct http_live *c = l->live.item[i];
-        bufferevent_data_cb read, write;
-        bufferevent_event_cb event;
 
-        bufferevent_getcb(c->bev, &read, &write, &event, NULL);
-        if (read || write || event) {
+        if (!is_gone(c)) {
             i++;
             continue;
         }
@@ -120,7 +126,7 @@ static bool shaking_hands(struct bufferevent *bev)
 
 static bool is_idle(const struct http_live *c)
 {
-    return !c->shut && !http_busy(c->bev) && !http_gate_is_inside(c) && !unsent(c);
+    return !c->shut && !is_gone(c) && !http_busy(c->bev) && !http_gate_is_inside(c) && !unsent(c);
 }
 
 static bool too_silent(const struct http_door *l, const struct http_live *c, uint64_t now_ns)
@@ -155,7 +161,7 @@ static struct http_live *most_silent(const struct http_peer *p, const struct htt
 
     vec_foreach (&doors, d)
         vec_foreach (&(*d)->live, c)
-            if (*c != but && (!p || (*c)->peer == p) && (!found || (*c)->since_ns < found->since_ns) && is_idle(*c))
+            if ((*c)->peer && *c != but && (!p || (*c)->peer == p) && (!found || (*c)->since_ns < found->since_ns) && is_idle(*c))
                 found = *c;
     return found;
 }
@@ -213,6 +219,7 @@ static void arrived(evutil_socket_t fd, short what, void *arg)
 {
     struct http_door *l = arg;
 
+    sweep(l);
     vec_foreach (&l->live, c)
         http_identify(*c);
 }
@@ -245,10 +252,10 @@ static void rested(evutil_socket_t fd, short what, void *arg)
 
 static void accept_failed(struct evconnlistener *listener, void *its_evhttp)
 {
-    struct http_live *silent = most_silent(NULL, NULL);
+    struct http_live *silent;
 
     log_warning("api: no connection accepted: error=\"%s\"", strerror(errno));
-    if (silent) {
+    for (unsigned i = 0; i < SPARE_FILES && (silent = most_silent(NULL, NULL)); i++) {
         tell_shut(silent->peer, "few file descriptors are left");
         shut(silent);
     }
