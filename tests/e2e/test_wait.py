@@ -86,8 +86,8 @@ def full(kamueed) -> Iterator[Daemon]:
         batch = daemon.dir / "batch"
         batch.write_text("".join(f"neigh add 10.0.{i >> 8}.{i & 255} lladdr 02:00:00:00:{i >> 8:02x}:{i & 255:02x} nud permanent dev p0\n"
                                  for i in range(256, 256 + NEIGHBOURS))
-                         + "".join(f"route add 20.{i >> 16}.{i >> 8 & 255}.{i & 255}/32 via 10.0.{(i % NEIGHBOURS + 256) >> 8}.{(i % NEIGHBOURS + 256) & 255} proto bgp\n"
-                                   for i in range(ROUTES)))
+                         + "".join(f"route add 20.{i >> 16}.{i >> 8 & 255}.{i & 255}/32 via 10.0.{n >> 8}.{n & 255} proto bgp\n"
+                                   for i in range(ROUTES) for n in [i % NEIGHBOURS + 256]))
         daemon.run(f"ip -batch {batch}")
         eventually(lambda: daemon.client.state("vr=default/fib=ipv4")[0]["routes"] >= ROUTES, 60, "the routes are in the FIB")
         yield daemon
