@@ -99,9 +99,9 @@ class Client:
         """Run an operation whose output is not JSON; the body is the caller's to read and close."""
         return self._post(operation, given)
 
-    def events(self, xpath: str) -> http.Answer:
-        """The stream of events (of those the expression names); the body is the caller's to read and close."""
-        query = f"?filter={quote(xpath, safe='')}" if xpath else ""
+    def events(self, wanted: str) -> http.Answer:
+        """The stream of events (of those the filter names); the body is the caller's to read and close."""
+        query = f"?filter={quote(wanted, safe='')}" if wanted else ""
         return self._ask("GET", f"/restconf/streams/events{query}", None, STATE_TIMEOUT_S)
 
     def _post(self, operation: str, given: dict[str, Any]) -> http.Answer:

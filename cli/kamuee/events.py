@@ -11,7 +11,7 @@ from kamuee.context import Context
 from kamuee.grammar import Match
 
 KINDS = {"link": "link-change", "neighbor": "neighbor-change", "route": "route-change", "configuration": "configuration-change",
-         "alarm": "alarm"}
+         "alarm": "alarm-change"}
 
 
 def run(context: Context, match: Match) -> int:
@@ -74,5 +74,6 @@ SENTENCES = {
     "route-change": route,
     "configuration-change": lambda e: f"configuration  {e['lines']} lines by {e['by']}: " + "; ".join(e["change"][:3])
                                       + ("; …" if len(e["change"]) > 3 else ""),
+    "alarm-change": lambda e: " ".join(filter(None, ("alarm    ", e["name"], e["subject"], e["status"]))) + f": {e['message']}",
     "events-missed": lambda e: f"missed    {e['count']} events",
 }

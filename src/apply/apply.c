@@ -24,6 +24,7 @@
 #include "apply/apply_thread.h"
 #include "apply/apply_vr.h"
 #include "base/log.h"
+#include "base/work.h"
 #include "core/thread.h"
 #include "port/iface_manager.h"
 
@@ -78,6 +79,7 @@ static void undo(const struct plan_steps *p, size_t done)
 int apply_change(const struct model *from, const struct model *to, struct errors *e)
 {
     struct plan_steps p;
+    struct work w = {0};
     int r = 0;
 
     thread_must_be(ROLE_CONTROL);
@@ -85,6 +87,7 @@ int apply_change(const struct model *from, const struct model *to, struct errors
     for (size_t i = 0; i < p.step.n && !r; i++) {
         char err[256] = "";
 
+        work_at(&w, i + 1, p.step.n);
         r = step_run(&p.step.item[i], true, err, sizeof err);
         if (r) {
             blame(&p.step.item[i], err, e);

@@ -202,6 +202,29 @@ static void work_is_told_when_it_looks_long_and_when_it_was(void **state)
     log_set_sink(NULL);
 }
 
+static unsigned n_stations;
+
+static void hear_station(void)
+{
+    n_stations++;
+}
+
+static void a_station_counts_once_and_within_the_work(void **state)
+{
+    struct work w = {0};
+
+    work_set_progress(hear_station);
+    work_at(&w, 1, 3);
+    assert_int_equal(n_stations, 1);
+    work_at(&w, 2, 3); // within the same second
+    assert_int_equal(n_stations, 1);
+    assert_int_equal(w.station, 2);
+    work_set_progress(NULL);
+    for (unsigned i = 0; i < 3; i++) // a loop that gets nowhere, or beyond its end
+        work_at(&w, i, 3), work_at(&w, 3 + i, 2);
+    assert_int_equal(w.station, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +235,7 @@ int main(void)
         cmocka_unit_test(message_ids_are_128_bits_and_each_is_one_line_s),
         cmocka_unit_test(lines_go_to_the_sink_or_where_they_went_before),
         cmocka_unit_test(work_is_told_when_it_looks_long_and_when_it_was),
+        cmocka_unit_test(a_station_counts_once_and_within_the_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,10 +10,29 @@
 #define LINE 512
 
 static void (*status)(const char *text);
+static void (*progress)(void);
 
 void work_set_status(void (*tell)(const char *text))
 {
     status = tell;
+}
+
+void work_set_progress(void (*heard)(void))
+{
+    progress = heard;
+}
+
+void work_at(struct work *w, uint64_t done, uint64_t of)
+{
+    static _Thread_local uint64_t heard_ns;
+
+    if (done <= w->station || done > of)
+        return;
+    w->station = done;
+    if (!progress || (heard_ns && clock_now_ns() - heard_ns < NS_PER_SECOND))
+        return;
+    heard_ns = clock_now_ns();
+    progress();
 }
 
 static void say(const char *text)

@@ -243,7 +243,7 @@ static void json_and_the_text_of_another_configuration_can_be_added_or_take_its_
     assert_int_equal(candidate_edit(c, &(struct config_edit){.json = true, .text = "{\"kamuee:port\":[{\"name\":\"p1\",\"mtu\":7000}]}"}, &e), 0);
     assert_int_equal(candidate_edit(c, &(struct config_edit){.json = true, .text = "{\"kamuee:port\":[{\"name\":\"p1\",\"mtu\":1}]}"}, &e), -EINVAL);
     assert_string_equal(e.item[0].sentence,
-                        "port p1 mtu: Unsatisfied range - value \"1\" is out of the allowed range; expected 68..9600 (bytes)");
+                        "port p1: 'mtu' is '1', expected 68..9600 (bytes)");
     assert_prints(candidate_tree(c), "set port p0 devargs net_null0\nset port p0 mtu 2000\nset port p1 devargs net_null1\nset port p1 mtu 7000\n"
                                      "set vport v1 port p0\nset vport v1 vlan 1\n");
     assert_int_equal(candidate_edit(c, &(struct config_edit){.replace = true, .text = "set port p9 devargs net_null9\n"}, &said), 0);

@@ -3,13 +3,11 @@
 //
 // One text is made of an event and written to each listener that has room;
 // http.c keeps at most 64 KiB for one that does not read. Who has none misses
-// events, and hears how many as soon as there is room again (events-missed). A filter is an XPath
-// expression over the notification: libyang answers it.
+// events, and hears how many as soon as there is room again (events-missed). What a listener wants says its filter (filter.c).
 #include "event/event.h"
 
 #include <event2/event.h>
 #include <inttypes.h>
-#include <libyang/libyang.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -19,15 +17,15 @@
 #include "base/jwrite.h"
 #include "base/log.h"
 #include "core/thread.h"
+#include "event/filter.h"
 #include "http/refuse.h"
-#include "yang/yang.h"
 
 #define KEEPALIVE_S 15 // proxies and clients take a longer silence for death
 
 struct listener {
     LIST_ENTRY(listener) next;
     struct http *http;
-    char *filter; // XPath, or NULL
+    struct filter *filter; // NULL: everything
     bool full;
     uint64_t missed;
 };
@@ -70,35 +68,6 @@ static void write_event(struct text *t, const char *name, const json_t *body)
     free(s);
 }
 
-// The notification as a tree, for filters; NULL when it is not as the schema says.
-static struct lyd_node *event_tree(const char *name, json_t *body)
-{
-    struct lyd_node *tree = NULL, *op = NULL;
-    struct ly_in *in = NULL;
-    char member[80];
-
-    snprintf(member, sizeof member, "kamuee:%s", name);
-    json_t *wrapped = json_pack("{s:O}", member, body);
-    char *s = json_dumps(wrapped, JSON_COMPACT);
-    bug_on(!s || ly_in_new_memory(s, &in));
-    if (lyd_parse_op(yang_ctx, NULL, in, LYD_JSON, LYD_TYPE_NOTIF_YANG, &tree, &op)) {
-        log_warning("event: not as the schema says: event=%s", name);
-        lyd_free_all(tree);
-        tree = NULL;
-    }
-    ly_in_free(in, 0);
-    free(s);
-    json_decref(wrapped);
-    return tree;
-}
-
-static bool passes(const struct listener *l, const struct lyd_node *tree)
-{
-    ly_bool yes = 0;
-
-    return !l->filter || (tree && !lyd_eval_xpath(tree, l->filter, &yes) && yes);
-}
-
 // --- listeners ----------------------------------------------------------------------------------
 
 static void tell(struct listener *l, const struct text *t)
@@ -123,15 +92,12 @@ static void tell_missed(struct listener *l)
 
 void event_publish(const char *name, json_t *body)
 {
-    struct lyd_node *tree = NULL;
     struct listener *l;
     struct text t = {0};
 
     thread_must_be(ROLE_CONTROL);
     LIST_FOREACH(l, &listeners, next) {
-        if (l->filter && !tree)
-            tree = event_tree(name, body);
-        if (!passes(l, tree))
+        if (l->filter && !filter_passes(l->filter, name, body))
             continue;
         if (!t.n)
             write_event(&t, name, body);
@@ -140,7 +106,6 @@ void event_publish(const char *name, json_t *body)
         else
             tell(l, &t);
     }
-    lyd_free_all(tree);
     text_free(&t);
     json_decref(body);
 }
@@ -159,7 +124,7 @@ static void on_gone(void *ctx)
     struct listener *l = ctx;
 
     LIST_REMOVE(l, next);
-    free(l->filter);
+    filter_free(l->filter);
     free(l);
     if (--n_listeners)
         return;
@@ -185,47 +150,51 @@ static void keep_alive(evutil_socket_t fd, short what, void *arg)
 
 // --- the resource -------------------------------------------------------------------------------
 
-// Whether libyang understands the expression: it is asked about an event that never is.
-static bool is_xpath(const char *filter)
+static bool may_be_one_more(const struct http *h)
 {
-    json_t *body = json_pack("{s:s}", "count", "0");
-    struct lyd_node *tree = event_tree("events-missed", body);
-    ly_bool yes;
-    bool ok = !lyd_eval_xpath(tree, filter, &yes);
+    unsigned mine = 0;
+    struct listener *l;
 
-    lyd_free_all(tree);
-    json_decref(body);
-    return ok;
+    if (http_peer_is_root(h))
+        return n_listeners < EVENT_LISTENERS_MAX;
+    LIST_FOREACH(l, &listeners, next)
+        mine += http_same_peer(l->http, h);
+    return mine < EVENT_LISTENERS_PEER && n_listeners < EVENT_LISTENERS_MAX - EVENT_LISTENERS_RESERVE;
 }
 
 // False: an answer has been given.
-static bool may_listen(struct http *h)
+static bool may_listen(struct http *h, struct filter **filter)
 {
-    const char *filter = http_query(h, "filter");
+    const char *text = http_query(h, "filter");
+    struct text why = {0};
 
+    *filter = text ? filter_parse(text, &why) : NULL;
     if (http_query(h, "start-time") || http_query(h, "stop-time"))
         http_refuse(h, 400, "invalid-value", "events are not replayed: no 'start-time', no 'stop-time'");
-    else if (filter && !is_xpath(filter))
-        http_refuse(h, 400, "invalid-value", "'filter' is '%s', expected XPath, such as /kamuee:link-change[port='p0']", filter);
-    else if (n_listeners == EVENT_LISTENERS_MAX)
-        http_refuse(h, 409, "resource-denied", "%u clients listen to events already, which is the most there can be; try again later", n_listeners);
+    else if (text && !*filter)
+        http_refuse(h, 400, "invalid-value", "%s", text_str(&why));
+    else if (!may_be_one_more(h))
+        http_refuse(h, 409, "resource-denied", "%u clients listen to events already, and there may be %d, %d of one user; try again later",
+                    n_listeners, EVENT_LISTENERS_MAX, EVENT_LISTENERS_PEER);
     else
         return true;
+    filter_free(*filter);
+    text_free(&why);
     return false;
 }
 
 void event_stream(struct http *h)
 {
     const struct timeval every = {.tv_sec = KEEPALIVE_S};
-    const char *filter = http_query(h, "filter");
     struct text hello = {.s = NULL};
+    struct filter *filter;
 
-    if (!may_listen(h))
+    if (!may_listen(h, &filter))
         return;
     struct listener *l = calloc(1, sizeof *l);
     bug_on(!l);
     l->http = h;
-    l->filter = filter ? strdup(filter) : NULL;
+    l->filter = filter;
     if (!n_listeners++) {
         keepalive = event_new(http_loop(), -1, EV_PERSIST, keep_alive, NULL);
         bug_on(!keepalive || event_add(keepalive, &every));

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 
 #define EVENT_LISTENERS_MAX 128
+#define EVENT_LISTENERS_PEER 32    // of one user of the socket, or one address
+#define EVENT_LISTENERS_RESERVE 16 // of all, root's
 
 // `name`: a notification of kamuee.yang; `body`: its leaves, taken over. Without listeners nothing happens.
 // Those that make events only while somebody listens: told before the first listener.

@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <event2/buffer.h>
-#include <event2/bufferevent_ssl.h>
 #include <event2/keyvalq_struct.h>
 #include <poll.h>
 #include <signal.h>
@@ -25,11 +24,13 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "core/thread.h"
 #include "http/http_listen.h"
 #include "http/http_page.h"
 #include "http/http_priv.h"
+#include "http/refuse.h"
 
 #define STREAM_ROOM (64u << 10)
 #define STREAM_IDLE_S 3600 // a reader that does not read, e.g. a pager
@@ -41,6 +42,8 @@ struct http {
     const struct http_door *door; // that it came by
     char *path;
     struct who who;
+    struct http_peer *peer;
+    uint64_t body_bytes; // taken of its peer's
     struct http *next, **link; // open requests
     void (*room)(void *ctx);
     void (*gone)(void *ctx);
@@ -52,28 +55,7 @@ static struct http *open_requests;
 
 // --- the request --------------------------------------------------------------------------------
 
-
-// A token before a certificate: who sends one means it.
-static void find_out_who(struct http *h)
-{
-    struct bufferevent *bev = evhttp_connection_get_bufferevent(evhttp_request_get_connection(h->req));
-    SSL *ssl = h->door->tls ? bufferevent_openssl_get_ssl(bev) : NULL;
-    X509 *certificate = ssl ? SSL_get_peer_certificate(ssl) : NULL;
-    const struct evkeyvalq *headers = evhttp_request_get_input_headers(h->req);
-    const char *authorization = evhttp_find_header(headers, "Authorization");
-
-    if (h->door->local)
-        access_by_socket(bufferevent_getfd(bev), evhttp_find_header(headers, ACCESS_SUDO_HEADER), &h->who);
-    else if (authorization)
-        access_by_token(authorization, &h->who);
-    else if (certificate)
-        access_by_certificate(certificate, &h->who);
-    else
-        h->who = (struct who){.access = h->door->anonymous ? ACCESS_READ : ACCESS_NONE, .name = "anonymous"};
-    X509_free(certificate);
-}
-
-static struct http *http_new(struct evhttp_request *req, const struct http_door *door)
+static struct http *http_new(struct evhttp_request *req, const struct http_live *c)
 {
     struct http *h = calloc(1, sizeof *h);
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
@@ -82,13 +64,16 @@ static struct http *http_new(struct evhttp_request *req, const struct http_door 
 
     bug_on(!h);
     h->req = req;
-    h->door = door;
+    h->door = c->door;
+    h->who = c->gate.verdict.who;
+    h->peer = c->peer;
+    h->peer->requests++;
+    h->body_bytes = c->gate.verdict.body_bytes;
     h->path = strdup(path ? path : "");
     bug_on(!h->path);
     TAILQ_INIT(&h->query);
     if (query)
         evhttp_parse_query_str(query, &h->query);
-    find_out_who(h);
     h->next = open_requests;
     h->link = &open_requests;
     if (h->next)
@@ -102,6 +87,7 @@ static void http_free(struct http *h)
     if (h->next)
         h->next->link = h->link;
     *h->link = h->next;
+    http_peer_done(h->peer, h->body_bytes);
     evhttp_clear_headers(&h->query);
     free(h->path);
     free(h);
@@ -192,6 +178,16 @@ bool http_peer_known(const struct http *h)
     return h->who.known;
 }
 
+bool http_peer_is_root(const struct http *h)
+{
+    return h->peer->root;
+}
+
+bool http_same_peer(const struct http *a, const struct http *b)
+{
+    return a->peer == b->peer;
+}
+
 bool http_gone(const struct http *h)
 {
     return !h->req;
@@ -230,10 +226,25 @@ static void drop_body(struct http *h, struct evbuffer *b)
     evbuffer_drain(b, evbuffer_get_length(b));
 }
 
+// Whether the client has so much to read already that this is too much: who asks and does not read would fill the memory.
+static bool is_too_much(const struct http *h, size_t bytes)
+{
+    uint64_t mine = bytes > STREAM_ROOM && h->req ? http_unread(h->peer) : 0;
+
+    return mine && (mine + bytes > PEER_ANSWERS_MAX || http_unread(NULL) + bytes > ANSWERS_MAX - (h->peer->root ? 0 : ANSWERS_RESERVE));
+}
+
 void http_reply(struct http *h, int code, const char *type, struct text *body)
 {
-    struct evbuffer *b = evbuffer_new();
+    struct evbuffer *b;
 
+    if (body && is_too_much(h, body->n)) {
+        text_free(body);
+        http_refused(REFUSED_ANSWERS);
+        http_refuse(h, 429, "resource-denied", "%s does not read the answers it has asked for; read them, then ask again", h->who.name);
+        return;
+    }
+    b = evbuffer_new();
     bug_on(!b);
     if (body)
         give_text(b, body);
@@ -355,12 +366,32 @@ void http_after(unsigned ms, void (*fn)(void))
 
 // --- the server ---------------------------------------------------------------------------------
 
+// Refused before its body came.
+static void refuse_early(struct http *h, const struct http_verdict *v)
+{
+    if (v->last)
+        http_set_header(h, "Connection", "close");
+    if (v->stranger) {
+        http_may_enter(h);
+        return;
+    }
+    if (v->code == 429)
+        http_set_header(h, "Retry-After", "10");
+    http_refuse(h, v->code, v->tag, "%s", v->why);
+}
+
 static void on_request(struct evhttp_request *req, void *arg)
 {
-    struct http_door *door = arg;
+    struct http_live *c = http_live_of(arg, evhttp_connection_get_bufferevent(evhttp_request_get_connection(req)));
+    const struct http_verdict v = c->gate.verdict;
+    struct http *h = http_new(req, c);
 
-    http_heard(door, evhttp_connection_get_bufferevent(evhttp_request_get_connection(req)));
-    door->handler(http_new(req, door));
+    c->since_ns = clock_now_ns();
+    http_gate_next(c);
+    if (v.code)
+        refuse_early(h, &v);
+    else
+        h->door->handler(h);
 }
 
 void http_again(struct http *h)
@@ -376,7 +407,7 @@ bool http_busy(const struct bufferevent *bev)
     return false;
 }
 
-struct evhttp *http_new_server(struct http_door *door, size_t body_max, int idle_s)
+struct evhttp *http_new_server(struct http_door *door, int idle_s)
 {
     struct evhttp *e = evhttp_new(http_base);
 
@@ -384,8 +415,8 @@ struct evhttp *http_new_server(struct http_door *door, size_t body_max, int idle
         return NULL;
     evhttp_set_allowed_methods(e, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
                                       EVHTTP_REQ_PATCH | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_TRACE | EVHTTP_REQ_CONNECT);
-    evhttp_set_max_body_size(e, (ev_ssize_t)body_max);
-    evhttp_set_max_headers_size(e, HTTP_HEADER_MAX);
+    evhttp_set_max_body_size(e, HTTP_BODY_MAX); // the gate knows whose may be how long
+    evhttp_set_max_headers_size(e, 2 * HTTP_HEADER_MAX);
     evhttp_set_timeout(e, idle_s);
     evhttp_set_gencb(e, on_request, door);
     return e;
@@ -422,4 +453,5 @@ void http_fini(void)
     thread_must_be(ROLE_CONTROL);
     http_listen_stop();
     http_page_stop();
+    http_peers_end();
 }

@@ -18,7 +18,7 @@
 struct event_base;
 struct http;
 
-#define HTTP_BODY_MAX (16u << 20)   // bytes
+#define HTTP_BODY_MAX (16u << 20)   // bytes, of an administrator on the socket
 #define HTTP_HEADER_MAX (64u << 10) // request line and headers
 #define HTTP_PATH_MAX 4096
 
@@ -26,6 +26,8 @@ struct http;
 // to whoever still holds one.
 int http_init(struct event_base *loop); // 0 or -ENOMEM
 void http_fini(void);
+// Who knows which role a request's body is for: asked when the header is whole, before any of the body is taken.
+void http_ask_role(enum access (*needed)(const char *method, const char *path));
 
 void http_after(
     unsigned ms,
@@ -43,6 +45,8 @@ const char *http_header(const struct http *h, const char *name); // or NULL
 const char *http_body(struct http *h, size_t *n);                // NUL-terminated
 const char *http_peer(const struct http *h);                     // "alice", "token ansible", "anonymous"
 bool http_peer_known(const struct http *h); // it has said who it is
+bool http_peer_is_root(const struct http *h);
+bool http_same_peer(const struct http *a, const struct http *b); // the same user of the socket, or the same address
 enum access http_access(const struct http *h);
 // What it may do from now on: whoever answers has found out by other means.
 void http_admit(struct http *h, enum access access, const char *name);

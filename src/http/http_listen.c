@@ -2,14 +2,15 @@
 // http_listen.c - where requests come from: the UNIX socket, and TCP with or without TLS
 //
 // Each listener has an evhttp of its own, because how a connection is made
-// belongs to that. Strangers can reach TCP, and what they can hold is bounded:
-// LIVE_MAX connections a listener, BODY_MAX bytes each. While all are in use
-// nothing is accepted, and those that have asked nothing for SILENT_MS are shut,
-// so that who comes and is silent locks nobody out. A connection is known to be
-// gone when evhttp has taken its callbacks off the bufferevent of which a
+// belongs to that. What its clients can hold is bounded: a peer (http_peer.h) has at most
+// PEER_LIVE_… connections, and of a new one beyond that the one that has been silent
+// longest is shut. While all connections of a listener are in use nothing is accepted, and
+// those that have asked nothing for SILENT_MS are shut, so that who comes and is silent
+// locks nobody out. The last LIVE_RESERVE of the socket are root's. A connection is known to
+// be gone when evhttp has taken its callbacks off the bufferevent of which a
 // reference is kept here.
 //
-// A file descriptor too few is no reason to spin: the listener rests.
+// A file descriptor too few is no reason to spin: silent connections are shut, and the listener rests.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <event2/buffer.h>
@@ -33,7 +34,9 @@
 #include "http/http_tls.h"
 
 #define LIVE_MAX 128           // connections of a TCP listener
-#define BODY_MAX (2u << 20)    // bytes, by TCP
+#define LIVE_MAX_LOCAL 1024    // of the socket
+#define LIVE_RESERVE 64        // of these, root's
+#define SPARE_FILES 16         // descriptors that connections leave to everything else
 #define TCP_IDLE_S 30          // as HTTP_IDLE_S, by TCP
 #define HANDSHAKE_MS 10000     // TLS
 #define SILENT_MS 1000         // of a listener whose connections are all in use
@@ -51,21 +54,68 @@ static void door_free(struct http_door *l);
 
 // --- connections --------------------------------------------------------------------------------
 
+static unsigned live_max(const struct http_door *l)
+{
+    return l->local ? LIVE_MAX_LOCAL : LIVE_MAX;
+}
+
+static void live_free(struct http_live *c)
+{
+    http_gate_end(c);
+    bufferevent_decref(c->bev);
+    if (c->peer)
+        http_peer_left(c->peer, c->gate.verdict.body_bytes);
+    free(c);
+}
+
+static bool is_gone(const struct http_live *c)
+{
+    bufferevent_data_cb read, write;
+    bufferevent_event_cb event;
+
+    bufferevent_getcb(c->bev, &read, &write, &event, NULL);
+    return !read && !write && !event;
+}
+
 static void sweep(struct http_door *l)
 {
     for (size_t i = 0; i < l->live.n;) {
-        bufferevent_data_cb read, write;
-        bufferevent_event_cb event;
+        struct http_live *c = l->live.item[i];
 
-        bufferevent_getcb(l->live.item[i].bev, &read, &write, &event, NULL);
-        if (read || write || event) {
+        if (!is_gone(c)) {
             i++;
             continue;
         }
-        bufferevent_decref(l->live.item[i].bev);
         vec_del_swap(&l->live, i);
+        live_free(c);
     }
 }
+
+struct http_live *http_live_of(struct http_door *l, const struct bufferevent *bev)
+{
+    vec_foreach (&l->live, c)
+        if ((*c)->bev == bev)
+            return *c;
+    bug_on(true); // new_connection() has made it
+}
+
+static size_t unsent(const struct http_live *c)
+{
+    return evbuffer_get_length(bufferevent_get_output(c->bev));
+}
+
+uint64_t http_unread(const struct http_peer *p)
+{
+    uint64_t n = 0;
+
+    vec_foreach (&doors, d)
+        vec_foreach (&(*d)->live, c)
+            if (!p || (*c)->peer == p)
+                n += unsent(*c);
+    return n;
+}
+
+// --- those that are shut ------------------------------------------------------------------------
 
 static bool shaking_hands(struct bufferevent *bev)
 {
@@ -74,33 +124,104 @@ static bool shaking_hands(struct bufferevent *bev)
     return ssl && !SSL_is_init_finished(ssl);
 }
 
+static bool is_idle(const struct http_live *c)
+{
+    return !c->shut && !is_gone(c) && !http_busy(c->bev) && !http_gate_is_inside(c) && !unsent(c);
+}
+
 static bool too_silent(const struct http_door *l, const struct http_live *c, uint64_t now_ns)
 {
     uint64_t silent_ms = (now_ns - c->since_ns) / 1000000;
 
     if (shaking_hands(c->bev))
-        return silent_ms >= (l->live.n < LIVE_MAX ? HANDSHAKE_MS : SILENT_MS);
-    return l->live.n >= LIVE_MAX && silent_ms >= SILENT_MS && !http_busy(c->bev) &&
-           !evbuffer_get_length(bufferevent_get_output(c->bev));
+        return silent_ms >= (l->live.n < live_max(l) ? HANDSHAKE_MS : SILENT_MS);
+    return l->live.n >= live_max(l) && silent_ms >= SILENT_MS && is_idle(c);
 }
 
 // evhttp reads the end of the connection, and frees it.
+static void shut(struct http_live *c)
+{
+    shutdown(bufferevent_getfd(c->bev), SHUT_RDWR);
+    c->shut = true;
+}
+
 static void shut_silent(struct http_door *l)
 {
     uint64_t now_ns = clock_now_ns();
 
     vec_foreach (&l->live, c)
-        if (!c->shut && too_silent(l, c, now_ns)) {
-            shutdown(bufferevent_getfd(c->bev), SHUT_RDWR);
-            c->shut = true;
-        }
+        if (!(*c)->shut && too_silent(l, *c, now_ns))
+            shut(*c);
 }
 
-void http_heard(struct http_door *l, const struct bufferevent *bev)
+// The connection that has been silent longest, of the peer, or of all (NULL); never `but`.
+static struct http_live *most_silent(const struct http_peer *p, const struct http_live *but)
 {
+    struct http_live *found = NULL;
+
+    vec_foreach (&doors, d)
+        vec_foreach (&(*d)->live, c)
+            if ((*c)->peer && *c != but && (!p || (*c)->peer == p) && (!found || (*c)->since_ns < found->since_ns) && is_idle(*c))
+                found = *c;
+    return found;
+}
+
+static void tell_shut(const struct http_peer *p, const char *why)
+{
+    static uint64_t told_ns;
+    char name[64];
+
+    http_refused(REFUSED_CONNECTIONS);
+    if (told_ns && clock_now_ns() - told_ns < NS_PER_SECOND)
+        return;
+    told_ns = clock_now_ns();
+    http_peer_name(p, name);
+    log_warning("api: connection shut: peer=%s connections=%u total=%llu reason=\"%s\"", LOG_VALUE(name), p->live,
+                (unsigned long long)http_stats()->refused[REFUSED_CONNECTIONS], why);
+}
+
+// Makes room for a connection that has just come by shutting one that is silent, or this one.
+static void make_room(struct http_live *c, const struct http_peer *of, const char *why)
+{
+    struct http_live *silent = most_silent(of, c);
+
+    tell_shut(silent ? silent->peer : c->peer, why);
+    if (silent)
+        shut(silent);
+    else if (!c->peer->root || of)
+        shut(c);
+}
+
+static bool few_files(int fd)
+{
+    struct rlimit files;
+
+    return !getrlimit(RLIMIT_NOFILE, &files) && (rlim_t)fd + SPARE_FILES >= files.rlim_cur;
+}
+
+void http_identify(struct http_live *c)
+{
+    const struct http_door *l = c->door;
+    int fd = bufferevent_getfd(c->bev);
+
+    if (c->peer)
+        return;
+    c->peer = http_peer_of(fd, l->local);
+    if (c->peer->live > (l->local ? PEER_LIVE_LOCAL : PEER_LIVE_TCP))
+        make_room(c, c->peer, "as many as a peer may have");
+    else if (l->local && !c->peer->root && l->live.n > LIVE_MAX_LOCAL - LIVE_RESERVE)
+        make_room(c, c->peer, "the rest is root's");
+    else if (few_files(fd))
+        make_room(c, NULL, "few file descriptors are left");
+}
+
+static void arrived(evutil_socket_t fd, short what, void *arg)
+{
+    struct http_door *l = arg;
+
+    sweep(l);
     vec_foreach (&l->live, c)
-        if (c->bev == bev)
-            c->since_ns = clock_now_ns();
+        http_identify(*c);
 }
 
 static void rest(struct http_door *l, bool accept)
@@ -123,15 +244,21 @@ static void rested(evutil_socket_t fd, short what, void *arg)
     }
     sweep(l);
     shut_silent(l);
-    if (l->live.n < LIVE_MAX)
+    if (l->live.n < live_max(l))
         evconnlistener_enable(l->listener);
     if (l->live.n)
-        rest(l, l->live.n < LIVE_MAX);
+        rest(l, l->live.n < live_max(l));
 }
 
 static void accept_failed(struct evconnlistener *listener, void *its_evhttp)
 {
+    struct http_live *silent;
+
     log_warning("api: no connection accepted: error=\"%s\"", strerror(errno));
+    for (unsigned i = 0; i < SPARE_FILES && (silent = most_silent(NULL, NULL)); i++) {
+        tell_shut(silent->peer, "few file descriptors are left");
+        shut(silent);
+    }
     vec_foreach (&doors, d)
         if ((*d)->listener == listener)
             rest(*d, false);
@@ -140,23 +267,25 @@ static void accept_failed(struct evconnlistener *listener, void *its_evhttp)
 static struct bufferevent *new_connection(struct event_base *base, void *arg)
 {
     struct http_door *l = arg;
+    struct http_live *c = calloc(1, sizeof *c);
     struct bufferevent *bev;
     SSL *ssl = NULL;
 
     if (l->tls)
         ssl = SSL_new(http_tls);
     bev = ssl ? bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE)
-              : bufferevent_socket_new(base, -1, 0);
-    bug_on(!bev || (l->tls && !ssl)); // evhttp would go on without TLS
+              : bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE); // or its descriptor were another's before we know that it is gone
+    bug_on(!c || !bev || (l->tls && !ssl)); // evhttp would go on without TLS
     if (ssl)
         bufferevent_openssl_set_allow_dirty_shutdown(bev, 1);
     http_page_watch(bev);
-    if (l->local)
-        return bev;
     sweep(l);
     bufferevent_incref(bev);
-    *vec_push(&l->live) = (struct http_live){.bev = bev, .since_ns = clock_now_ns()};
-    rest(l, l->live.n < LIVE_MAX);
+    *c = (struct http_live){.bev = bev, .door = l, .since_ns = clock_now_ns()};
+    http_gate_begin(c);
+    *vec_push(&l->live) = c;
+    rest(l, l->live.n < live_max(l));
+    event_active(l->arrived, EV_TIMEOUT, 0); // it has its descriptor then
     return bev;
 }
 
@@ -181,8 +310,10 @@ static void door_free(struct http_door *l)
         evconnlistener_free(l->listener);
     if (l->rest)
         event_free(l->rest);
+    if (l->arrived)
+        event_free(l->arrived);
     vec_foreach (&l->live, c)
-        bufferevent_decref(c->bev);
+        live_free(*c);
     vec_free(&l->live);
     free(l);
 }
@@ -196,8 +327,9 @@ static struct http_door *door_new(struct evconnlistener *at, bool is_local, void
     l->handler = handler;
     l->listener = at;
     l->rest = event_new(http_base, -1, 0, rested, l);
-    struct evhttp *server = is_local ? http_new_server(l, HTTP_BODY_MAX, HTTP_IDLE_S) : http_new_server(l, BODY_MAX, TCP_IDLE_S);
-    if (!l->rest || !server || !evhttp_bind_listener(server, at)) {
+    l->arrived = event_new(http_base, -1, 0, arrived, l);
+    struct evhttp *server = http_new_server(l, is_local ? HTTP_IDLE_S : TCP_IDLE_S);
+    if (!l->rest || !l->arrived || !server || !evhttp_bind_listener(server, at)) {
         if (server)
             evhttp_free(server);
         door_free(l);

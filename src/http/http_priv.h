@@ -10,14 +10,44 @@
 #include <openssl/ssl.h>
 
 #include "base/vec.h"
+#include "http/access.h"
 #include "http/http.h"
+#include "http/http_frame.h"
 #include "http/http_listen.h"
+#include "http/http_peer.h"
 
 #define HTTP_IDLE_S 120 // a connection without a request
+#define HTTP_BODY_OTHERS (2u << 20)       // bytes, of who is not an administrator on the socket
+#define HTTP_BODY_ANONYMOUS (64u << 10)   // of who does not say who it is
 
-struct http_live {
+struct http_verdict { // what the gate found out of a request
+    int code;            // it is refused so, for the reason `why`; 0: it may go on
+    const char *tag;
+    char why[320];
+    bool stranger;       // refused because nobody knows who it is
+    bool last;           // the connection ends with the answer
+    struct who who;
+    uint64_t body_bytes; // taken of its peer's
+};
+
+struct http_gate { // what a connection's evhttp may read (http_gate.c)
+    struct evbuffer *held; // what it may not yet
+    size_t seen, fed;      // of `held`, of a header and of a body: looked at
+    struct http_body body;
+    bool pending;          // a request has passed that on_request was not called for
+    bool discard;          // its body is dropped
+    bool dead;             // all that comes is
+    bool inside;           // the gate itself changes the buffer
+    struct http_verdict verdict; // of the request that has passed
+};
+
+struct http_live { // a connection
     struct bufferevent *bev; // with a reference of ours
+    struct http_door *door;
+    struct http_peer *peer;  // NULL: accepted just now
+    struct http_gate gate;
     uint64_t since_ns;       // its last request came, or itself
+    bool proved;             // a token of it was right
     bool shut;               // evhttp is about to find out
 };
 
@@ -29,20 +59,29 @@ struct http_door {
     bool anonymous;        // who does not say who it is may read
     struct evhttp *evhttp;
     struct evconnlistener *listener;
-    struct event *rest;            // it accepts nothing until then
-    bool closed;                   // and is freed then
-    VEC(struct http_live) live;    // of TCP: its connections
+    struct event *rest;             // it accepts nothing until then
+    struct event *arrived;          // looks at who has just come
+    bool closed;                    // and is freed then
+    VEC(struct http_live *) live;   // its connections
 };
 
 // --- http.c ---
 extern struct event_base *http_base;
 // An evhttp for a listener; its requests go to the handler. NULL: no memory.
 void http_forget(const struct http_door *door); // requests of it are without a connection from now on
-struct evhttp *http_new_server(struct http_door *door, size_t body_max, int idle_s);
+struct evhttp *http_new_server(struct http_door *door, int idle_s);
 bool http_busy(const struct bufferevent *bev); // a request on it has no answer yet
 
 // --- http_listen.c ---
-void http_heard(struct http_door *door, const struct bufferevent *bev); // a request came by it
+struct http_live *http_live_of(struct http_door *door, const struct bufferevent *bev);
+void http_identify(struct http_live *c); // finds its peer, and whether that may have another connection
+uint64_t http_unread(const struct http_peer *p); // bytes of answers that wait for the peer to read; NULL: for all peers
+
+// --- http_gate.c ---
+void http_gate_begin(struct http_live *c);
+void http_gate_next(struct http_live *c); // its request has been taken over, the next one may come
+bool http_gate_is_inside(const struct http_live *c); // a body is coming that was allowed
+void http_gate_end(struct http_live *c);
 
 // --- http_page.c ---
 void http_page_watch(struct bufferevent *bev); // its error answers become JSON

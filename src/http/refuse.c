@@ -53,6 +53,19 @@ bool http_may(struct http *h, enum access needed)
     return false;
 }
 
+bool http_may_enter(struct http *h)
+{
+    if (http_access(h) >= ACCESS_READ)
+        return true;
+    if (http_peer_known(h)) {
+        http_refuse(h, 403, "access-denied", "%s has no role here", http_peer(h));
+        return false;
+    }
+    http_set_header(h, "WWW-Authenticate", "Bearer realm=\"kamuee\"");
+    http_refuse(h, 401, "access-denied", "expected a token (Authorization: Bearer …) or a client certificate");
+    return false;
+}
+
 void http_refuse_method(struct http *h, const char *allow)
 {
     http_set_header(h, "Allow", allow);

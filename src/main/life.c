@@ -5,6 +5,9 @@
 // have answered a call in their mailbox since the last time, and each running
 // forwarder has polled. A part that hangs so ends in a restart by systemd
 // rather than in a router that only looks alive.
+//
+// Control itself may be at work for longer than the watchdog waits, e.g. with a commit of thousands of interfaces. It is fed then
+// at the stations of that work (base/work.h), by the same rules; at the start and the end systemd's patience is extended so.
 #include "main/life.h"
 
 #include <errno.h>
@@ -17,9 +20,12 @@
 #include "base/log.h"
 #include "base/work.h"
 #include "core/mailbox.h"
+#include "core/thread.h"
 #include "mgmt/mgmt.h"
 #include "table/counter.h"
 #include "table/plan.h"
+
+#define EXTENDED_US "60000000" // until the next station of a start or an end
 
 static struct event_base *base;
 static struct event *signals[3], *watchdog;
@@ -135,9 +141,20 @@ static void tell_status(const char *text)
     sd_notifyf(0, "STATUS=%s", text);
 }
 
+static void tell_progress(void)
+{
+    if (thread_role() != ROLE_CONTROL)
+        return; // others answer in their mailbox
+    if (watchdog)
+        feed_watchdog(-1, 0, NULL);
+    else
+        sd_notify(0, "EXTEND_TIMEOUT_USEC=" EXTENDED_US);
+}
+
 void life_tells_work(void)
 {
     work_set_status(tell_status);
+    work_set_progress(tell_progress);
 }
 
 void life_ready(void)
@@ -148,6 +165,9 @@ void life_ready(void)
 
 void life_stopping(void)
 {
+    if (watchdog)
+        event_free(watchdog);
+    watchdog = NULL;
     sd_notify(0, "STOPPING=1");
 }
 

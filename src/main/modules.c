@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/work.h"
 #include "core/eal.h"
 #include "core/mailbox.h"
 #include "core/rcu.h"
@@ -200,12 +201,16 @@ static const struct module {
     {"mgmt", start_mgmt, mgmt_stop},
 };
 
+#define N_MODULES (sizeof modules / sizeof *modules)
 static unsigned n_started;
 
 int modules_start(const struct start *s, char *err, size_t err_size)
 {
-    for (; n_started < sizeof modules / sizeof *modules; n_started++) {
+    struct work w = {0};
+
+    for (; n_started < N_MODULES; n_started++) {
         const struct module *m = &modules[n_started];
+        work_at(&w, n_started + 1, N_MODULES);
         char why[480] = "";
         uint64_t since = clock_now_ns();
         int r = m->init(s, why, sizeof why);
@@ -222,8 +227,11 @@ int modules_start(const struct start *s, char *err, size_t err_size)
 
 void modules_stop(void)
 {
+    struct work w = {0};
+
     while (n_started) {
         const struct module *m = &modules[--n_started];
+        work_at(&w, N_MODULES - n_started, N_MODULES);
         uint64_t since = clock_now_ns();
         m->fini();
         log_debug("main: stopped: module=%s ms=%u", m->name,

@@ -34,9 +34,9 @@ static void write_port_state(struct metrics *m, const struct port_state *p, unsi
     metric_family(m, METRIC_GAUGE, "port_up", "", "1: started, and its link is up.");
     for (unsigned i = 0; i < n; i++)
         metric_u64(m, p[i].started && p[i].link_up, "port", p[i].config.name, NULL);
-    metric_family(m, METRIC_GAUGE, "port_speed_bits_per_second", "", "Speed of the link; 0: not known.");
+    metric_family(m, METRIC_GAUGE, "port_speed_bytes_per_second", "", "Speed of the link, an eighth of its bits; 0: not known.");
     for (unsigned i = 0; i < n; i++)
-        metric_u64(m, p[i].speed_mbps * 1000000ull, "port", p[i].config.name, NULL);
+        metric_u64(m, p[i].speed_mbps * 1000000ull / 8, "port", p[i].config.name, NULL);
     metric_family(m, METRIC_COUNTER, "port_link_changes", "changes", "Times that the link came or went while the port was started.");
     for (unsigned i = 0; i < n; i++)
         metric_u64(m, port_manager_link_changes(p[i].config.name), "port", p[i].config.name, NULL);

@@ -5,6 +5,7 @@
 
 #include "config/revision.h"
 #include "core/process.h"
+#include "http/http_stats.h"
 #include "metrics/metric.h"
 #include "metrics/metrics.h"
 #include "table/exchange.h"
@@ -58,6 +59,19 @@ static void write_revision(struct metrics *m)
     metric_u64(m, r->confirmed, NULL);
 }
 
+static void write_api(struct metrics *m)
+{
+    const struct http_stats *s = http_stats();
+
+    metric_family(m, METRIC_GAUGE, "api_connections", "", "Clients of the management interface.");
+    metric_u64(m, s->connections, NULL);
+    metric_family(m, METRIC_GAUGE, "api_body_bytes", "bytes", "Announced by requests that have no answer yet.");
+    metric_u64(m, s->body_bytes, NULL);
+    metric_family(m, METRIC_COUNTER, "api_refusals", "", "Requests refused, and connections shut, before anything was done for them.");
+    for (unsigned i = 0; i < REFUSED_N; i++)
+        metric_u64(m, s->refused[i], "reason", http_refusal_name[i], NULL);
+}
+
 void metrics_system(struct metrics *m)
 {
     metric_family(m, METRIC_INFO, "build", "", "What runs here.");
@@ -69,4 +83,5 @@ void metrics_system(struct metrics *m)
     write_memory(m);
     write_buffers(m);
     write_revision(m);
+    write_api(m);
 }

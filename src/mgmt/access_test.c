@@ -26,6 +26,7 @@
 #include "http/access.h"
 #include "http/http_tls.h"
 #include "http/token.h"
+#include "http/http_peer.h"
 #include "mgmt/mgmt.h"
 #include "mgmt/test_server.h"
 
@@ -440,6 +441,56 @@ static void a_changed_file_of_tokens_counts_at_once(void **state)
     assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 200);
 }
 
+static const char get_as[] = "GET " MTU " HTTP/1.1\r\nHost: k\r\nAuthorization: Bearer %s\r\n\r\n";
+
+static void who_guesses_tokens_has_to_wait(void **state)
+{
+    struct text t = {0};
+
+    listen_plain();
+    int proved = tcp_connect();
+    text_printf(&t, get_as, "reader");
+    client_send(loop, proved, t.s, t.n);
+    assert_true(client_read(loop, proved, &reply));
+    assert_int_equal(reply.status, 200);
+    for (unsigned i = 0; i < GUESSES_MAX; i++)
+        assert_int_equal(ask_tcp("GET", MTU, i & 1 ? "guess" : "Basic cmVhZGVyOnJ1bm5lcg==", ""), 401);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 429); // it is not even looked at
+        assert_has(reply.head.s, "Retry-After: 10");
+        assert_said("wrong tokens came from this address");
+    }
+    assert_int_equal(http_stats()->refused[REFUSED_UNKNOWN], GUESSES_MAX);
+    assert_int_equal(http_stats()->refused[REFUSED_PAUSED], 3);
+    client_send(loop, proved, t.s, t.n); // who was there before goes on
+    assert_true(client_read(loop, proved, &reply));
+    assert_int_equal(reply.status, 200);
+    assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 200); // and proves its address
+    assert_int_equal(ask("GET", MTU, NULL), 200);
+    close(proved);
+    text_free(&t);
+}
+
+// Two requests in one piece: each is of who its own token says.
+static void a_token_counts_for_its_own_request(void **state)
+{
+    struct text t = {0};
+
+    listen_plain();
+    for (unsigned first_is_right = 0; first_is_right < 2; first_is_right++) {
+        int fd = tcp_connect();
+
+        text_clear(&t);
+        text_printf(&t, get_as, first_is_right ? "reader" : "wrong");
+        text_printf(&t, get_as, first_is_right ? "wrong" : "reader");
+        client_send(loop, fd, t.s, t.n);
+        assert_true(client_read(loop, fd, &reply));
+        assert_int_equal(reply.status, first_is_right ? 200 : 401);
+        close(fd);
+    }
+    text_free(&t);
+}
+
 // --- listeners ----------------------------------------------------------------------------------
 
 static void what_cannot_be_is_refused(void **state)
@@ -574,6 +625,8 @@ int main(void)
         served(who_came_by_sudo_is_named_and_only_root_is_believed),
         served(a_token_may_what_its_role_may),
         served(a_changed_file_of_tokens_counts_at_once),
+        served(who_guesses_tokens_has_to_wait),
+        served(a_token_counts_for_its_own_request),
         served(what_cannot_be_is_refused),
         served(who_closes_his_own_listener_gets_an_answer),
         served(a_crowd_at_the_door_harms_nobody_inside),

@@ -129,12 +129,64 @@ static void a_filter_lets_through_what_it_names(void **state)
 static void what_is_no_filter_is_refused(void **state)
 {
     assert_int_equal(ask("GET", "/restconf/streams/events?filter=%5B%5B", NULL), 400);
-    assert_said("'filter' is '[['");
+    assert_said("'filter' is not understood at '[['");
+    assert_said("/kamuee:link-change[port='p0']");
     assert_int_equal(ask("GET", "/restconf/streams/events?start-time=2026-01-01T00%3A00%3A00Z", NULL), 400);
     assert_int_equal(ask("POST", "/restconf/streams/events", NULL), 405);
     assert_int_equal(ask("GET", "/restconf/data/ietf-restconf-monitoring:restconf-state", NULL), 200);
     assert_said("/restconf/streams/events");
     assert_false(event_wanted());
+}
+
+static void no_filter_is_evaluated_as_xpath(void **state)
+{
+    static const struct {
+        const char *filter, *says;
+    } refused[] = {
+        {"%2Fkamuee%3Aroute-change%5B%2F%2F*%5Bcount(%2F%2F*)%3E99%5D%5D", "may only name events and leaves"},
+        {"%2F%2F*", "may only name events and leaves"},
+        {"%2Fkamuee%3Alink-change%5Bport!%3D'p0'%5D", "may only name events"},
+        {"%2Fkamuee%3Alink-change%5Bport%3D'p0'", "ends too early"},
+        {"%2Fkamuee%3Aalarm", "there is no event 'alarm', expected one of link-change, neighbor-change"},
+        {"%2Fkamuee%3Alink-change%5Bprot%3D'p0'%5D", "has no leaf 'prot', expected one of port, status"},
+        {"%2Fkamuee%3Alink-change%5Bstatus%3D'dwn'%5D", "'status' is 'dwn', expected up or down"},
+        {"%2Fkamuee%3Aroute-change%5Bfrom%3D''%5D", "has no leaf 'from'"},
+    };
+    struct text t = {0};
+
+    for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++) {
+        text_clear(&t);
+        text_printf(&t, "/restconf/streams/events?filter=%s", refused[i].filter);
+        assert_int_equal(ask("GET", t.s, NULL), 400);
+        assert_said(refused[i].says);
+    }
+    text_clear(&t);
+    text_printf(&t, "/restconf/streams/events?filter=%%2Fkamuee%%3Alink-change");
+    for (unsigned i = 0; i < 33; i++)
+        text_printf(&t, "%%5Bport%%3D'p%u'%%5D", i);
+    assert_int_equal(ask("GET", t.s, NULL), 400);
+    assert_said("more than 32 leaves");
+    for (unsigned i = 0; i < 100; i++)
+        text_printf(&t, "%%5Bport%%3D'p%u'%%5D", i);
+    assert_int_equal(ask("GET", t.s, NULL), 400);
+    assert_said("more than 1024 bytes");
+    text_free(&t);
+}
+
+static void a_filter_of_several_events_and_leaves(void **state)
+{
+    int fd = start_listening("?filter=%2Fkamuee%3Aconfiguration-change%5Blines%3D%221%22%5D%20%7C%20"
+                             "%2Fkamuee%3Alink-change%5B%20port%20%3D'p1'%20and%20kamuee%3Astatus%3D%22up%22%5D");
+
+    fake_link("p0", true);
+    fake_link("p1", false);
+    assert_int_equal(ask("PATCH", "/restconf/data/kamuee:port=p0", "{\"kamuee:port\":[{\"mtu\":1400}]}"), 204);
+    hear(fd, "set port p0 mtu 1400");
+    fake_link("p1", true);
+    hear(fd, "\"status\":\"up\"");
+    assert_null(strstr(heard.s, "\"p0\""));
+    assert_null(strstr(heard.s, "\"down\""));
+    leave(fd);
 }
 
 static void a_listener_that_does_not_read_is_told_what_it_missed(void **state)
@@ -184,6 +236,8 @@ int main(void)
         served(links_neighbours_routes_and_commits_are_told),
         served(a_filter_lets_through_what_it_names),
         served(what_is_no_filter_is_refused),
+        served(no_filter_is_evaluated_as_xpath),
+        served(a_filter_of_several_events_and_leaves),
         served(a_listener_that_does_not_read_is_told_what_it_missed),
         served(as_many_listeners_as_there_is_room_for),
         served(the_server_stops_while_somebody_listens),

@@ -121,6 +121,7 @@ static void apply_defaults(void)
 static void serve(void)
 {
     api_init(restconf_answer);
+    http_ask_role(restconf_needs);
     listen_serve(LISTEN_METRICS, &(struct listen_server){.answer = metrics_answer});
     listen_serve(LISTEN_WEB, &(struct listen_server){.start = web_start, .stop = web_stop, .answer = web_answer});
     event_init(&(struct event_sources){.start = event_source_start, .stop = event_source_stop});

@@ -253,18 +253,13 @@ static void metrics_resource(struct http *h)
         http_refuse_method(h, "GET, HEAD");
 }
 
-// Whether the client may do anything at all; what exactly is asked where it is done. False: an answer has been given.
-static bool may_enter(struct http *h)
+enum access restconf_needs(const char *method, const char *path)
 {
-    if (http_access(h) >= ACCESS_READ)
-        return true;
-    if (http_peer_known(h)) {
-        http_refuse(h, 403, "access-denied", "%s has no role here", http_peer(h));
-        return false;
-    }
-    http_set_header(h, "WWW-Authenticate", "Bearer realm=\"kamuee\"");
-    http_refuse(h, 401, "access-denied", "expected a token (Authorization: Bearer …) or a client certificate");
-    return false;
+    const char *operation = below(path, "/restconf/operations");
+
+    if (operation)
+        return operation_needs(operation);
+    return is_edit(method) && below(path, "/restconf/data") ? ACCESS_ADMIN : ACCESS_READ;
 }
 
 void restconf_answer(struct http *h)
@@ -273,7 +268,7 @@ void restconf_answer(struct http *h)
 
     if (strlen(path) > HTTP_PATH_MAX)
         http_refuse(h, 414, "too-big", "the path is longer than %d bytes", HTTP_PATH_MAX);
-    else if (!may_enter(h) || meta_get(h, path) || stream_resource(h, path))
+    else if (!http_may_enter(h) || meta_get(h, path) || stream_resource(h, path))
         return;
     else if (!strcmp(path, "/metrics"))
         metrics_resource(h);

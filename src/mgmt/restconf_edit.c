@@ -44,20 +44,27 @@ static bool same_key(const json_t *v, const struct lysc_node *leaf, const char *
     return same;
 }
 
-// Whether the entry in the body has the keys of the path; absent ones are filled in.
+// Whether the entry in the body has the keys of the path; absent ones are filled in, and they come first: what is wrong behind them
+// is told by them.
 static bool match_keys(const struct segment *g, json_t *entry, struct errors *e)
 {
     const struct lysc_node *k = lysc_node_child(g->schema);
+    json_t *rest = json_copy(entry);
+    bool ok = true;
 
-    for (unsigned i = 0; i < g->n_keys; i++, k = k->next) {
-        if (!json_object_get(entry, k->name))
+    json_object_clear(entry);
+    for (unsigned i = 0; ok && i < g->n_keys; i++, k = k->next) {
+        json_t *given = json_object_get(rest, k->name);
+
+        ok = !given || same_key(given, k, g->key[i]);
+        if (ok)
             json_object_set_new(entry, k->name, path_key_json(k, g->key[i]));
-        else if (!same_key(json_object_get(entry, k->name), k, g->key[i])) {
+        else
             errors_add(e, 0, "the body's '%s' is not the '%s' of the path", k->name, g->key[i]);
-            return false;
-        }
     }
-    return true;
+    json_object_update_missing(entry, rest);
+    json_decref(rest);
+    return ok;
 }
 
 // Value of the target as it stands under its name in the tree: one entry in an array for a list.

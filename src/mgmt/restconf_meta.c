@@ -16,6 +16,7 @@
 #include "yang/yang.h"
 
 #define YANG_LIBRARY "2019-01-04"
+#define YANG_TEXTS "/restconf/yang/"
 
 static json_t *root_resource(void)
 {
@@ -54,6 +55,24 @@ static json_t *yang_library(const char *container)
     return j;
 }
 
+// Where each module's text is had (RFC 8040, 3.7), as far as kamueed has it.
+static void add_locations(json_t *modules)
+{
+    json_t *m;
+    size_t i;
+
+    json_array_foreach(modules, i, m)
+    {
+        const char *name = json_string_value(json_object_get(m, "name")), *revision = json_string_value(json_object_get(m, "revision"));
+        struct text t = {0};
+
+        if (name && yang_source(name, NULL, &t))
+            json_object_set_new(m, "location", json_pack("[o]", json_sprintf(YANG_TEXTS "%s%s%s.yang", name, revision ? "@" : "",
+                                                                             revision ? revision : "")));
+        text_free(&t);
+    }
+}
+
 // libyang knows what it has loaded; the models of standard.c are told beside that.
 static json_t *library(void)
 {
@@ -63,7 +82,27 @@ static json_t *library(void)
 
     json_array_extend(json_object_get(set, "module"), more);
     json_decref(more);
+    add_locations(json_object_get(set, "module"));
+    add_locations(json_object_get(set, "import-only-module"));
     return j;
+}
+
+// NAME.yang or NAME@REVISION.yang
+static void module_text(struct http *h, const char *file)
+{
+    char name[80];
+    struct text t = {0};
+
+    snprintf(name, sizeof name, "%s", file);
+    char *end = strstr(name, ".yang"), *at = strchr(name, '@');
+    if (end && !end[5])
+        *end = 0;
+    if (at)
+        *at = 0;
+    if (end && yang_source(name, at ? at + 1 : NULL, &t))
+        http_reply(h, 200, "application/yang", &t);
+    else
+        http_refuse(h, 404, "invalid-value", "there is no module '%s' here; ietf-yang-library:yang-library names those that are, by 'location'", file);
 }
 
 static json_t *modules_state(void)
@@ -98,6 +137,10 @@ bool meta_get(struct http *h, const char *path)
 
     if (!strcmp(path, "/.well-known/host-meta") && read) {
         host_meta(h);
+        return true;
+    }
+    if (!strncmp(path, YANG_TEXTS, sizeof YANG_TEXTS - 1) && read) {
+        module_text(h, path + sizeof YANG_TEXTS - 1);
         return true;
     }
     for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {

@@ -143,6 +143,14 @@ static enum access access_of(const char *name)
     return access < ACCESS_READ ? ACCESS_ADMIN : (enum access)access;
 }
 
+enum access operation_needs(const char *name)
+{
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+        if (!strncmp(name, "kamuee:", 7) && !strcmp(name + 7, operations[i].name))
+            return access_of(operations[i].name);
+    return ACCESS_READ;
+}
+
 static const char *nearest_operation(const char *name)
 {
     const char *best = NULL;

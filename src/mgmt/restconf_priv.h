@@ -35,6 +35,9 @@ struct content {
     unsigned depth;       // 0 = all
 };
 void config_get(struct http *h, const struct path *p, const struct content *c);
+// Members of the whole configuration into the open object; `done` is called once, perhaps later.
+struct jwrite;
+void config_read_all(struct http *h, const struct content *c, struct jwrite *out, void (*done)(void *ctx), void *ctx);
 void config_not_there(struct http *h, const struct path *p); // 404
 void config_edit(struct http *h, const struct path *p, const char *method);
 void state_get(struct http *h, const struct path *p); // first segment is the container state
@@ -43,5 +46,6 @@ void restconf_answer(struct http *h); // any request
 bool meta_get(struct http *h, const char *path); // false: not one of its resources
 void operation_post(struct http *h, const char *name);
 void operations_list(struct http *h);
+enum access operation_needs(const char *name); // "kamuee:NAME"; of what is no operation everybody is told so
 
 #endif

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,6 +210,98 @@ static void state_is_there_in_the_models_of_the_ietf(void **state)
     assert_said("ietf-ipv4-unicast-routing");
 }
 
+// --- a large configuration ----------------------------------------------------------------------
+
+static json_t *got(const char *target)
+{
+    assert_int_equal(ask("GET", target, NULL), 200);
+    json_t *j = json_loads(text_str(&reply.body), 0, NULL);
+    if (!j)
+        fail_msg("%s: no JSON: %.300s", target, text_str(&reply.body));
+    return j;
+}
+
+static void same(json_t *a, json_t *b, const char *what)
+{
+    if (!json_equal(a, b)) {
+        char *x = json_dumps(a, JSON_COMPACT | JSON_ENCODE_ANY), *y = json_dumps(b, JSON_COMPACT | JSON_ENCODE_ANY);
+        fail_msg("%s: %.500s\nis not %.500s", what, x, y);
+    }
+    json_decref(a);
+    json_decref(b);
+}
+
+static json_t *entry(json_t *all, const char *list, size_t i)
+{
+    return json_array_get(json_object_get(all, list), i);
+}
+
+// It is written in slices and walked into: all of it comes, whatever part is asked for.
+static void a_large_configuration_comes_whole_and_in_parts(void **state)
+{
+    struct text t = {0};
+
+    text_printf(&t, "{\"kamuee:input\":{\"line\":[");
+    for (unsigned i = 0; i < 3000; i++)
+        text_printf(&t, "%s\"set address-set s prefix 198.18.%u.%u\",\"set acl big rule %u permit tcp from 10.0.0.0/8 to any port %u\"", i ? "," : "",
+                    i >> 8, i & 255, i + 1, i + 1);
+    text_printf(&t, ",\"set acl small rule 1 deny udp from any to any\"]}}");
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure", t.s), 200);
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configuration", "{\"kamuee:input\":{\"format\":\"json\"}}"), 200);
+    json_t *out = json_loads(reply.body.s, 0, NULL), *text = json_object_get(json_object_get(out, "kamuee:output"), "text");
+    json_t *all = json_loads(json_string_value(text), 0, NULL), *config = got("/restconf/data?content=config");
+    assert_int_equal(json_array_size(json_object_get(entry(all, "kamuee:acl", 0), "rule")), 3000);
+    same(json_incref(json_object_get(config, "ietf-restconf:data")), json_incref(all), "the datastore");
+    same(got("/restconf/data/kamuee:acl"), json_pack("{s:O}", "kamuee:acl", json_object_get(all, "kamuee:acl")), "a list");
+    same(got("/restconf/data/kamuee:acl=big"), json_pack("{s:[O]}", "kamuee:acl", entry(all, "kamuee:acl", 0)), "an entry");
+    same(got("/restconf/data/kamuee:acl=big/rule"), json_pack("{s:O}", "kamuee:rule", json_object_get(entry(all, "kamuee:acl", 0), "rule")), "rules");
+    same(got("/restconf/data/kamuee:acl=big/rule?offset=2998&limit=5"),
+         json_pack("{s:[O,O]}", "kamuee:rule", entry(entry(all, "kamuee:acl", 0), "rule", 2998), entry(entry(all, "kamuee:acl", 0), "rule", 2999)), "a page");
+    same(got("/restconf/data/kamuee:acl?offset=1"), json_pack("{s:[O]}", "kamuee:acl", entry(all, "kamuee:acl", 1)), "the second");
+    same(got("/restconf/data/kamuee:acl?offset=7"), json_pack("{s:[]}", "kamuee:acl"), "none");
+    same(got("/restconf/data/kamuee:acl?fields=name"), json_pack("{s:[{s:s},{s:s}]}", "kamuee:acl", "name", "big", "name", "small"), "names");
+    json_t *numbers = got("/restconf/data/kamuee:acl=big?fields=rule(number)");
+    assert_int_equal(json_array_size(json_object_get(entry(numbers, "kamuee:acl", 0), "rule")), 3000);
+    same(json_incref(entry(entry(numbers, "kamuee:acl", 0), "rule", 1234)), json_pack("{s:i}", "number", 1235), "a number");
+    same(got("/restconf/data/kamuee:acl=big?depth=1"), json_pack("{s:[{}]}", "kamuee:acl"), "a level");
+    json_t *two = got("/restconf/data/kamuee:acl=big?depth=2");
+    same(json_incref(entry(entry(two, "kamuee:acl", 0), "rule", 2999)), json_object(), "the second level");
+    same(got("/restconf/data?depth=1&content=config"), json_pack("{s:{}}", "ietf-restconf:data"), "nothing of the datastore");
+    json_decref(out), json_decref(all), json_decref(config), json_decref(numbers), json_decref(two);
+    text_free(&t);
+}
+
+static void a_large_configuration_is_read_as_it_was(void **state)
+{
+    struct text t = {0};
+    int fd;
+
+    text_printf(&t, "{\"kamuee:input\":{\"line\":[");
+    for (unsigned i = 0; i < 6000; i++)
+        text_printf(&t, "%s\"set acl big rule %u permit tcp from 10.0.0.0/8 to any port %u\"", i ? "," : "", i + 1, i + 1);
+    text_printf(&t, "]}}");
+    assert_int_equal(ask("POST", "/restconf/operations/kamuee:configure", t.s), 200);
+    text_clear(&t);
+    fd = client_connect(sock);
+    text_printf(&t, "GET /restconf/data/kamuee:acl HTTP/1.1\r\nHost: k\r\nConnection: close\r\n\r\n");
+    client_send(loop, fd, t.s, t.n);
+    event_base_loop(loop, EVLOOP_NONBLOCK);
+    assert_int_equal(ask("DELETE", "/restconf/data/kamuee:acl=big", NULL), 204); // answered in between
+    assert_true(client_read(loop, fd, &reply));
+    json_t *j = json_loads(reply.body.s, 0, NULL);
+    assert_int_equal(json_array_size(json_object_get(entry(j, "kamuee:acl", 0), "rule")), 6000);
+    json_decref(j);
+    close(fd);
+    for (unsigned i = 0; i < 3; i++) { // and who leaves in between leaves nothing behind
+        fd = client_connect(sock);
+        client_send(loop, fd, t.s, t.n);
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+        close(fd);
+    }
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:acl", NULL), 200);
+    text_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +313,8 @@ int main(void)
         served(lists_come_in_pages),
         served(a_page_of_a_long_table_is_no_walk_of_all_of_it),
         served(state_is_there_in_the_models_of_the_ietf),
+        served(a_large_configuration_comes_whole_and_in_parts),
+        served(a_large_configuration_is_read_as_it_was),
     };
 
     return cmocka_run_group_tests(tests, server_set_up, server_tear_down);

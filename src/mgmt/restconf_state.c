@@ -12,14 +12,12 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "config/config.h"
 #include "http/refuse.h"
 #include "mgmt/restconf_priv.h"
 #include "operation/capture.h"
 #include "restconf/path.h"
 #include "restconf/reply.h"
 #include "show/show.h"
-#include "yang/config_json.h"
 #include "yang/yang.h"
 
 static const struct {
@@ -63,6 +61,8 @@ struct answer {
     struct http *http;
     unsigned node, last;   // the writer at work, the last one to run
     bool whole, datastore; // all children; around them the whole datastore
+    bool with_state;
+    char defaults[16];     // of the configuration
     struct path path;      // with texts of its own
     char *path_text;
     char name[80];
@@ -278,29 +278,31 @@ void state_get(struct http *h, const struct path *p)
         show_child(a, &a->path.segment[1]);
 }
 
-// Everything: configuration, state, the YANG library.
-void datastore_get(struct http *h, const struct content *c)
+static void config_written(void *ctx)
 {
-    struct answer *a = answer_new(h);
-    json_t *config = c->config ? config_json(config_running(), c->defaults, true) : json_object(),
-           *v;
-    const char *key;
+    struct answer *a = ctx;
 
-    jwrite_begin(&a->show.out, "ietf-restconf:data", '{');
-    json_object_foreach(config, key, v)
-    {
-        char *s = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
-
-        jwrite_raw(&a->show.out, key, s);
-        free(s);
-    }
-    json_decref(config);
-    a->datastore = true;
-    if (c->state) {
+    if (a->with_state) {
         show_whole(a);
         return;
     }
     jwrite_end(&a->show.out, '}');
     jwrite_end(&a->show.out, '}');
     send_answer(a, 0);
+}
+
+// Everything: configuration and state.
+void datastore_get(struct http *h, const struct content *c)
+{
+    struct answer *a = answer_new(h);
+
+    jwrite_begin(&a->show.out, "ietf-restconf:data", '{');
+    a->datastore = true;
+    a->with_state = c->state;
+    snprintf(a->defaults, sizeof a->defaults, "%s", c->defaults ? c->defaults : "explicit");
+    const struct content all = {.defaults = a->defaults, .depth = c->depth};
+    if (c->config)
+        config_read_all(h, &all, &a->show.out, config_written, a);
+    else
+        config_written(a);
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <jansson.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +113,7 @@ static void wrong_edits_change_nothing_and_say_why(void **state)
     assert_said("port p2: 'kernel-interface' or 'devargs' is required");
     assert_int_equal(
         ask("PATCH", "/restconf/data/kamuee:port=p0", "{\"kamuee:port\":[{\"mtu\":99999}]}"), 400);
-    assert_said("expected 68..9600 (bytes)");
+    assert_said("port p0: 'mtu' is '99999', expected 68..9600 (bytes)");
     assert_int_equal(
         ask("PATCH", "/restconf/data/kamuee:port=p0", "{\"kamuee:port\":[{\"mut\":1}]}"), 400);
     assert_said("mut");
@@ -440,6 +441,36 @@ static void the_server_tells_about_itself(void **state)
     assert_int_equal(ask("POST", "/restconf", NULL), 405);
 }
 
+static void modules_are_had_where_the_library_says(void **state)
+{
+    json_t *library, *modules, *m;
+    size_t i;
+
+    assert_int_equal(ask("GET", "/restconf/data/ietf-yang-library:yang-library", NULL), 200);
+    library = json_loads(reply.body.s, 0, NULL);
+    modules = json_object_get(json_array_get(json_object_get(json_object_get(library, "ietf-yang-library:yang-library"), "module-set"), 0), "module");
+    unsigned n = 0;
+    json_array_foreach(modules, i, m)
+    {
+        const char *where = json_string_value(json_array_get(json_object_get(m, "location"), 0));
+        char head[100];
+
+        if (!where)
+            continue;
+        n++;
+        assert_int_equal(ask("GET", where, NULL), 200);
+        assert_has(reply.head.s, "Content-Type: application/yang");
+        snprintf(head, sizeof head, "module %s {", json_string_value(json_object_get(m, "name")));
+        assert_said(head);
+    }
+    assert_true(n >= 3);
+    json_decref(library);
+    assert_int_equal(ask("GET", "/restconf/yang/kamuee.yang", NULL), 200);
+    assert_int_equal(ask("GET", "/restconf/yang/kamuee@1999-01-01.yang", NULL), 404);
+    assert_int_equal(ask("GET", "/restconf/yang/../../etc/passwd", NULL), 404);
+    assert_int_equal(ask("GET", "/restconf/yang/nowhere.yang", NULL), 404);
+}
+
 static void head_has_the_length_of_get_and_no_body(void **state)
 {
     static const char *const targets[] = {"/restconf/data/kamuee:port=p0/mtu", "/nowhere", ROUTES};
@@ -503,6 +534,7 @@ int main(void)
         served(evhttps_own_errors_are_json),
         served(content_negotiation_is_json_only),
         served(the_server_tells_about_itself),
+        served(modules_are_had_where_the_library_says),
         served(head_has_the_length_of_get_and_no_body),
         served(one_connection_carries_many_requests),
     };

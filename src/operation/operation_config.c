@@ -277,12 +277,10 @@ void operation_configuration(struct http *h, const struct lyd_node *op)
         return;
     output_begin(&j, &t);
     if (!strcmp(operation_input(op, "format"), "json")) {
-        json_t *body = config_json(tree, "explicit", true);
-        char *s = json_dumps(body, JSON_INDENT(2));
+        char *s = config_json_text(tree);
 
         jwrite_string(&j, "text", s);
         free(s);
-        json_decref(body);
     } else {
         config_print(tree, &config);
         jwrite_string(&j, "text", text_str(&config));

@@ -19,6 +19,7 @@ struct field;
 struct field *fields_parse(const char *expression, const struct lysc_node *schema, bool any, struct text *why);
 void fields_free(struct field *f);
 const struct field *fields_child(const struct field *f, const char *name); // what is wanted of a child; NULL: nothing
+bool fields_whole(const struct field *f);                                    // it is wanted with all that is in it
 void fields_keep(json_t *value, const struct field *f);                    // takes everything else out of it
 
 struct page {

@@ -10,18 +10,18 @@
 #include "restconf/path.h"
 
 // Empties what lies deeper than `depth` levels of containers and list entries (RFC 8040, 4.8.2).
-static void prune(json_t *v, unsigned depth)
+void restconf_prune(json_t *v, unsigned depth)
 {
     const char *key;
     json_t *inner;
     size_t i;
 
     if (json_is_array(v)) {
-        json_array_foreach(v, i, inner) prune(inner, depth);
+        json_array_foreach(v, i, inner) restconf_prune(inner, depth);
     } else if (json_is_object(v) && !depth) {
         json_object_clear(v);
     } else if (json_is_object(v)) {
-        json_object_foreach(v, key, inner) prune(inner, depth - 1);
+        json_object_foreach(v, key, inner) restconf_prune(inner, depth - 1);
     }
 }
 
@@ -62,7 +62,7 @@ static void cut(const struct http *h, json_t *body)
     text_free(&why);
     depth = restconf_depth(h, &ok);
     if (depth) // the target is level 1
-        prune(body, depth);
+        restconf_prune(body, depth);
 }
 
 void restconf_json(struct http *h, int code, json_t *body)

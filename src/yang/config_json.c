@@ -19,6 +19,14 @@ static uint32_t print_options(const char *defaults)
     return o | (strcmp(defaults, "trim") ? LYD_PRINT_WD_ALL : LYD_PRINT_WD_TRIM);
 }
 
+char *config_json_text(const struct lyd_node *tree)
+{
+    char *s = NULL;
+
+    bug_on(tree && lyd_print_mem(&s, tree, LYD_JSON, LYD_PRINT_WITHSIBLINGS | LYD_PRINT_WD_EXPLICIT));
+    return s ? s : strdup("{}");
+}
+
 json_t *config_json(const struct lyd_node *node, const char *defaults, bool siblings)
 {
     json_t *j = NULL;

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/work.h"
 #include "yang/config_index.h"
 #include "yang/config_tree.h"
 #include "yang/yang.h"
@@ -554,10 +555,12 @@ void config_read_text(struct lyd_node **tree, const char *text, struct errors *e
     struct config_index top = {.tree = tree};
     unsigned number = 0;
     char *copy = strdup(text), *next = copy;
+    size_t length = strlen(text) + 1;
+    struct work w = {0};
 
     bug_on(!copy);
     for (char *line; (line = strsep(&next, "\n")) && read_line(&top, line, ++number, e);)
-        ;
+        work_at(&w, next ? (size_t)(next - copy) : length, length);
     free(copy);
     config_index_free(&top);
 }

@@ -76,6 +76,43 @@ void yang_unload(void)
     memset(asked, 0, sizeof asked);
 }
 
+// --- the modules themselves ---------------------------------------------------------------------
+
+static bool read_source(const char *name, struct text *t)
+{
+    char path[512], block[8192];
+    size_t n;
+
+    snprintf(path, sizeof path, "%s/%s.yang", schema_dir(), name);
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return false;
+    while ((n = fread(block, 1, sizeof block, f)))
+        text_append(t, block, n);
+    fclose(f);
+    return t->n;
+}
+
+// kamuee-routing is read from its file alone: what it is about, RFC 8349's model, is not loaded.
+bool yang_source(const char *name, const char *revision, struct text *t)
+{
+    const struct lys_module *m = revision ? ly_ctx_get_module(yang_ctx, name, revision) : ly_ctx_get_module_latest(yang_ctx, name);
+    bool ours = m == yang_module || !strcmp(name, "kamuee-routing");
+    char *s = NULL;
+
+    if (!m && !ours)
+        return false;
+    if (ours && read_source(name, t))
+        return true;
+    if (!m || lys_print_mem(&s, m, LYS_OUT_YANG, 0) || !s)
+        return false;
+    text_append(t, s, strlen(s));
+    free(s);
+    return true;
+}
+
+// --- nodes --------------------------------------------------------------------------------------
+
 const struct lysc_node *yang_next(const struct lysc_node *last, const struct lysc_node *parent)
 {
     const struct lysc_node *s = last;

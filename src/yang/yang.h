@@ -20,6 +20,8 @@ extern const struct lys_module *yang_module; // kamuee
 // or -errno with a sentence.
 int yang_load(char *err, size_t err_size);
 void yang_unload(void);
+// The text of a module that kamueed has: its file, or as libyang prints it. `revision`: NULL = whichever. False: it has none such.
+bool yang_source(const char *name, const char *revision, struct text *t);
 
 // Next child of `parent` (NULL: the module's top) after `last`, in schema order; keys of lists are
 // included.

@@ -4,6 +4,7 @@
 // libyang's messages name types and schema paths; yang_expected() says the same
 // for an operator, so that every refusal ends with "expected …", and
 // yang_say_error() puts what only libyang found into the words of a set line.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,6 +175,33 @@ static void split_path(const char *path, const char *end, struct text *words, st
     }
 }
 
+// What stands in quotes in libyang's words about a value: 'Value "99999" is out of type uint16 min/max bounds.'
+static bool find_value(const char *msg, char value[128])
+{
+    static const char *const before[] = {"alue \"", "- \"", "tring \""};
+
+    for (unsigned i = 0; msg && i < sizeof before / sizeof *before; i++) {
+        const char *at = strstr(msg, before[i]), *end;
+
+        if (!at)
+            continue;
+        at += strlen(before[i]);
+        end = strchr(at, '"');
+        snprintf(value, 128, "%.*s", (int)(end ? end - at : 0), at);
+        return end;
+    }
+    return false;
+}
+
+// "port p0: 'mtu' is '99999', expected 68..9600 (bytes)"
+static void say_value(const struct lysc_node *leaf, const struct text *words, const char *value, struct text *t)
+{
+    size_t above = words->n > strlen(leaf->name) ? words->n - strlen(leaf->name) - 1 : 0; // without the leaf itself
+
+    text_printf(t, "%.*s%s'%s' is '%s', expected ", (int)above, text_str(words), above ? ": " : "", leaf->name, value);
+    yang_expected(leaf, t);
+}
+
 void yang_say_error(struct text *t)
 {
     const char *msg = ly_errmsg(yang_ctx), *where = ly_errpath(yang_ctx);
@@ -183,13 +211,18 @@ void yang_say_error(struct text *t)
 
     if (end)
         split_path(path + 1, end, &words, &schema);
-    int n = msg ? (int)strlen(msg) : 0; // without its full stop
-    text_printf(t, "%s%s%.*s", text_str(&words), words.n ? ": " : "",
-                n && msg[n - 1] == '.' ? n - 1 : n, msg ? msg : "");
     const struct lysc_node *s = schema.n ? lys_find_path(yang_ctx, NULL, schema.s, 0) : NULL;
-    if (s && s->nodetype & (LYS_LEAF | LYS_LEAFLIST)) {
-        text_printf(t, "; expected ");
-        yang_expected(s, t);
+    int n = msg ? (int)strlen(msg) : 0; // without its full stop
+    bool leaf = s && s->nodetype & (LYS_LEAF | LYS_LEAFLIST);
+    char value[128];
+    if (leaf && find_value(msg, value)) {
+        say_value(s, &words, value, t);
+    } else {
+        text_printf(t, "%s%s%.*s", text_str(&words), words.n ? ": " : "", n && msg[n - 1] == '.' ? n - 1 : n, msg ? msg : "");
+        if (leaf) {
+            text_printf(t, "; expected ");
+            yang_expected(s, t);
+        }
     }
     text_free(&words);
     text_free(&schema);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Events as the stream brings them, whatever the pieces it comes in, and as a line tells them."""
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +20,9 @@ TOLD = [
      "route     red 192.0.2.0/24 went (link), was 4 blackhole"),
     ("configuration-change", {"by": "alice", "lines": 1, "change": ["set port p0 mtu 1400"]},
      "configuration  1 lines by alice: set port p0 mtu 1400"),
-    ("alarm", {"name": "fib-divergence", "status": "raised"}, "alarm name fib-divergence status raised"),
+    ("alarm-change", {"name": "fib-divergence", "subject": "", "status": "raised", "severity": "critical", "message": "12 routes differ"},
+     "alarm     fib-divergence raised: 12 routes differ"),
+    ("acl-match", {"acl": "in", "rule": 10}, "acl-match acl in rule 10"),
     ("events-missed", {"count": "12"}, "missed    12 events"),
 ]
 
@@ -34,6 +38,11 @@ def stream(*notifications):
 def test_each_kind_of_event_is_a_line(name, body, line):
     event, = events.events([stream((name, body))])
     assert events.told(event) == f"2026-11-22 08:00:00.123  {line}"
+
+
+def test_what_is_asked_for_are_events_of_the_schema():
+    schema = (Path(__file__).parents[2] / "yang" / "kamuee.yang").read_text()
+    assert set(events.KINDS.values()) <= set(re.findall(r"^  notification (\S+)", schema, re.M))
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096])

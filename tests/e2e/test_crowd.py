@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Many who connect to the socket, or by TCP and TLS, and say nothing: an operator is answered all the same."""
+import grp
 import http.client
 import re
 import resource
 import select
 import socket
 import ssl
+import subprocess
+import sys
+import textwrap
+import time
 
 import pytest
 
@@ -38,6 +43,61 @@ def test_a_thousand_idle_connections_lock_nobody_out_of_the_socket(daemon, many_
     finally:
         for one in crowd:
             one.close()
+
+
+def test_who_fills_all_descriptors_locks_nobody_out(daemon, many_descriptors):
+    """`ulimit -n 100`: the silent ones go when few are left."""
+    command = daemon.command
+    daemon.command = lambda *more: ["prlimit", "--nofile=100:100", *command(*more)]
+    daemon.start("set port p0 devargs net_af_packet0,iface=a0\n")
+    crowd = [socket.socket(socket.AF_UNIX) for _ in range(100)]
+    try:
+        for one in crowd:
+            one.connect(str(daemon.socket))
+        asked = time.monotonic()
+        for _ in range(20):
+            assert daemon.client.state("system")["pid"] == daemon.process.pid
+        assert time.monotonic() - asked < PATIENCE_S / 2
+        daemon.configure("set vport v7 port p0 vlan 7")  # a TAP needs descriptors of its own
+        assert "v7" in daemon.links()
+    finally:
+        for one in crowd:
+            one.close()
+
+
+def ask_as_reader(daemon, script: str) -> str:
+    """Python of a user of the group `staff`; `path` is the socket."""
+    prelude = f"import os, socket, sys\nos.setgroups([]); os.setgid({grp.getgrnam('staff').gr_gid}); os.setuid(65534)\npath = {str(daemon.socket)!r}\n"
+    return subprocess.run([sys.executable, "-c", prelude + textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def test_a_reader_fills_neither_connections_nor_memory(daemon):
+    daemon.start("set port p0 devargs net_af_packet0,iface=a0\nset api group read-only staff\n")
+    daemon.dir.chmod(0o755)
+    before = daemon.client.state("system")["rss"]
+    said = ask_as_reader(daemon, """
+        head = b"PATCH /restconf/data HTTP/1.1\\r\\nHost: k\\r\\nContent-Length: 15000000\\r\\n\\r\\n"
+        crowd = []
+        for _ in range(200):
+            one = socket.socket(socket.AF_UNIX)
+            one.settimeout(10)
+            one.connect(path)
+            one.sendall(head)
+            crowd.append(one)
+        zeros, codes = bytes(1 << 20), set()
+        for one in crowd:
+            for _ in range(14):
+                one.sendall(zeros)
+            codes.add(one.recv(4096)[9:12])
+        print(codes)
+        for _ in range(400):
+            crowd.append(socket.socket(socket.AF_UNIX))
+            crowd[-1].connect(path)
+        """)
+    assert said.startswith("{b'403'}"), said
+    assert daemon.client.state("system")["rss"] - before < 50 << 20
+    assert daemon.client.state("system")["pid"] == daemon.process.pid
+    assert "peer=\"uid 65534\"" in daemon.log.read_text()
 
 
 @pytest.fixture

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// http_gate.c - what evhttp gets to read: whole headers of well-formed requests, and bodies of those who may send them
+//
+// A callback on the connection's input buffer sees what came before evhttp does, takes it away, and gives it back
+// as far as it may pass:
+//
+//     header   kept until it is whole; then it is read strictly (http_frame.c), who asks is found out, and with a body
+//              whether its role allows one and there is room for it
+//     body     passes as it comes; of HEAD and TRACE, whose body evhttp does not read, it is dropped, or evhttp would take it for
+//              the next request
+//
+// One request passes at a time, so what was found out belongs to the one that on_request() is called for next. A request that is
+// refused reaches evhttp as another one without a body, which is answered with the reason (http.c); its own body is
+// dropped as it comes, so that nothing of it is kept and the connection can go on. Where it ends is not known of a malformed one:
+// then all that comes is dropped and the answer ends the connection.
+#include <event2/buffer.h>
+#include <event2/bufferevent_ssl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/log.h"
+#include "http/access.h"
+#include "http/http_frame.h"
+#include "http/http_priv.h"
+
+static enum access (*needed_role)(const char *method, const char *path);
+
+void http_ask_role(enum access (*fn)(const char *method, const char *path))
+{
+    needed_role = fn;
+}
+
+// --- what is to be said of a request ------------------------------------------------------------
+
+__attribute__((format(printf, 5, 6))) static void refuse(struct http_verdict *v, enum http_refusal refusal, int code, const char *tag,
+                                                         const char *fmt, ...)
+{
+    va_list ap;
+
+    v->code = code;
+    v->tag = tag;
+    va_start(ap, fmt);
+    vsnprintf(v->why, sizeof v->why, fmt, ap);
+    va_end(ap);
+    http_refused(refusal);
+}
+
+static void by_token(struct http_live *c, const struct http_frame *f, struct http_verdict *v)
+{
+    char text[1024];
+
+    if (!c->proved && http_peer_paused(c->peer)) {
+        refuse(v, REFUSED_PAUSED, 429, "access-denied", "%d wrong tokens came from this address; none is looked at for %d seconds", GUESSES_MAX,
+               GUESS_PAUSE_S);
+        return;
+    }
+    snprintf(text, sizeof text, "%.*s", (int)f->authorization_n, f->authorization);
+    access_by_token(text, &v->who);
+    c->proved = v->who.known;
+    if (v->who.known) {
+        http_peer_proved(c->peer);
+        return;
+    }
+    http_refused(REFUSED_UNKNOWN);
+    http_peer_guessed(c->peer);
+}
+
+// A token before a certificate: who sends one means it.
+static void find_out_who(struct http_live *c, const struct http_frame *f, struct http_verdict *v)
+{
+    SSL *ssl = c->door->tls ? bufferevent_openssl_get_ssl(c->bev) : NULL;
+    X509 *certificate = ssl ? SSL_get_peer_certificate(ssl) : NULL;
+    char sudo_user[40];
+
+    snprintf(sudo_user, sizeof sudo_user, "%.*s", (int)f->sudo_user_n, f->sudo_user ? f->sudo_user : "");
+    if (c->door->local)
+        access_by_socket(bufferevent_getfd(c->bev), sudo_user, &v->who);
+    else if (c->door->anonymous)
+        v->who = (struct who){.access = ACCESS_READ, .name = "anonymous"};
+    else if (f->authorization)
+        by_token(c, f, v);
+    else if (certificate)
+        access_by_certificate(certificate, &v->who);
+    else
+        v->who = (struct who){.access = ACCESS_NONE, .name = "anonymous"};
+    X509_free(certificate);
+}
+
+// Only administrators of the socket send whole configurations.
+static uint64_t longest_body(const struct http_live *c, const struct who *who)
+{
+    return c->door->anonymous ? HTTP_BODY_ANONYMOUS : c->door->local && who->access == ACCESS_ADMIN ? HTTP_BODY_MAX : HTTP_BODY_OTHERS;
+}
+
+static enum access role_for(const struct http_live *c, const struct http_frame *f)
+{
+    char path[HTTP_PATH_MAX + 1];
+
+    if (c->door->anonymous || !needed_role)
+        return ACCESS_READ;
+    size_t n = strcspn(f->target, "? ");
+    snprintf(path, sizeof path, "%.*s", (int)(n < sizeof path ? n : sizeof path - 1), f->target);
+    return needed_role(f->method, path);
+}
+
+// Of a request with a body: whether it may come at all.
+static void judge_body(struct http_live *c, const struct http_frame *f, struct http_verdict *v)
+{
+    uint64_t longest = longest_body(c, &v->who), bytes = f->chunked ? longest : f->length;
+    enum access needed = role_for(c, f);
+
+    if (v->who.access < ACCESS_READ) {
+        v->stranger = true;
+        refuse(v, REFUSED_ROLE, v->who.known ? 403 : 401, "access-denied", "%s", "");
+    } else if (v->who.access < needed) {
+        refuse(v, REFUSED_ROLE, 403, "access-denied", "%s is %s, and this is for role %s", v->who.name, access_name[v->who.access],
+               access_name[needed]);
+    } else if (f->length > longest) {
+        refuse(v, REFUSED_LENGTH, 413, "too-big", "the request's body has %llu bytes, and %s may send %llu", (unsigned long long)f->length,
+               v->who.name, (unsigned long long)longest);
+    } else if (!http_peer_body(c->peer, bytes, longest)) {
+        refuse(v, REFUSED_BODIES, 429, "resource-denied", "too many requests with large bodies have no answer yet; try again");
+    } else {
+        v->body_bytes = bytes;
+    }
+}
+
+// As evhttp has it.
+static bool body_is_read(const char *method)
+{
+    return strcmp(method, "HEAD") && strcmp(method, "TRACE");
+}
+
+static void judge(struct http_live *c, const struct http_frame *f, struct http_verdict *v)
+{
+    find_out_who(c, f, v);
+    if (!v->code && (f->length || f->chunked))
+        judge_body(c, f, v);
+}
+
+// --- the bytes ----------------------------------------------------------------------------------
+
+static void pass(struct http_gate *g, size_t n, struct evbuffer *out)
+{
+    if (out)
+        evbuffer_remove_buffer(g->held, out, n);
+    else
+        evbuffer_drain(g->held, n);
+}
+
+// What evhttp reads in place of a request that is refused.
+static void pass_substitute(const struct http_frame *f, struct evbuffer *out)
+{
+    evbuffer_add_printf(out, "%s / HTTP/1.%c\r\nHost: k\r\n%s\r\n", strcmp(f->method, "HEAD") ? "GET" : "HEAD", f->http10 ? '0' : '1',
+                        f->last ? "Connection: close\r\n" : "");
+}
+
+// A header is whole, or cannot be one: `n` bytes of it, -1, or 0 for one that is too long.
+static void take_head(struct http_live *c, const char *text, long n, struct evbuffer *out)
+{
+    struct http_gate *g = &c->gate;
+    struct http_frame f = {0};
+    const char *why = n > 0 ? http_frame_parse(text, (size_t)n, &f) : n ? "a line does not end in CR LF, or has a control character" : NULL;
+
+    http_identify(c);
+    g->verdict = (struct http_verdict){.who.name = "unknown"};
+    if (why)
+        refuse(&g->verdict, REFUSED_MALFORMED, 400, "malformed-message", "the request is not well-formed HTTP: %s", why);
+    else if (!n)
+        refuse(&g->verdict, REFUSED_LENGTH, 431, "too-big", "the request's header is longer than %u bytes", HTTP_HEADER_MAX);
+    else
+        judge(c, &f, &g->verdict);
+    g->dead = why || !n || g->verdict.code == 413;
+    g->verdict.last = g->dead;
+    g->discard = g->verdict.code || !body_is_read(f.method);
+    g->pending = true;
+    if (!g->dead)
+        http_body_begin(&g->body, &f, longest_body(c, &g->verdict.who));
+    if (g->verdict.code)
+        pass_substitute(&f, out);
+    pass(g, n > 0 ? (size_t)n : 0, g->verdict.code ? NULL : out);
+}
+
+// False: more bytes are needed.
+static bool run_head(struct http_live *c, struct evbuffer *out)
+{
+    struct http_gate *g = &c->gate;
+    size_t n = evbuffer_get_length(g->held);
+
+    if (n > HTTP_HEADER_MAX)
+        n = HTTP_HEADER_MAX;
+    if (!n)
+        return false;
+    const char *text = (const char *)evbuffer_pullup(g->held, (ev_ssize_t)n);
+    long end = http_frame_head(text, n, &g->seen);
+    if (!end && n < HTTP_HEADER_MAX)
+        return false;
+    g->seen = 0;
+    take_head(c, text, end, out);
+    return true;
+}
+
+// The body goes wrong where it stands: evhttp gets its end there, and the request is refused.
+static void break_body(struct http_live *c, struct evbuffer *out)
+{
+    struct http_gate *g = &c->gate;
+
+    g->dead = true;
+    if (!g->pending || g->discard) { // its answer is on the way
+        http_refused(REFUSED_MALFORMED);
+        shutdown(bufferevent_getfd(c->bev), SHUT_RD);
+        return;
+    }
+    evbuffer_add_printf(out, g->body.in_trailer ? "\r\n" : "0\r\n\r\n");
+    g->verdict.last = true;
+    if (g->body.too_long)
+        refuse(&g->verdict, REFUSED_LENGTH, 413, "too-big", "the request's body has more bytes than %s may send", g->verdict.who.name);
+    else
+        refuse(&g->verdict, REFUSED_MALFORMED, 400, "malformed-message", "the request is not well-formed HTTP: its chunks are not");
+}
+
+// False: more bytes are needed. A line of chunks passes when it is whole; its first `fed` bytes have been looked at.
+static bool run_body(struct http_live *c, struct evbuffer *out)
+{
+    struct http_gate *g = &c->gate;
+    size_t n = evbuffer_get_length(g->held);
+
+    if (n <= g->fed)
+        return false;
+    const char *bytes = (const char *)evbuffer_pullup(g->held, -1);
+    size_t taken = http_body_take(&g->body, bytes + g->fed, n - g->fed), whole = taken ? g->fed + taken : 0;
+    if (g->body.state == BODY_BROKEN) {
+        pass(g, whole, g->discard ? NULL : out);
+        break_body(c, out);
+        return true;
+    }
+    g->fed = g->body.n;
+    pass(g, whole - g->fed, g->discard ? NULL : out);
+    return true;
+}
+
+static void run(struct http_live *c, struct evbuffer *out)
+{
+    struct http_gate *g = &c->gate;
+    bool more = true;
+
+    while (more && !g->dead) {
+        if (g->body.state != BODY_END)
+            more = run_body(c, out);
+        else
+            more = !g->pending && run_head(c, out);
+    }
+    if (g->dead)
+        evbuffer_drain(g->held, evbuffer_get_length(g->held));
+}
+
+// Runs what is held, and puts what may pass behind what evhttp has not read yet: it may only be put in front of nothing.
+static void pass_to(struct http_live *c, struct evbuffer *in, size_t unread)
+{
+    struct evbuffer *out = evbuffer_new();
+
+    bug_on(!out);
+    c->gate.inside = true;
+    evbuffer_remove_buffer(in, out, unread);
+    evbuffer_add_buffer(c->gate.held, in);
+    run(c, out);
+    evbuffer_prepend_buffer(in, out);
+    c->gate.inside = false;
+    evbuffer_free(out);
+}
+
+static void on_input(struct evbuffer *in, const struct evbuffer_cb_info *info, void *arg)
+{
+    struct http_live *c = arg;
+
+    if (!c->gate.inside && info->n_added)
+        pass_to(c, in, evbuffer_get_length(in) - info->n_added);
+}
+
+void http_gate_begin(struct http_live *c)
+{
+    c->gate.held = evbuffer_new();
+    bug_on(!c->gate.held || !evbuffer_add_cb(bufferevent_get_input(c->bev), on_input, c));
+}
+
+void http_gate_next(struct http_live *c)
+{
+    struct evbuffer *in = bufferevent_get_input(c->bev);
+
+    c->gate.pending = false;
+    c->gate.verdict = (struct http_verdict){0};
+    if (evbuffer_get_length(c->gate.held))
+        pass_to(c, in, evbuffer_get_length(in));
+}
+
+bool http_gate_is_inside(const struct http_live *c)
+{
+    return c->gate.body.state != BODY_END && !c->gate.discard && !c->gate.dead;
+}
+
+void http_gate_end(struct http_live *c)
+{
+    evbuffer_remove_cb(bufferevent_get_input(c->bev), on_input, c);
+    evbuffer_free(c->gate.held);
+}

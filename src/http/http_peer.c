@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// http_peer.c - what one user of the socket, or one address of TCP, may hold of the HTTP server
+#include "http/http_peer.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define REMEMBERED_MAX 256 // peers without a connection, with wrong tokens
+
+static struct http_peer *peers;
+static struct http_stats stats;
+
+const char *const http_refusal_name[REFUSED_N] = {"malformed", "unknown", "paused", "role", "length", "bodies", "answers", "connections"};
+
+const struct http_stats *http_stats(void)
+{
+    return &stats;
+}
+
+void http_refused(enum http_refusal why)
+{
+    stats.refused[why]++;
+}
+
+// --- who it is ----------------------------------------------------------------------------------
+
+static void find_key(int fd, bool local, struct http_peer *p)
+{
+    struct sockaddr_storage sa = {0};
+    socklen_t n = sizeof sa;
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+
+    *p = (struct http_peer){.local = local, .uid = UINT32_MAX};
+    if (local && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
+        p->uid = peer.uid;
+        p->root = !peer.uid || peer.uid == geteuid();
+    } else if (!local && !getpeername(fd, (struct sockaddr *)&sa, &n)) {
+        if (sa.ss_family == AF_INET)
+            memcpy(p->address, &((struct sockaddr_in *)&sa)->sin_addr, 4);
+        else if (sa.ss_family == AF_INET6) // a host has a whole /64
+            memcpy(p->address, &((struct sockaddr_in6 *)&sa)->sin6_addr, 8);
+        p->uid = sa.ss_family;
+    }
+}
+
+static bool is_same(const struct http_peer *a, const struct http_peer *b)
+{
+    return a->local == b->local && a->uid == b->uid && !memcmp(a->address, b->address, sizeof a->address);
+}
+
+static bool is_idle(const struct http_peer *p)
+{
+    return !p->live && !p->requests;
+}
+
+static bool is_remembered(const struct http_peer *p)
+{
+    return p->guesses && clock_now_ns() - p->guess_ns < GUESS_FORGET_S * NS_PER_SECOND;
+}
+
+// Those that nothing is known of any more, and the oldest when there are too many.
+static void forget(void)
+{
+    struct http_peer **oldest = NULL, *gone;
+    unsigned n = 0;
+
+    for (struct http_peer **link = &peers; *link;) {
+        if (is_idle(*link) && !is_remembered(*link)) {
+            gone = *link;
+            *link = gone->next;
+            free(gone);
+            continue;
+        }
+        if (is_idle(*link) && ++n && (!oldest || (*link)->guess_ns < (*oldest)->guess_ns))
+            oldest = link;
+        link = &(*link)->next;
+    }
+    if (n <= REMEMBERED_MAX)
+        return;
+    gone = *oldest;
+    *oldest = gone->next;
+    free(gone);
+}
+
+struct http_peer *http_peer_of(int fd, bool local)
+{
+    struct http_peer key, *p;
+
+    find_key(fd, local, &key);
+    for (p = peers; p && !is_same(p, &key); p = p->next)
+        ;
+    if (!p) {
+        p = malloc(sizeof *p);
+        bug_on(!p);
+        *p = key;
+        p->next = peers;
+        peers = p;
+    }
+    p->live++;
+    stats.connections++;
+    return p;
+}
+
+static void give_back(struct http_peer *p, uint64_t body_bytes)
+{
+    p->body_bytes -= body_bytes;
+    stats.body_bytes -= body_bytes;
+    if (is_idle(p))
+        forget();
+}
+
+void http_peer_left(struct http_peer *p, uint64_t body_bytes)
+{
+    p->live--;
+    stats.connections--;
+    give_back(p, body_bytes);
+}
+
+void http_peer_done(struct http_peer *p, uint64_t body_bytes)
+{
+    p->requests--;
+    give_back(p, body_bytes);
+}
+
+void http_peer_name(const struct http_peer *p, char name[64])
+{
+    char text[INET6_ADDRSTRLEN] = "?";
+
+    if (p->local) {
+        snprintf(name, 64, "uid %" PRIu32, p->uid);
+        return;
+    }
+    inet_ntop(p->uid == AF_INET6 ? AF_INET6 : AF_INET, p->address, text, sizeof text);
+    snprintf(name, 64, "%s%s", text, p->uid == AF_INET6 ? "/64" : "");
+}
+
+// Those with requests that wait for a manager's answer go with it.
+void http_peers_end(void)
+{
+    for (struct http_peer *p = peers; p; p = p->next)
+        p->guesses = 0;
+    forget();
+    memset(stats.refused, 0, sizeof stats.refused);
+}
+
+// --- bodies -------------------------------------------------------------------------------------
+
+bool http_peer_body(struct http_peer *p, uint64_t bytes, uint64_t longest)
+{
+    uint64_t all = p->root ? BODIES_MAX : BODIES_MAX - BODIES_RESERVE;
+
+    if (p->body_bytes + bytes > PEER_BODIES * longest || stats.body_bytes + bytes > all)
+        return false;
+    p->body_bytes += bytes;
+    stats.body_bytes += bytes;
+    return true;
+}
+
+// --- tokens that are nobody's -------------------------------------------------------------------
+
+bool http_peer_paused(const struct http_peer *p)
+{
+    return p->guesses >= GUESSES_MAX && clock_now_ns() - p->guess_ns < GUESS_PAUSE_S * NS_PER_SECOND;
+}
+
+// One line a second, of whoever comes first; how many there were in all tells the metric.
+static void tell_guess(const struct http_peer *p)
+{
+    static uint64_t told_ns;
+    char name[64];
+
+    if (told_ns && clock_now_ns() - told_ns < NS_PER_SECOND)
+        return;
+    told_ns = clock_now_ns();
+    http_peer_name(p, name);
+    log_warning("api: wrong token or password: peer=%s in_a_row=%u total=%" PRIu64 "%s", LOG_VALUE(name), p->guesses,
+                stats.refused[REFUSED_UNKNOWN], p->guesses >= GUESSES_MAX ? " paused=true" : "");
+}
+
+void http_peer_guessed(struct http_peer *p)
+{
+    uint64_t now_ns = clock_now_ns();
+
+    if (p->guesses >= GUESSES_MAX || now_ns - p->guess_ns >= GUESS_FORGET_S * NS_PER_SECOND) // a pause is over
+        p->guesses = 0;
+    p->guesses++;
+    p->guess_ns = now_ns;
+    tell_guess(p);
+}
+
+void http_peer_proved(struct http_peer *p)
+{
+    p->guesses = 0;
+}

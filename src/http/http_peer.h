@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// http_peer.h - what one user of the socket, or one address of TCP, may hold of the HTTP server
+//
+// A peer is a uid, an IPv4 address or the /64 of an IPv6 address. It is known while it has connections or requests, and for a while
+// after it has shown wrong tokens. Root and kamueed's own user have a reserve of everything, so that nobody else locks them out.
+// Control role.
+#ifndef HTTP_HTTP_PEER_H
+#define HTTP_HTTP_PEER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "http/http_stats.h"
+
+#define PEER_LIVE_LOCAL 256u          // connections of a uid
+#define PEER_LIVE_TCP 64u             // of an address
+#define PEER_BODIES 4u                // bodies of the greatest length, together
+#define BODIES_MAX (256u << 20)       // bytes of bodies, of all peers
+#define BODIES_RESERVE (64u << 20)    // of these, root's
+#define PEER_ANSWERS_MAX (64u << 20)  // bytes of answers that a peer does not read
+#define ANSWERS_MAX (256u << 20)      // of all peers
+#define ANSWERS_RESERVE (64u << 20)   // of these, root's
+#define GUESSES_MAX 10                // wrong tokens until a pause
+#define GUESS_PAUSE_S 10
+#define GUESS_FORGET_S 60             // a peer that was quiet for so long begins anew
+
+struct http_peer {
+    uint8_t address[16];
+    uint32_t uid;
+    bool local, root;
+    unsigned live;       // connections
+    unsigned requests;   // without an answer
+    uint64_t body_bytes; // of these
+    unsigned guesses;    // wrong tokens in a row
+    uint64_t guess_ns;   // the last one
+    struct http_peer *next;
+};
+
+struct http_peer *http_peer_of(int fd, bool local); // of a connection; with a reference by `live`
+void http_peer_left(struct http_peer *p, uint64_t body_bytes); // a connection of it has ended, with a body that is not whole
+void http_peer_done(struct http_peer *p, uint64_t body_bytes); // a request of it has been answered
+void http_peer_name(const struct http_peer *p, char name[64]); // "uid 1000", "192.0.2.1"
+void http_peers_end(void);
+
+// Room for a body of so many bytes, of at most `longest` each: taken (true), or refused.
+bool http_peer_body(struct http_peer *p, uint64_t bytes, uint64_t longest);
+
+// --- tokens that are nobody's ---
+bool http_peer_paused(const struct http_peer *p); // its tokens are not looked at now
+void http_peer_guessed(struct http_peer *p);      // it has shown a wrong one
+void http_peer_proved(struct http_peer *p);       // it has shown a right one
+
+void http_refused(enum http_refusal why);
+
+#endif

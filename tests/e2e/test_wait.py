@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nothing that the schema lets a client ask keeps another client waiting: each resource and operation, of a full router.
+
+The other client asks for something small, over and over. What the machine does beside us is not kamueed's: while kamueed or the
+client was ready to run and did not get a core is taken off (schedstat), and of three tries the best one counts.
+"""
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from daemon import Daemon
+from support import eventually
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
+
+import schema                                                                   # noqa: E402
+
+ROUTES, NEIGHBOURS, RULES, LISTS, VPORTS, MEMBERS = 100_000, 5_000, 10_000, 200, 500, 5_000
+WAIT_S = 0.1
+TRIES = 3
+# What reads or checks a whole configuration does it in one go, in proportion to its length: libyang's trees are not checked in slices.
+WHOLE_S = 1.5
+WHOLE = {"configure", "compare", "configuration"}
+MODULE = schema.module()
+STATE = MODULE.one("container", "state").all("container", "list", "leaf", "leaf-list")
+CONFIG = [node for node in MODULE.all("container", "list", "leaf", "leaf-list") if node.argument != "state"]
+# Operations and what they are asked. What changes something is asked for nothing, or for what cannot be.
+INPUT = {
+    "configure": [{"line": ["set port p0 mtu 1500"], "check": True}], "confirm": [{}], "session-open": [{}], "session-close": [{"session": 9999}],
+    "edit": [{"session": 9999, "line": ["set port p0 mtu 1500"]}], "configuration": [{}, {"format": "json"}, {"file": True}],
+    "compare": [{}, {"file": True}], "complete": [{"line": "set acl big rule "}, {"line": "set interface "}], "save-configuration": [{}],
+    "port-attach": [{"name": "p0", "devargs": "net_null0"}], "port-detach": [{"name": "p9"}], "port-start": [{"name": "p9"}],
+    "port-stop": [{"name": "p9"}], "lookup": [{"vr": "default", "address": [f"20.{i >> 8}.{i & 255}.1" for i in range(4096)]}],
+    "explain": [{"interface": "p0", "destination": "20.0.0.1"}], "trace": [], "audit": [{}],
+    "route-changes": [{}, {"limit": 10000}], "route-at": [{"address": "20.0.1.1", "ago": 1}], "web-address": [{}], "test-tap": [{}],
+    "capture": [], "acl-rules": [{"name": "big", "limit": 10000}], "acl-lint": [{"name": "big", "limit": 10000}], "clear-counters": [{}],
+    "clear-acl": [{}], "reload": [{}], "address-set-contains": [{"name": "s", "address": [f"198.18.{i >> 8}.{i & 255}" for i in range(4096)]}],
+    "address-set-change": [{"name": "s", "add": [f"198.51.{i >> 8}.{i & 255}" for i in range(4096)]}], "shutdown": [],
+}
+PATHS = [*(f"kamuee:state/{node.argument}" for node in STATE if node.argument != "routes"), "kamuee:state", "",
+         *(f"kamuee:{node.argument}" for node in CONFIG), "kamuee:acl=big", "kamuee:acl=big/rule", "kamuee:acl=big/rule=5000",
+         "kamuee:acl?fields=name", "kamuee:acl?limit=1", "kamuee:acl?depth=2", "kamuee:vport=v7", "kamuee:state/acl=big",
+         "kamuee:state/interface=v7", "kamuee:state/interface=v7/statistics", "kamuee:state/interface?fields=name", "kamuee:state/neighbor?limit=1",
+         "kamuee:state/neighbor=default,p0,10.0.1.1", "kamuee:state/nexthop?limit=1&offset=4000", "kamuee:state/nexthop=4000", "kamuee:state?depth=1",
+         "kamuee:state/routes=default,ipv4", "kamuee:state/routes=default,ipv4?fields=route/prefix", "kamuee:state/routes=default,ipv4?limit=10",
+         "kamuee:state/routes=default,ipv4?prefix=20.0.1.0/24", "kamuee:state/routes=default,ipv4?protocol=bgp", "?depth=1", "?content=config",
+         "?content=nonconfig", "?with-defaults=report-all", "ietf-interfaces:interfaces", "ietf-interfaces:interfaces/interface=v7",
+         "ietf-interfaces:interfaces?depth=1", "ietf-routing:routing", "ietf-routing:routing/ribs", "ietf-routing:routing/ribs/rib=default-ipv4",
+         "ietf-routing:routing/ribs/rib=default-ipv4/routes", "ietf-yang-library:yang-library", "ietf-yang-library:modules-state",
+         "ietf-restconf-monitoring:restconf-state"]
+ASKED = [*(("GET", f"/restconf/data{'/' if path[:1] not in ('', '?') else ''}{path}", b"") for path in PATHS),
+         *(("POST", f"/restconf/operations/kamuee:{name}", json.dumps({"kamuee:input": given}).encode())
+           for name, all_given in INPUT.items() for given in all_given),
+         *(("GET", path, b"") for path in ("/metrics", "/restconf", "/restconf/operations", "/restconf/data/kamuee:port=nowhere"))]
+
+
+def configuration() -> Iterator[str]:
+    yield "set port p0 devargs net_af_packet0,iface=a0"
+    yield "set port p1 devargs net_af_packet1,iface=a1"
+    for i in range(VPORTS):
+        yield f"set vport v{i} port p0 vlan {i + 10}"
+    for i in range(MEMBERS):
+        yield f"set address-set s prefix 198.18.{i >> 8}.{i & 255}"
+    for i in range(RULES):
+        yield f"set acl big rule {i + 1} permit tcp from 10.{i >> 8}.{i & 255}.0/24 to any port {i % 60000 + 1}"
+    for i in range(LISTS):
+        yield f"set acl l{i} rule 10 deny udp from 192.0.2.0/24 to any"
+        yield f"set interface v{i} acl in l{i}"
+    yield "set interface p0 acl in big"
+
+
+@pytest.fixture(scope="module")
+def full(kamueed) -> Iterator[Daemon]:
+    daemon = Daemon(kamueed, "wait-e2e")
+    try:
+        daemon.start("\n".join(configuration()) + "\n")
+        daemon.run("ip addr add 10.0.0.1/16 dev p0")
+        daemon.run("ip link set p0 up")
+        batch = daemon.dir / "batch"
+        batch.write_text("".join(f"neigh add 10.0.{i >> 8}.{i & 255} lladdr 02:00:00:00:{i >> 8:02x}:{i & 255:02x} nud permanent dev p0\n"
+                                 for i in range(256, 256 + NEIGHBOURS))
+                         + "".join(f"route add 20.{i >> 16}.{i >> 8 & 255}.{i & 255}/32 via 10.0.{n >> 8}.{n & 255} proto bgp\n"
+                                   for i in range(ROUTES) for n in [i % NEIGHBOURS + 256]))
+        daemon.run(f"ip -batch {batch}")
+        eventually(lambda: daemon.client.state("vr=default/fib=ipv4")[0]["routes"] >= ROUTES, 60, "the routes are in the FIB")
+        yield daemon
+    finally:
+        daemon.end()
+
+
+def run_delay_s(pid: int, thread: int) -> float:
+    """How long a thread was ready to run and did not, because others of the machine did."""
+    return int(Path(f"/proc/{pid}/task/{thread}/schedstat").read_text().split()[1]) / 1e9
+
+
+class Other(threading.Thread):
+    """Asks for something small until it is told to stop; `longest` is how long kamueed let it wait at most."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        super().__init__()
+        self.control, self.longest, self.stopped, self.began = daemon.process.pid, 0.0, threading.Event(), threading.Event()
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(str(daemon.socket))
+
+    def not_kamueeds(self) -> float:
+        return run_delay_s(self.control, self.control) + run_delay_s(os.getpid(), threading.get_native_id())
+
+    def run(self) -> None:
+        with self.sock:
+            while not self.stopped.is_set():
+                delay, asked = self.not_kamueeds(), time.monotonic()
+                self.sock.sendall(b"GET /restconf/yang-library-version HTTP/1.1\r\nHost: k\r\n\r\n")
+                assert b" 200 " in self.sock.recv(4096)
+                took = time.monotonic() - asked
+                self.longest = max(self.longest, took - (self.not_kamueeds() - delay))
+                self.began.set()
+                time.sleep(0.001)
+
+
+def waits(daemon: Daemon, method: str, target: str, body: bytes) -> float:
+    """How long another client waited at most while this was answered."""
+    other = Other(daemon)
+    other.start()
+    try:
+        other.began.wait()
+        other.longest = 0.0
+        answer = daemon.ask(method, target, body)
+        assert answer.startswith(b"HTTP/1.1 "), answer[:200]
+    finally:
+        other.stopped.set()
+        other.join()
+    return other.longest
+
+
+def test_all_operations_are_asked():
+    assert set(INPUT) == {rpc.argument for rpc in MODULE.all("rpc")}
+
+
+@pytest.mark.parametrize("method, target, body", ASKED, ids=[f"{target} {body[:40].decode()}".replace("/restconf/", "") for _, target, body in ASKED])
+def test_nobody_waits(full, method, target, body):
+    longest, bound_s = [], WHOLE_S if target.rpartition(":")[2] in WHOLE else WAIT_S
+    while len(longest) < TRIES and min(longest, default=bound_s) >= bound_s:
+        longest.append(waits(full, method, target, body))
+    assert min(longest) < bound_s, f"another client waited {[round(s * 1000) for s in longest]} ms"
