@@ -29,6 +29,7 @@
 #include "port/tap_going.h"
 #include "port/tap_list.h"
 #include "port/tap_manager.h"
+#include "port/tap_sysctl.h"
 #include "port/vr_manager.h"
 #include "port/watch_manager.h"
 #include "rib/rib_iface.h"
@@ -122,6 +123,7 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
 
     if (r)
         return r;
+    tap_sysctl_set(tap, vr_manager_netns(vr));
     int fd = dup(tap->fd); // tap_manager's own: it closes it
     r = fd < 0 ? -errno : tap_manager_add(i->id, fd);
     if (r) {
@@ -460,6 +462,10 @@ static void kernel_event(const struct iface_kernel_event *e)
     struct iface *i = iface_find_ifindex(e->vr, e->ifindex);
 
     thread_must_be(ROLE_CONTROL);
+    if (e->settings) {
+        tap_sysctl_changed(e->vr, e->ifindex);
+        return;
+    }
     if (!i || i->kind == IFACE_NONE)
         return;
     if (e->gone) {

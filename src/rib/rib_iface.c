@@ -8,6 +8,7 @@
 // primary addresses are written to table/iface.h for ICMP errors.
 #include "rib/rib_iface.h"
 
+#include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
@@ -156,4 +157,18 @@ void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
         log_error("rib: control does not take a link event: vr=%u link=%s", v->id, l->name);
         free(e);
     }
+}
+
+void rib_iface_suspect(struct rib_vr *v, int ifindex)
+{
+    const struct rib_link *l = ifindex > 0 ? rib_link_find(v, ifindex) : NULL;
+    struct iface_kernel_event *e;
+
+    if (ifindex != NETCONFA_IFINDEX_ALL && !(l && l->iface))
+        return;
+    e = malloc(sizeof *e);
+    bug_on(!e);
+    *e = (struct iface_kernel_event){.vr = v->id, .ifindex = ifindex, .settings = true};
+    if (mailbox_post(ROLE_CONTROL, report, e)) // control looks by the clock, too
+        free(e);
 }

@@ -10,6 +10,7 @@ struct iface_kernel_event {
     uint16_t vr;
     int ifindex;
     bool admin_up, gone;
+    bool settings; // a sysctl of it was changed (ifindex <= 0: of all), and nothing else is told here
     uint32_t mtu;
 };
 

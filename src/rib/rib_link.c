@@ -202,6 +202,8 @@ void rib_event_netconf(struct rib_vr *v, const struct netlink_netconf *m)
     bool six = m->family == IP6, *flag = NULL;
     struct rib_link *l;
 
+    if (m->suspect)
+        rib_iface_suspect(v, m->ifindex);
     if (m->has_multicast && m->ifindex > 0)
         rib_multicast_daemon(v, rib_link_get(v, m->ifindex), m->family, m->multicast);
     if (!m->has_ignore_linkdown)
