@@ -3,8 +3,8 @@
 //
 //   in     IPv6 packets that ether_in did not find plain, 40 bytes at least
 //   out    survivors in the same order; len[], dst6[] set; destination is unicast beyond this link
-//          packets from link-local sources move to f->local6: delivered here or dropped
-//   exits  PUNT (link-local destination, multicast of link scope, MLD), multicast of wider scope -> multicast.c, IP6_TRUNCATED,
+//          packets from or to link-local addresses move to f->local6: delivered here or dropped
+//   exits  PUNT (multicast of link scope, MLD), multicast of wider scope -> multicast.c, IP6_TRUNCATED,
 //          IP6_VERSION, IP6_MARTIAN_SRC, IP6_MARTIAN_DST, IP6_JUMBO
 //
 // RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (who can be a source
@@ -75,9 +75,7 @@ static enum drop_reason check_addresses(const uint8_t *ip, bool *up)
         *up = (dst[1] & 15) == 2;
         return (dst[1] & 15) < 2 ? DROP_IP6_MARTIAN_DST : unspecified && !*up ? DROP_IP6_MARTIAN_SRC : DROP_NONE;
     }
-    if (is_link_local(dst))
-        *up = true;
-    else if (unspecified) // only duplicate address detection has no source, and that is multicast (RFC 4862)
+    if (unspecified) // only duplicate address detection has no source, and that is multicast (RFC 4862)
         return DROP_IP6_MARTIAN_SRC;
     return DROP_NONE;
 }
@@ -109,7 +107,7 @@ static bool look(struct forwarder *f, struct burst *b, unsigned i)
         multicast(f, b, i);
         return false;
     }
-    if (!is_link_local(ip + 8) || b->kind == BURST_LOCAL)
+    if (!(is_link_local(ip + 8) || is_link_local(ip + 24)) || b->kind == BURST_LOCAL)
         return true;
     unsigned k = burst_add(&f->local6, b->pkt[i], ip, b->iface[i]);
     f->local6.len[k] = b->len[i];
