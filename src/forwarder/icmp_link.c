@@ -20,9 +20,8 @@ static bool may_answer(const struct burst *b, unsigned i)
 {
     const uint8_t *ip = b->ip[i], *own = iface_get(b->iface[i])->addr6_ll;
     const uint8_t *frame = rte_pktmbuf_mtod(b->pkt[i], const uint8_t *);
-    bool same_scope = ip[24] == 0xfe && (ip[25] & 0xc0) == 0x80;
 
-    return own[0] == 0xfe && !same_scope && packet_l2_len(b->pkt[i], ip) >= ETHER_HDR && !(frame[6] & 1) &&
+    return own[0] == 0xfe && packet_l2_len(b->pkt[i], ip) >= ETHER_HDR && !(frame[6] & 1) &&
            !icmp6_may_be_error(ip, packet_readable(b->pkt[i], ip));
 }
 

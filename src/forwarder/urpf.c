@@ -12,8 +12,8 @@
 // and what other routes it has, is told by aliases (table/nexthop.h), which rib_manager makes where a virtual router
 // has interfaces that ask. A source that leads nowhere (no route, blackhole, unreachable, prohibit) or to ourselves
 // is never believed. Sources
-// of this link only (fe80::/10, 169.254/16) are nobody's to route: they are not asked about. Neither is what goes to a link-local
-// address of ours, as answers of neighbour discovery do, nor what went up before this: broadcast of a host without address (DHCP), control multicast.
+// of this link only (fe80::/10, 169.254/16) are nobody's to route: they are not asked about. Neither is what went up
+// before this: broadcast of a host without address (DHCP), control multicast, neighbour discovery.
 #include "forwarder/drop.h"
 #include "forwarder/feature.h"
 #include "forwarder/packet.h"
@@ -34,9 +34,7 @@ struct asked { // packets whose source is asked about
 
 static bool is_of_link(const uint8_t *ip, uint8_t family)
 {
-    if (family == IP4)
-        return ip[12] == 169 && ip[13] == 254;
-    return (ip[8] == 0xfe && (ip[9] & 0xc0) == 0x80) || (ip[24] == 0xfe && (ip[25] & 0xc0) == 0x80);
+    return family == IP4 ? ip[12] == 169 && ip[13] == 254 : ip[8] == 0xfe && (ip[9] & 0xc0) == 0x80;
 }
 
 static void ask(struct asked *a, const struct burst *b)

@@ -37,6 +37,7 @@ enum netlink_event_kind {
 
 struct netlink_link {
     int ifindex;
+    int lower; // the device that it stands on (of a macvlan, a VLAN), 0 = none
     uint32_t mtu;
     bool up, carrier;
     char name[16];

@@ -171,6 +171,7 @@ static int parse_link(const struct nlmsghdr *h, struct netlink_link *l)
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
         switch (mnl_attr_get_type(a)) {
         case IFLA_MTU: l->mtu = attr_u32(a, &bad); break;
+        case IFLA_LINK: l->lower = (int)attr_u32(a, &bad); break;
         case IFLA_IFNAME: {
             size_t n = mnl_attr_get_payload_len(a);
 

@@ -95,6 +95,7 @@ struct rib_group { // joined on a link by the host
 
 struct rib_link {
     int ifindex;
+    int lower;               // the device that it stands on, 0 = none
     bool known, up, carrier; // known: the kernel has told about it
     bool ignore_linkdown[2]; // IPv4, IPv6
     bool multicast[2];       // a multicast routing daemon works on it: IPv4, IPv6

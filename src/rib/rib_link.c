@@ -126,6 +126,7 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     l->up = m->up;
     l->carrier = m->carrier;
     l->mtu = m->mtu;
+    l->lower = m->lower;
     memcpy(l->name, m->name, sizeof l->name);
     if (l->iface && is_news)
         rib_iface_report(v, l, false);
@@ -152,6 +153,7 @@ static void addr_del(struct rib_vr *v, struct rib_link *l, struct rib_address *a
     bool four = a->addr.family == IP4;
     size_t i = (size_t)(a - l->addr.item);
 
+    rib_multicast_own(v, l, &a->addr, false);
     memmove(a, a + 1, (l->addr.n - i - 1) * sizeof *a); // the order tells which one is primary
     l->addr.n--;
     rib_iface_addresses(v, l);
@@ -179,6 +181,7 @@ void rib_event_addr(struct rib_vr *v, const struct netlink_event *e)
     if (!a)
         a = vec_push(&l->addr);
     *a = (struct rib_address){m->addr, m->len, m->scope, v->gen, m->secondary, m->usable};
+    rib_multicast_own(v, l, &m->addr, true);
     rib_iface_addresses(v, l);
     if (m->addr.family == IP4)
         set_lost(v, l->ifindex, false);

@@ -110,7 +110,7 @@ static void a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped(
     uint8_t group[6] = {0x33, 0x33, 0, 0, 0, 1};
     rig_route(VR_DEFAULT, "192.0.2.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
     rig_route(VR_DEFAULT, "2001:db8::fe/128", rig_nexthop(NEXTHOP_LOCAL, in));
-    rig_route(VR_DEFAULT, "fe80::fe/128", rig_nexthop(NEXTHOP_LOCAL, in));
+    rig_link_local(in, "fe80::fe");
     struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .dst_mac = broadcast_mac});
     struct frame g = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8::fe", .dst_mac = group});
     struct frame h = frame_ip(&(struct ip_spec){.src = "fe80::1", .dst = "fe80::fe", .dst_mac = group});

@@ -115,11 +115,11 @@ static void unusual_but_global_addresses_are_forwarded(void **state)
 // rfc: 4291 2.5.6 MUST
 static void our_link_local_addresses_and_link_scope_groups_go_up(void **state)
 {
-    static const char *const dst[] = {"fe80::1", "febf::1", "ff02::5", "ff12::1"};
+    static const char *const dst[] = {"fe80::1", "febf::1", "fe80::", "ff02::5", "ff12::1"};
     two_interfaces();
-    rig_route(VR_DEFAULT, "fe80::1/128", rig_nexthop(NEXTHOP_LOCAL, in));
-    rig_route(VR_DEFAULT, "febf::1/128", rig_nexthop(NEXTHOP_LOCAL, in));
-    for (unsigned i = 0; i < 4; i++) {
+    rig_link_local(in, "fe80::1");
+    rig_link_local(in, "febf::1");
+    for (unsigned i = 0; i < 5; i++) {
         struct frame g, f = between("fe80::2", dst[i]);
         uint16_t iface = 0;
         rig_send(0, &f);
@@ -139,12 +139,13 @@ static void our_link_local_addresses_and_link_scope_groups_go_up(void **state)
 // rfc: 4291 2.5.6 MUST NOT
 static void a_link_local_destination_that_is_not_ours_neither_goes_up_nor_on(void **state)
 {
-    static const char *const pair[][2] = {{"fe80::2", "fe80::3"}, {"2001:db8::1", "fe80::3"}};
+    static const char *const pair[][2] = {{"fe80::2", "fe80::3"}, {"2001:db8::1", "fe80::3"}, {"fe80::2", "fe80::4"}, {"fe80::2", "fe80:1::"}};
     two_interfaces();
+    rig_link_local(out, "fe80::4"); // an address of ours, on another link
     memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);
     memcpy(iface_get(in)->addr6, (uint8_t[16]){0x20, 0x01, 0x0d, 0xb8, [15] = 0xfe}, 16);
-    send_all_between(pair, 2);
-    assert_only_drop(DROP_IP6_LINK_LOCAL, 2);
+    send_all_between(pair, 4);
+    assert_only_drop(DROP_IP6_LINK_LOCAL, 4);
     assert_int_equal(counter_sum_icmp().sent, 0);
 }
 
