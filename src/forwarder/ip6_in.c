@@ -4,8 +4,8 @@
 //   in     IPv6 packets that ether_in did not find plain, 40 bytes at least
 //   out    survivors in the same order; len[], dst6[] set; destination is unicast beyond this link
 //          packets from link-local sources move to f->local6: delivered here or dropped
-//   exits  PUNT (our link-local addresses, multicast of link scope, MLD), other link-local destinations IP6_LINK_LOCAL, multicast of wider scope -> multicast.c, IP6_TRUNCATED,
-//          IP6_VERSION, IP6_MARTIAN_SRC, IP6_MARTIAN_DST, IP6_JUMBO
+//   exits  PUNT (our link-local addresses, multicast of link scope, MLD), multicast of wider scope -> multicast.c, IP6_TRUNCATED,
+//          IP6_VERSION, IP6_MARTIAN_SRC, IP6_MARTIAN_DST, IP6_LINK_LOCAL, IP6_JUMBO
 //
 // RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (who can be a source
 // or destination). Addresses whose first octet is 0x01..0xfd - all that is
@@ -61,8 +61,8 @@ static bool is_mld(const uint8_t *ip, uint32_t readable)
     return readable > at && ((ip[at] >= 130 && ip[at] <= 132) || ip[at] == 143);
 }
 
-// To a link-local address: up if it is ours on this link and the frame was for us alone. The subnet-router anycast address, fe80::, is ours everywhere
-// (RFC 4291 2.6.1). The kernel would send others on.
+// To a link-local address: up if it is ours on this link and the frame was for us alone. The kernel would send others on. The
+// subnet-router anycast address, fe80::, is ours everywhere (RFC 4291 2.6.1).
 static enum drop_reason check_link_local(const struct burst *b, unsigned i, bool *up)
 {
     const uint8_t *ip = b->ip[i];

@@ -463,7 +463,7 @@ static void kernel_event(const struct iface_kernel_event *e)
 
     thread_must_be(ROLE_CONTROL);
     if (e->settings) {
-        tap_sysctl_changed(e->vr, e->ifindex);
+        tap_sysctl_changed(e->vr, e->ifindex, e->upper);
         return;
     }
     if (!i || i->kind == IFACE_NONE)

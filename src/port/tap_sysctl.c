@@ -14,6 +14,9 @@
 // then on they are the operator's, or keepalived's. Whatever is not here is the operator's alone.
 // `all` and `default` are never written. docs/features/tap.md has the same table; tests/e2e/test_router.py compares the two.
 //
+// A device that stands on a TAP, as the macvlan that keepalived and vrrpd make for
+// VRRP's MAC, hears what the TAP hears: what is KEPT is kept there, too.
+//
 // The kernel tells of changes of forwarding and rp_filter (rib_iface.h); the
 // others are read by the clock, LOOK_AT interfaces at a time.
 #include "port/tap_sysctl.h"
@@ -24,6 +27,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/vec.h"
 #include "core/thread.h"
 #include "netlink/netns.h"
 #include "port/vr_manager.h"
@@ -73,6 +77,11 @@ static const struct setting {
 
 static struct event *timer;
 static uint16_t next_id = 1; // of the interface that the clock looks at next
+static VEC(struct upper {
+    uint16_t vr;
+    int lower; // ifindex of the TAP
+    char name[16];
+}) uppers; // devices that stand on TAPs
 
 // What is punted may have a source that the kernel would route another way, so the reverse-path filter must not be strict. The
 // kernel uses the stricter one of "all" and the device, where 2 (loose) counts for stricter than 1: with a filter in "all", loose is the least.
@@ -106,25 +115,25 @@ void tap_sysctl_set(const struct tap *t, int netns)
 }
 
 // In the interface's namespace.
-static void keep(const struct iface *i)
+static void keep(const char *name)
 {
     for (unsigned k = 0; k < N_SETTINGS && settings[k].kind == KEPT; k++) {
         char path[80];
-        snprintf(path, sizeof path, settings[k].path, i->name);
+        snprintf(path, sizeof path, settings[k].path, name);
         int is = netns_sysctl_get(path), wanted = value_of(&settings[k]);
         if (is < 0 || is == wanted || netns_sysctl_set(path, wanted))
             continue; // the kernel does not have it, or tap_sysctl_set has said that it cannot be set
-        log_notice("tap_sysctl: kamueed keeps it, put back: interface=%s sysctl=net/%s was=%d value=%d", i->name, path, is, wanted);
+        log_notice("tap_sysctl: kamueed keeps it, put back: interface=%s sysctl=net/%s was=%d value=%d", name, path, is, wanted);
     }
 }
 
-static void look(const struct iface *i)
+static void look(uint16_t vr, const char *name)
 {
-    int back = netns_enter(vr_manager_netns(i->vr));
+    int back = netns_enter(vr_manager_netns(vr));
 
     if (back < 0)
         return;
-    keep(i);
+    keep(name);
     netns_leave(back);
 }
 
@@ -133,13 +142,52 @@ static bool has_tap(const struct iface *i)
     return i->kind != IFACE_NONE && i->ifindex > 0;
 }
 
-void tap_sysctl_changed(uint16_t vr, int ifindex)
+static bool is_there(const struct upper *u)
+{
+    char path[80];
+    int back = netns_enter(vr_manager_netns(u->vr)), is;
+
+    snprintf(path, sizeof path, settings[0].path, u->name);
+    is = back < 0 ? -1 : netns_sysctl_get(path);
+    netns_leave(back);
+    return is >= 0 && iface_find_ifindex(u->vr, u->lower);
+}
+
+static void upper_changed(uint16_t vr, int lower, const char *name)
+{
+    bool known = false;
+
+    vec_foreach (&uppers, u)
+        known |= u->vr == vr && u->lower == lower && !strcmp(u->name, name);
+    if (!known) {
+        struct upper *u = vec_push(&uppers);
+        *u = (struct upper){.vr = vr, .lower = lower};
+        snprintf(u->name, sizeof u->name, "%s", name);
+    }
+    look(vr, name);
+}
+
+static void uppers_look(void)
+{
+    for (size_t k = uppers.n; k--;) {
+        if (is_there(&uppers.item[k]))
+            look(uppers.item[k].vr, uppers.item[k].name);
+        else
+            uppers.item[k] = uppers.item[--uppers.n];
+    }
+}
+
+void tap_sysctl_changed(uint16_t vr, int ifindex, const char *upper)
 {
     thread_must_be(ROLE_CONTROL);
+    if (upper[0]) {
+        upper_changed(vr, ifindex, upper);
+        return;
+    }
     for (uint16_t id = 1; id < IFACE_MAX; id++) {
         const struct iface *i = iface_get(id);
         if (has_tap(i) && i->vr == vr && (ifindex <= 0 || i->ifindex == ifindex))
-            look(i);
+            look(i->vr, i->name);
     }
 }
 
@@ -147,12 +195,13 @@ static void on_time(evutil_socket_t fd, short what, void *arg)
 {
     unsigned n = 0;
 
+    uppers_look();
     for (unsigned seen = 1; seen < IFACE_MAX && n < LOOK_AT; seen++) {
         const struct iface *i = iface_get(next_id);
         next_id = next_id + 1 < IFACE_MAX ? next_id + 1 : 1;
         if (!has_tap(i))
             continue;
-        look(i);
+        look(i->vr, i->name);
         n++;
     }
 }
@@ -171,4 +220,5 @@ void tap_sysctl_fini(void)
     if (timer)
         event_free(timer);
     timer = NULL;
+    vec_free(&uppers);
 }

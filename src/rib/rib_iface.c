@@ -40,6 +40,7 @@ void rib_iface_bind(struct rib_vr *v, uint16_t iface)
         rib_sync_want(v, 1u << RIB_STAGE_ROUTE4 | 1u << RIB_STAGE_ROUTE6, 0);
     if (l->known)
         rib_iface_report(v, l, false);
+    map_each(&v->link, l) rib_iface_upper(v, l); // what stood there before
 }
 
 static struct rib_link *link_of_iface(struct rib_vr *v, uint16_t iface)
@@ -159,16 +160,31 @@ void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
     }
 }
 
+static void ask_to_look(struct rib_vr *v, int ifindex, const char *upper)
+{
+    struct iface_kernel_event *e = malloc(sizeof *e);
+
+    bug_on(!e);
+    *e = (struct iface_kernel_event){.vr = v->id, .ifindex = ifindex, .settings = true};
+    memcpy(e->upper, upper, strnlen(upper, sizeof e->upper - 1));
+    if (mailbox_post(ROLE_CONTROL, report, e)) // control looks by the clock, too
+        free(e);
+}
+
 void rib_iface_suspect(struct rib_vr *v, int ifindex)
 {
     const struct rib_link *l = ifindex > 0 ? rib_link_find(v, ifindex) : NULL;
-    struct iface_kernel_event *e;
 
-    if (ifindex != NETCONFA_IFINDEX_ALL && !(l && l->iface))
-        return;
-    e = malloc(sizeof *e);
-    bug_on(!e);
-    *e = (struct iface_kernel_event){.vr = v->id, .ifindex = ifindex, .settings = true};
-    if (mailbox_post(ROLE_CONTROL, report, e)) // control looks by the clock, too
-        free(e);
+    if (ifindex == NETCONFA_IFINDEX_ALL || (l && l->iface))
+        ask_to_look(v, ifindex, "");
+    else if (l)
+        rib_iface_upper(v, l);
+}
+
+void rib_iface_upper(struct rib_vr *v, const struct rib_link *l)
+{
+    const struct rib_link *lower = l->lower && !l->iface ? rib_link_find(v, l->lower) : NULL;
+
+    if (lower && lower->iface)
+        ask_to_look(v, lower->ifindex, l->name);
 }

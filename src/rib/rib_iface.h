@@ -10,7 +10,8 @@ struct iface_kernel_event {
     uint16_t vr;
     int ifindex;
     bool admin_up, gone;
-    bool settings; // a sysctl of it was changed (ifindex <= 0: of all), and nothing else is told here
+    bool settings; // look at its sysctls (ifindex <= 0: at those of all), and nothing else is told here
+    char upper[16]; // with `settings`: not its own, but those of the device of this name that stands on it
     uint32_t mtu;
 };
 

@@ -130,6 +130,8 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     memcpy(l->name, m->name, sizeof l->name);
     if (l->iface && is_news)
         rib_iface_report(v, l, false);
+    else if (is_news)
+        rib_iface_upper(v, l);
     if (!was_up && l->up)
         set_lost(v, l->ifindex, false);
     if (was_up != l->up || had_carrier != l->carrier)

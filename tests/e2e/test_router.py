@@ -38,7 +38,7 @@ HOSTILE = {"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1", "net
            "net.ipv6.conf.all.seg6_enabled": "1", "net.ipv6.conf.default.seg6_enabled": "1",
            "net.ipv6.conf.default.force_forwarding": "1", "net.ipv6.conf.default.drop_unsolicited_na": "1",
            "net.ipv6.conf.default.suppress_frag_ndisc": "0", "net.ipv6.conf.default.proxy_ndp": "1"}
-PROFILES = {"kernel": {}, "debian": DEBIAN, "hostile": HOSTILE}
+PROFILES = {"kamueed-defaults": {}, "kamueed-debian": DEBIAN, "kamueed-hostile": HOSTILE}
 LAB = """
 nodes:
   h1:
@@ -71,9 +71,9 @@ VPORT = """      v7: {port: p1, vlan: 7, addresses: [10.7.0.1/24, "fd00:7::1/64"
 OURS = ("p0", "p1", "p2", "v7")
 
 
-@pytest.fixture(scope="module", params=["linux", *PROFILES])
+@pytest.fixture(scope="module", params=["kernel", *PROFILES])
 def lab(request, labs):
-    linux = request.param == "linux"
+    linux = request.param == "kernel"
     if not linux:
         request.getfixturevalue("kamueed")
     settings = ", ".join(f'{key}: "{value}"' for key, value in PROFILES.get(request.param, {}).items())
@@ -137,19 +137,23 @@ def rows() -> list[tuple[str, str, str]]:
     return found
 
 
-def value(lab, name: str, sysctl: str) -> str | None:
+def namespace_of(lab, name: str):
     node = lab["r"]
-    said = node.namespace_of(name).run(["sysctl", "-n", "net." + sysctl.replace(".TAP.", f".{name}.")], check=False).strip()
+    return node.namespace_of(name) if name in OURS else node.namespace
+
+
+def value(lab, name: str, sysctl: str) -> str | None:
+    said = namespace_of(lab, name).run(["sysctl", "-n", "net." + sysctl.replace(".TAP.", f".{name}.")], check=False).strip()
     return said or None
 
 
 def strange(lab, name: str, kept_only: bool = False) -> list[str]:
     """Settings that are not as the page says."""
-    node, found = lab["r"], []
+    found = []
     for sysctl, wanted, whose in rows():
         if kept_only and whose != "kept":
             continue
-        if sysctl.endswith(".rp_filter") and node.namespace_of(name).run("sysctl -n net.ipv4.conf.all.rp_filter").strip() != "0":
+        if sysctl.endswith(".rp_filter") and namespace_of(lab, name).run("sysctl -n net.ipv4.conf.all.rp_filter").strip() != "0":
             wanted = "2"
         if (now := value(lab, name, sysctl)) not in (wanted, None):
             found.append(f"{name}: net.{sysctl}={now}, the page says {wanted}")
@@ -193,6 +197,19 @@ def test_a_tap_that_is_made_again_is_a_routers_too(ours):
     node.ip("link del v7")
     eventually(lambda: node.namespace.has_link("v7"), what="v7 is made again")
     eventually(lambda: not strange(ours, "v7"), 5)
+
+
+def test_a_macvlan_on_a_tap_is_a_routers_too(ours):
+    """keepalived and FRR's vrrpd make one for VRRP's MAC; what the TAP hears, it hears."""
+    node = ours["r"]
+    node.run("ip link add vr5 link p0 address 00:00:5e:00:02:05 type macvlan mode bridge")
+    node.ip("link set vr5 up")
+    try:
+        eventually(lambda: not strange(ours, "vr5", True), 3, lambda: str(strange(ours, "vr5", True)))
+        node.namespace.sysctl({"net.ipv6.conf.vr5.forwarding": "0"})
+        eventually(lambda: not strange(ours, "vr5", True), 3, "the kernel tells of it")
+    finally:
+        node.ip("link del vr5")
 
 
 # --- what the neighbours see ---
