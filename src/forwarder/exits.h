@@ -24,5 +24,6 @@ int fragment4_cut(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t mtu);
 int fragment4_copy(struct rte_mbuf *m, struct rte_mbuf **piece, uint16_t n_max, uint16_t mtu);
 // Packet i of b, whose headers are sound, is for a group of more than this link: copied to the outputs of its route, up, or dropped.
 void multicast(struct forwarder *f, struct burst *b, unsigned i);
+bool is_own_link_local(const uint8_t *ip, uint16_t iface); // multicast.c: is the IPv6 destination ours on that link?
 
 #endif

@@ -84,15 +84,22 @@ FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family,
         burst_remove(b, out);
 }
 
+// Is it for us? What came in a broadcast or multicast frame only as a broadcast of IP (RFC 1122 3.3.6).
+FWD_INLINE bool fwd_is_ours(const struct burst *b, unsigned i)
+{
+    uint64_t word = nexthop_word(nexthop_get(b->nh[i]));
+
+    if (nexthop_word_kind(word) == NEXTHOP_LOCAL)
+        return b->why[i] != DROP_ETHER_BROADCAST;
+    return nexthop_word_kind(word) == NEXTHOP_BROADCAST && nexthop_word_iface(word) == b->iface[i];
+}
+
 // Deliver what is addressed to us, drop the rest.
 FWD_INLINE void fwd_local(struct forwarder *f, struct burst *b, uint8_t family)
 {
     fwd_lookup(f, b, family);
     for (unsigned i = 0; i < b->n; i++) {
-        uint64_t word = nexthop_word(nexthop_get(b->nh[i]));
-        bool ours = nexthop_word_kind(word) == NEXTHOP_LOCAL ||
-                    (nexthop_word_kind(word) == NEXTHOP_BROADCAST && nexthop_word_iface(word) == b->iface[i]);
-        if (!ours) {
+        if (!fwd_is_ours(b, i)) {
             if (b->why[i] == DROP_IP6_LINK_LOCAL)
                 icmp6_beyond_scope(f, b, i);
             packet_drop(f, b->pkt[i], b->iface[i], b->why[i]);

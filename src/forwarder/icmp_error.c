@@ -17,6 +17,8 @@
 // It comes from an address of the interface by which the packet came in, so that
 // traceroute shows the way the packet took (RFC 1812 4.3.2.4); of an
 // interface without one, from the virtual router's own.
+#include <limits.h>
+
 #include "base/checksum.h"
 #include "forwarder/icmp.h"
 #include "forwarder/ip6_chain.h"
@@ -92,7 +94,7 @@ static bool may_answer4(const uint8_t *ip, uint32_t readable)
 // Looks for ICMPv6 behind the extension headers.
 bool icmp6_may_be_error(const uint8_t *ip, uint32_t readable)
 {
-    struct ip6_chain c = ip6_chain(ip, readable);
+    struct ip6_chain c = ip6_chain_of(ip, readable, UINT_MAX);
 
     if (c.cut)
         return true;

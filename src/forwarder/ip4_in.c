@@ -4,7 +4,7 @@
 //   in     IPv4 packets that ether_in did not find plain, headers in the first segment, 20 bytes at least
 //   out    survivors in the same order; len[], dst4[] set; destination is unicast, source can be one
 //          packets from or to link-local addresses move to f->local4: delivered here or dropped
-//   exits  PUNT (limited broadcast, link-local and control multicast, router alert), other groups -> multicast.c, IP4_TRUNCATED,
+//   exits  PUNT (limited broadcast, link-local and control multicast), other groups -> multicast.c, IP4_TRUNCATED,
 //          IP4_VERSION, IP4_CHECKSUM, IP4_MARTIAN_SRC, IP4_MARTIAN_DST, those of ip4_options.c
 //
 // RFC 1812 5.2.2 asks for five checks (length of the frame, version, header
@@ -90,7 +90,7 @@ static bool look(struct forwarder *f, struct burst *b, unsigned i)
     if (why == DROP_NONE)
         why = check_addresses(ip, &up);
     if (why == DROP_NONE && (ip[0] & 15) > 5)
-        why = ip4_options(f, b, i, &up);
+        why = ip4_options(f, b, i);
     if (why != DROP_NONE) {
         packet_drop(f, b->pkt[i], b->iface[i], why);
         return false;

@@ -4,8 +4,9 @@
 // One packet at a time, from the second look of ip4_in. Source routes are refused
 // (RFC 7126 4.3, 4.4): they let a sender go round the network's own routing.
 // Record route and timestamp are dropped, ignored or filled in, as the operator says
-// (plan_ip4_options); a router alert goes up where options are processed at
-// all. Options that we do not know are none of our business (RFC 1812 4.2.2.1).
+// (plan_ip4_options). A router alert changes nothing: IGMP, which has one, goes up for its
+// group, and what is for somebody else the kernel would only send on itself. It and
+// options that we do not know are none of our business (RFC 2113 2, RFC 1812 4.2.2.1).
 // What cannot be read is told to the sender as a parameter problem
 // (RFC 1812 4.3.3.5), with the octet that is wrong.
 #include <rte_cycles.h>
@@ -20,7 +21,7 @@
 
 enum { ICMP4_PARAMETER_PROBLEM = 12 };
 enum { OPTION_END = 0, OPTION_NOP = 1, OPTION_RECORD_ROUTE = 7, OPTION_TIMESTAMP = 68, OPTION_LOOSE_SOURCE_ROUTE = 131,
-       OPTION_STRICT_SOURCE_ROUTE = 137, OPTION_ROUTER_ALERT = 148 };
+       OPTION_STRICT_SOURCE_ROUTE = 137 };
 enum { TIMESTAMP_ONLY = 0, TIMESTAMP_AND_ADDRESS = 1, TIMESTAMP_PRESPECIFIED = 3 };
 
 // Our address on the way out (RFC 791 3.1), 0 where the packet is not forwarded.
@@ -100,7 +101,7 @@ static enum drop_reason bad(struct forwarder *f, struct burst *b, unsigned i, un
     return DROP_IP4_OPTION_BAD;
 }
 
-enum drop_reason ip4_options(struct forwarder *f, struct burst *b, unsigned i, bool *up)
+enum drop_reason ip4_options(struct forwarder *f, struct burst *b, unsigned i)
 {
     uint8_t *ip = b->ip[i], mode = __atomic_load_n(&plan_ip4_options, __ATOMIC_RELAXED);
     unsigned hlen = (ip[0] & 15) * 4u, wrong = 0;
@@ -115,8 +116,6 @@ enum drop_reason ip4_options(struct forwarder *f, struct burst *b, unsigned i, b
             return bad(f, b, i, at);
         if (type == OPTION_LOOSE_SOURCE_ROUTE || type == OPTION_STRICT_SOURCE_ROUTE)
             return DROP_IP4_SOURCE_ROUTE;
-        if (type == OPTION_ROUTER_ALERT)
-            *up |= mode == IP4_OPTIONS_PROCESS;
         if (type == OPTION_RECORD_ROUTE || type == OPTION_TIMESTAMP) {
             if (mode == IP4_OPTIONS_DROP)
                 return DROP_IP4_OPTION;

@@ -5,7 +5,7 @@
 
 #include "forwarder/state.h"
 
-// The options of packet i of b, whose header is sound: why it is dropped, or DROP_NONE; `*up`: it goes to the control plane.
-enum drop_reason ip4_options(struct forwarder *f, struct burst *b, unsigned i, bool *up);
+// The options of packet i of b, whose header is sound: why it is dropped, or DROP_NONE.
+enum drop_reason ip4_options(struct forwarder *f, struct burst *b, unsigned i);
 
 #endif

@@ -2,7 +2,8 @@
 // ip6_chain.h - what is behind the extension headers of an IPv6 packet
 //
 // Hop-by-hop options, routing, fragment and destination options are passed; AH, ESP and whatever else count as the upper layer.
-// No more than IP6_CHAIN_MAX headers: who hides behind more of them has no upper layer.
+// For access lists no more than IP6_CHAIN_MAX headers: who hides behind more of them has no upper layer. Whether a sender is told of an
+// error, which is rare and rated, is asked of the whole chain as far as it is in the first segment.
 #ifndef FORWARDER_IP6_CHAIN_H
 #define FORWARDER_IP6_CHAIN_H
 
@@ -23,13 +24,13 @@ static inline bool ip6_is_extension(uint8_t proto)
     return proto == PROTO_HOPOPTS || proto == PROTO_ROUTING || proto == PROTO_DSTOPTS || proto == PROTO_FRAGMENT;
 }
 
-// `end`: bytes from ip on that may be read.
-static inline struct ip6_chain ip6_chain(const uint8_t *ip, uint32_t end)
+// `end`: bytes from ip on that may be read; each header takes 8 of them at least.
+static inline struct ip6_chain ip6_chain_of(const uint8_t *ip, uint32_t end, unsigned max)
 {
     struct ip6_chain c = {.proto = ip[6], .at = IP6_HDR};
 
     for (unsigned n = 0; ip6_is_extension(c.proto) && !c.offset; n++) {
-        if (n == IP6_CHAIN_MAX || end < c.at + 8) {
+        if (n == max || end < c.at + 8) {
             c.cut = true;
             return c;
         }
@@ -43,6 +44,11 @@ static inline struct ip6_chain ip6_chain(const uint8_t *ip, uint32_t end)
         c.at += fragment ? 8 : 8u * (header[1] + 1u);
     }
     return c;
+}
+
+static inline struct ip6_chain ip6_chain(const uint8_t *ip, uint32_t end)
+{
+    return ip6_chain_of(ip, end, IP6_CHAIN_MAX);
 }
 
 #endif

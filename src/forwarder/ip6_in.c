@@ -4,8 +4,8 @@
 //   in     IPv6 packets that ether_in did not find plain, 40 bytes at least
 //   out    survivors in the same order; len[], dst6[] set; destination is unicast beyond this link
 //          packets from link-local sources move to f->local6: delivered here or dropped
-//   exits  PUNT (link-local destination, multicast of link scope, MLD), multicast of wider scope -> multicast.c, IP6_TRUNCATED,
-//          IP6_VERSION, IP6_MARTIAN_SRC, IP6_MARTIAN_DST, IP6_JUMBO
+//   exits  PUNT (our link-local addresses, multicast of link scope, MLD), multicast of wider scope -> multicast.c, IP6_TRUNCATED,
+//          IP6_VERSION, IP6_MARTIAN_SRC, IP6_MARTIAN_DST, IP6_LINK_LOCAL, IP6_JUMBO
 //
 // RFC 8200 3 (version, payload length) and RFC 4291 2.5-2.7 (who can be a source
 // or destination). Addresses whose first octet is 0x01..0xfd - all that is
@@ -62,10 +62,23 @@ static bool is_mld(const uint8_t *ip, uint32_t readable)
     return readable > at && ((ip[at] >= 130 && ip[at] <= 132) || ip[at] == 143);
 }
 
-// What is wrong with the addresses; `*up` when the packet concerns this link.
-static enum drop_reason check_addresses(const uint8_t *ip, bool *up)
+// To a link-local address: up if it is ours on this link and the frame was for us alone. The kernel would send others on. The
+// subnet-router anycast address, fe80::, is ours everywhere (RFC 4291 2.6.1).
+static enum drop_reason check_link_local(const struct burst *b, unsigned i, bool *up)
 {
-    const uint8_t *src = ip + 8, *dst = ip + 24;
+    const uint8_t *ip = b->ip[i];
+    bool anycast = !(load64(ip + 24) ^ RTE_BE64(0xfe80000000000000)) && !load64(ip + 32);
+
+    if (b->kind == BURST_LOCAL)
+        return b->why[i];
+    *up = anycast || is_own_link_local(ip, b->iface[i]);
+    return *up ? DROP_NONE : DROP_IP6_LINK_LOCAL;
+}
+
+// What is wrong with the addresses; `*up` when the packet concerns this link.
+static enum drop_reason check_addresses(const struct burst *b, unsigned i, bool *up)
+{
+    const uint8_t *src = b->ip[i] + 8, *dst = b->ip[i] + 24;
     bool unspecified = is_unspecified(src);
 
     if (src[0] == 0xff || is_loopback(src) || is_mapped(src))
@@ -77,8 +90,8 @@ static enum drop_reason check_addresses(const uint8_t *ip, bool *up)
         return (dst[1] & 15) < 2 ? DROP_IP6_MARTIAN_DST : unspecified && !*up ? DROP_IP6_MARTIAN_SRC : DROP_NONE;
     }
     if (is_link_local(dst))
-        *up = true;
-    else if (unspecified) // only duplicate address detection has no source, and that is multicast (RFC 4862)
+        return check_link_local(b, i, up);
+    if (unspecified) // only duplicate address detection has no source, and that is multicast (RFC 4862)
         return DROP_IP6_MARTIAN_SRC;
     return DROP_NONE;
 }
@@ -94,7 +107,7 @@ static bool look(struct forwarder *f, struct burst *b, unsigned i)
         why = offload_cut(f, b, i, IP6_HDR + load16_host(ip + 4), why);
 
     if (why == DROP_NONE)
-        why = check_addresses(ip, &up);
+        why = check_addresses(b, i, &up);
     if (why != DROP_NONE) {
         packet_drop(f, b->pkt[i], b->iface[i], why);
         return false;

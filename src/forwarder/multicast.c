@@ -68,6 +68,15 @@ static bool is_output(const struct multicast_entry *r, uint16_t iface)
     return false;
 }
 
+bool is_own_link_local(const uint8_t *ip, uint16_t iface)
+{
+    const struct multicast_table *t = rcu_load(&multicast_table[iface_get(iface)->vr][1]);
+    struct multicast_key k = {.family = IP6, .iface = iface};
+
+    memcpy(k.group, ip + 24, 16);
+    return t && multicast_find(t, &k);
+}
+
 struct found {
     const struct multicast_entry *route; // NULL = none
     bool join;

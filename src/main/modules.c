@@ -27,6 +27,7 @@
 #include "port/iface_manager.h"
 #include "port/port_manager.h"
 #include "port/tap_manager.h"
+#include "port/tap_sysctl.h"
 #include "port/thread_manager.h"
 #include "port/vr_manager.h"
 #include "rib/rib_manager.h"
@@ -154,6 +155,11 @@ static int start_iface(const struct start *s, char *err, size_t n)
     return iface_manager_init(path);
 }
 
+static int start_sysctl(const struct start *s, char *err, size_t n)
+{
+    return tap_sysctl_init(s->loop);
+}
+
 static int start_port(const struct start *s, char *err, size_t n)
 {
     return port_manager_init(s->loop);
@@ -195,6 +201,7 @@ static const struct module {
     {"acl_manager", start_acl, acl_manager_stop},
     {"vr_manager", start_vr, vr_manager_fini},
     {"iface_manager", start_iface, iface_manager_fini},
+    {"tap_sysctl", start_sysctl, tap_sysctl_fini},
     {"port_manager", start_port, port_manager_fini},
     {"export", start_export, export_stop},
     {"explain", start_explain, forwarder_explain_fini},

@@ -109,6 +109,7 @@ struct netlink_netconf {
     int ifindex;            // NETCONFA_IFINDEX_ALL, _DEFAULT or a link
     bool has_ignore_linkdown, ignore_linkdown;
     bool has_multicast, multicast; // a multicast routing daemon has made the link an interface of its own
+    bool suspect; // it says what no interface of a router should have: forwarding off, a reverse-path filter
 };
 
 #define NETLINK_OUTS 32 // interfaces that the kernel's multicast routing has

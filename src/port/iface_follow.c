@@ -23,6 +23,7 @@
 #include "port/kernel_state.h"
 #include "port/port_manager.h"
 #include "port/tap.h"
+#include "port/tap_sysctl.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"
@@ -129,6 +130,10 @@ static void event(const struct iface_kernel_event *e)
     struct tap_state now;
 
     thread_must_be(ROLE_CONTROL);
+    if (e->settings) {
+        tap_sysctl_changed(e->vr, e->ifindex, e->upper);
+        return;
+    }
     if (!i || i->kind == IFACE_NONE)
         return;
     if (e->gone) {

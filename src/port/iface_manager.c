@@ -31,6 +31,7 @@
 #include "port/tap_going.h"
 #include "port/tap_list.h"
 #include "port/tap_manager.h"
+#include "port/tap_sysctl.h"
 #include "port/vr_manager.h"
 #include "port/watch_manager.h"
 #include "rib/rib_manager.h"
@@ -130,6 +131,7 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
 
     if (r)
         return r;
+    tap_sysctl_set(tap, vr_manager_netns(vr));
     int fd = dup(tap->fd); // tap_manager's own: it closes it
     r = fd < 0 ? -errno : tap_manager_add(i->id, fd);
     if (r) {

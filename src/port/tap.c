@@ -3,9 +3,7 @@
 //
 // Offloads are switched off (TUNSETOFFLOAD 0): the kernel then completes
 // every checksum and segments before it hands us a frame, and ethtool cannot
-// switch them on again. rp_filter must not be strict, because what we punt may
-// have a source that the kernel would route another way; the kernel uses the
-// stricter of "all" and the device, so that with a strict "all" only "loose" helps.
+// switch them on again. The kernel's settings of it are tap_sysctl.c's.
 #include "port/tap.h"
 
 #include <errno.h>
@@ -118,18 +116,6 @@ static int set_up(const struct tap *t)
     return ioctl(t->sock, SIOCSIFFLAGS, &r) ? -errno : 0;
 }
 
-static void relax_rp_filter(const struct tap *t)
-{
-    char path[64];
-    int value = netns_sysctl_get("ipv4/conf/all/rp_filter") > 0 ? 2 : 0;
-
-    snprintf(path, sizeof path, "ipv4/conf/%s/rp_filter", t->name);
-    int r = netns_sysctl_set(path, value);
-    if (r)
-        log_warning("tap: rp_filter not set, the kernel may drop what is for us: interface=%s error=%s",
-                    t->name, LOG_VALUE(strerror(-r)));
-}
-
 static void explain(const char *name, int e, char *err, size_t err_size)
 {
     const char *why = strerror(e);
@@ -175,7 +161,6 @@ static int set_up_all(struct tap *t, bool fresh, const uint8_t mac[6], uint16_t 
         r = tap_set_mtu(t, mtu);
     if (!r && ioctl(t->fd, TUNSETPERSIST, 1ul))
         r = -errno;
-    relax_rp_filter(t);
     if (!r && fresh)
         r = set_up(t);
     return r;

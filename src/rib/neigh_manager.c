@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "rib/neigh_feed.h"
 #include "rib/neigh_limit.h"
 #include "rib/rib.h"
@@ -288,11 +289,24 @@ static bool is_pushed_out(const struct neigh *n, bool del)
            neigh_is_used(n);
 }
 
+// A MAC of a group is no host's, whatever an ARP or ND answer says (RFC 1812 3.3.2): one frame to it would be many. An operator
+// may mean it (a cluster that shares a group MAC), and makes the entry permanent.
+static bool is_believed(const struct rib_vr *v, const struct netlink_neigh *m)
+{
+    char addr[IP_TEXT_MAX], mac[MAC_TEXT_MAX];
+
+    if (!m->has_mac || !(m->mac[0] & 1) || m->state & (NUD_PERMANENT | NUD_NOARP))
+        return m->has_mac;
+    log_warning("neigh: a neighbour claims the MAC of a group, not believed: vr=%u address=%s mac=%s", v->id, ip_format(&m->addr, addr),
+                text_format_mac(m->mac, mac));
+    return false;
+}
+
 void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
 {
     struct neigh *n = neigh_is_group(&m->addr) ? NULL : del ? neigh_find(v, m->ifindex, &m->addr) : neigh_make(v, m->ifindex, &m->addr);
     uint64_t now = clock_now_ns();
-    bool new_mac;
+    bool new_mac, believed;
 
     if (!n)
         return;
@@ -301,11 +315,12 @@ void neigh_event(struct rib_vr *v, const struct netlink_neigh *m, bool del)
         n->asked_ns = 0;
     }
     n->gen = v->gen;
-    new_mac = m->has_mac && memcmp(n->mac, m->mac, 6);
+    believed = !del && is_believed(v, m);
+    new_mac = believed && memcmp(n->mac, m->mac, 6);
     n->in_kernel = !del;
     n->state = del ? NUD_NONE : m->state;
-    n->has_mac = !del && m->has_mac;
-    if (n->has_mac)
+    n->has_mac = believed || (!del && m->has_mac && n->has_mac); // the MAC from before it stays in force
+    if (believed)
         memcpy(n->mac, m->mac, 6);
     if (del)
         n->managed = false;

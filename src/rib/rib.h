@@ -329,6 +329,8 @@ void rib_iface_unbind(struct rib_vr *v, uint16_t iface);
 void rib_iface_addresses(struct rib_vr *v, struct rib_link *l); // writes the addresses of ICMP errors
 void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone); // to control
 void rib_iface_stacked(struct rib_vr *v, struct rib_link *l); // the link, or its addresses, changed: it may be a macvlan on one of ours
+void rib_iface_suspect(struct rib_vr *v, int ifindex); // likewise: it may be set up as no router's
+void rib_iface_upper(struct rib_vr *v, const struct rib_link *l); // likewise: it may stand on one of ours (VRRP's macvlan)
 
 // --- rib_want.c: what the next dump is to show ---
 void rib_sync_want(struct rib_vr *v, uint32_t stages, uint64_t delay_ns);

@@ -12,6 +12,7 @@
 // makes. A backup has not, or its macvlan is down: it must not take what a switch floods (RFC 5798 6.4.2).
 #include "rib/rib_iface.h"
 
+#include <linux/netconf.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
@@ -97,6 +98,7 @@ void rib_iface_bind(struct rib_vr *v, uint16_t iface)
         rib_sync_want(v, 1u << RIB_STAGE_ROUTE4 | 1u << RIB_STAGE_ROUTE6, 0);
     if (l->known)
         rib_iface_report(v, l, false);
+    map_each(&v->link, l) rib_iface_upper(v, l); // what stood there before
 }
 
 static struct rib_link *link_of_iface(struct rib_vr *v, uint16_t iface)
@@ -249,4 +251,33 @@ void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
         log_error("rib: control does not take a link event: vr=%u link=%s", v->id, l->name);
         free(e);
     }
+}
+
+static void ask_to_look(struct rib_vr *v, int ifindex, const char *upper)
+{
+    struct iface_kernel_event *e = malloc(sizeof *e);
+
+    bug_on(!e);
+    *e = (struct iface_kernel_event){.vr = v->id, .ifindex = ifindex, .settings = true};
+    memcpy(e->upper, upper, strnlen(upper, sizeof e->upper - 1));
+    if (mailbox_post(ROLE_CONTROL, report, e)) // control looks by the clock, too
+        free(e);
+}
+
+void rib_iface_suspect(struct rib_vr *v, int ifindex)
+{
+    const struct rib_link *l = ifindex > 0 ? rib_link_find(v, ifindex) : NULL;
+
+    if (ifindex == NETCONFA_IFINDEX_ALL || (l && l->iface))
+        ask_to_look(v, ifindex, "");
+    else if (l)
+        rib_iface_upper(v, l);
+}
+
+void rib_iface_upper(struct rib_vr *v, const struct rib_link *l)
+{
+    const struct rib_link *lower = l->told.lower && !l->iface ? rib_link_find(v, l->told.lower) : NULL;
+
+    if (lower && lower->iface)
+        ask_to_look(v, lower->ifindex, l->name);
 }

@@ -16,6 +16,8 @@ struct iface_kernel_event {
     uint32_t vrf_table; // of that one; 0: it is no VRF
     unsigned n_macs;    // macvlans that stand on it, are up and have addresses; more than IFACE_MACS: mac[] has the first
     uint64_t mac[IFACE_MACS]; // theirs, as iface_mac_word() has them
+    bool settings; // look at its sysctls (ifindex <= 0: at those of all), and nothing else is told here
+    char upper[16]; // with `settings`: not its own, but those of the device of this name that stands on it
 };
 
 // Control, before its loop runs: `fn` is called on that loop. Without it nobody is told.

@@ -133,6 +133,8 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
         rib_iface_stacked(v, l);
     if (l->iface && is_news)
         rib_iface_report(v, l, false);
+    else if (is_news)
+        rib_iface_upper(v, l);
     if (!was_up && l->up)
         set_lost(v, l->ifindex, false);
     if (was_up != l->up || had_carrier != l->carrier)
@@ -156,6 +158,7 @@ static void addr_del(struct rib_vr *v, struct rib_link *l, struct rib_address *a
     bool four = a->addr.family == IP4;
     size_t i = (size_t)(a - l->addr.item);
 
+    rib_multicast_own(v, l, &a->addr, false);
     memmove(a, a + 1, (l->addr.n - i - 1) * sizeof *a); // the order tells which one is primary
     l->addr.n--;
     rib_iface_addresses(v, l);
@@ -183,6 +186,7 @@ void rib_event_addr(struct rib_vr *v, const struct netlink_event *e)
     if (!a)
         a = vec_push(&l->addr);
     *a = (struct rib_address){m->addr, m->len, m->scope, v->gen, m->secondary, m->usable, m->automatic, m->deprecated};
+    rib_multicast_own(v, l, &m->addr, true);
     rib_iface_addresses(v, l);
     if (m->addr.family == IP4)
         set_lost(v, l->ifindex, false);
@@ -206,6 +210,8 @@ void rib_event_netconf(struct rib_vr *v, const struct netlink_netconf *m)
     bool six = m->family == IP6, *flag = NULL;
     struct rib_link *l;
 
+    if (m->suspect)
+        rib_iface_suspect(v, m->ifindex);
     if (m->has_multicast && m->ifindex > 0)
         rib_multicast_daemon(v, rib_link_get(v, m->ifindex), m->family, m->multicast);
     if (!m->has_ignore_linkdown)

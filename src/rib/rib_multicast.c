@@ -247,9 +247,15 @@ static bool is_wide(const struct ip_addr *a)
     return a->family == IP4 ? a->b[0] != 224 || a->b[1] || a->b[2] : (a->b[1] & 15) > 2;
 }
 
-static struct multicast_entry join_entry(const struct rib_link *l, const struct ip_addr *group)
+// Our interface that its packets come by: its own, or that of the device it stands on (VRRP's macvlan on a TAP). 0: none.
+static uint16_t iface_under(const struct rib_vr *v, const struct rib_link *l)
 {
-    struct multicast_entry e = {.key = {.family = group->family, .iface = l->iface}, .flags = MULTICAST_JOIN};
+    return l->iface || !l->told.lower ? l->iface : iface_of_link(v, l->told.lower);
+}
+
+static struct multicast_entry join_entry(uint16_t iface, const struct ip_addr *group)
+{
+    struct multicast_entry e = {.key = {.family = group->family, .iface = iface}, .flags = MULTICAST_JOIN};
 
     memcpy(e.key.group, group->b, group->family == IP4 ? 4 : 16);
     return e;
@@ -257,18 +263,43 @@ static struct multicast_entry join_entry(const struct rib_link *l, const struct 
 
 static void join(struct rib_vr *v, const struct rib_link *l, const struct ip_addr *group)
 {
-    struct multicast_entry e = join_entry(l, group);
+    struct multicast_entry e = join_entry(iface_under(v, l), group);
 
-    if (l->iface && multicast_set(v->id, &e))
-        log_warning("rib: joined group has no room, the host does not get it: vr=%u link=%s", v->id, l->name);
+    if (e.key.iface && multicast_set(v->id, &e))
+        log_warning("rib: joined group or link-local address has no room, the host does not get its packets: vr=%u link=%s", v->id, l->name);
 }
 
 static void leave(struct rib_vr *v, const struct rib_link *l, const struct ip_addr *group)
 {
-    struct multicast_entry e = join_entry(l, group);
+    struct multicast_entry e = join_entry(iface_under(v, l), group);
 
-    if (l->iface)
+    if (e.key.iface)
         multicast_del(v->id, &e.key);
+}
+
+static bool is_link_local(const struct ip_addr *a)
+{
+    return a->family == IP6 && a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80;
+}
+
+// A link-local address means something on its link alone, so no FIB has it. It stands beside the groups joined there.
+void rib_multicast_own(struct rib_vr *v, const struct rib_link *l, const struct ip_addr *a, bool on)
+{
+    if (!is_link_local(a))
+        return;
+    if (on)
+        join(v, l, a);
+    else
+        leave(v, l, a);
+}
+
+static void own_all(struct rib_vr *v, const struct rib_link *bound, bool on)
+{
+    struct rib_link *l;
+
+    map_each(&v->link, l)
+        if (l == bound || (l->told.lower == bound->ifindex && !l->iface))
+            vec_foreach(&l->addr, a) rib_multicast_own(v, l, &a->addr, on);
 }
 
 static void group_gone(struct rib_vr *v, struct rib_link *l, size_t at)
@@ -331,6 +362,7 @@ void rib_multicast_bind(struct rib_vr *v, struct rib_link *l)
     multicast_daemon_set(l->iface, IP4, l->multicast[0]);
     multicast_daemon_set(l->iface, IP6, l->multicast[1]);
     vec_foreach(&l->group, g) join(v, l, &g->addr);
+    own_all(v, l, true);
     rib_multicast_refresh(v);
 }
 
@@ -339,6 +371,7 @@ void rib_multicast_unbind(struct rib_vr *v, struct rib_link *l)
     multicast_daemon_set(l->iface, IP4, false);
     multicast_daemon_set(l->iface, IP6, false);
     vec_foreach(&l->group, g) leave(v, l, &g->addr);
+    own_all(v, l, false);
 }
 
 void rib_multicast_fini(struct rib_vr *v)

@@ -378,6 +378,18 @@ static void a_host_that_a_route_moves_to_another_link_is_resolved_there(void **s
     }
 }
 
+// The kernel believes it; what was known before stays in force, and nobody new gets a group's MAC, unless the operator says so.
+static void a_group_mac_is_believed_of_nobody(void **state)
+{
+    resolve("10.0.1.2", 1);
+    kit_do("ip neigh change 10.0.1.2 dev e1 lladdr 01:00:5e:00:00:01 nud stale");
+    kit_do("ip neigh replace 10.0.1.77 dev e1 lladdr ff:ff:ff:ff:ff:ff nud reachable");
+    kit_do("ip neigh replace 10.0.1.78 dev e1 lladdr 01:00:5e:00:00:01 nud permanent");
+    kit_expect("10.0.1.78", "adjacency e1 01:00:5e:00:00:01"); // what was said before it has been heard
+    assert_string_equal(kit_fib("10.0.1.2"), peer_adjacency(1));
+    assert_string_equal(kit_fib("10.0.1.77"), "glean e1");
+}
+
 static void packets_of_a_deleted_interface_are_counted(void **state)
 {
     kit_peer("ip link set p1 arp off");
@@ -411,6 +423,7 @@ int main(void)
         T(a_host_that_a_route_moves_to_another_link_is_resolved_there),
         T(a_host_in_use_outlives_a_full_table_of_the_kernel),
         T(the_kernels_table_tells_its_size),
+        T(a_group_mac_is_believed_of_nobody),
         T(packets_of_a_deleted_interface_are_counted),
         T(without_a_forwarder_packets_are_counted),
     };

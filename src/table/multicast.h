@@ -3,8 +3,8 @@
 //
 // A table per virtual router and family: a hash of chains, keyed by source and
 // group; no source means any, (*,G). The interfaces on which the host itself has
-// joined a group stand in the same table, keyed by group and interface. A
-// router without multicast has no table. An entry never changes: it is
+// joined a group, or has a link-local address, stand in the same table, keyed by group or address and interface. A
+// router that listens to nothing has no table. An entry never changes: it is
 // replaced, and retired after a grace period; what is counted lives beside it
 // and goes over to the one that replaces it.
 //
@@ -35,7 +35,7 @@ enum multicast_flag {
     MULTICAST_KERNEL = 1, // the kernel's route: a packet now and then goes its way, so that the routing daemon sees traffic
     MULTICAST_SLOW = 2,   // it has an output that is none of ours, such as a PIM register tunnel: the kernel forwards
     MULTICAST_TREE = 4,   // packets may come by any of the outputs too, as the kernel's (*,G) say
-    MULTICAST_JOIN = 8,   // no route: the host has joined the group on the interface
+    MULTICAST_JOIN = 8,   // no route: the host has joined the group, or has the link-local address, on the interface
 };
 
 struct multicast_out {

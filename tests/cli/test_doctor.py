@@ -47,7 +47,8 @@ GOOD = {
     "sys/kernel/iommu_groups/0/": None,
     "proc/meminfo": "MemTotal: 8000000 kB\nMemAvailable: 7000000 kB\n", "proc/cpuinfo": FLAGS, "proc/cmdline": "ro iommu=pt",
     "proc/stat": "cpu 100 0 100 800 0 0 0 0 0 0", "proc/irq/7/effective_affinity_list": "0", "proc/1/comm": "systemd",
-    "proc/sys/net/ipv4/conf/all/rp_filter": "0", "proc/sys/net/ipv4/conf/p0/rp_filter": "2", "proc/sys/net/ipv4/conf/p0/forwarding": "0",
+    "proc/sys/net/ipv4/conf/all/rp_filter": "0", "proc/sys/net/ipv4/conf/p0/rp_filter": "2",
+    "proc/sys/net/ipv4/conf/p0/forwarding": "1", "proc/sys/net/ipv6/conf/p0/forwarding": "1",
     "proc/sys/net/ipv4/neigh/default/gc_thresh3": "8192", "proc/sys/net/ipv6/neigh/default/gc_thresh3": "8192",
     "dev/net/tun": "",
     f"sys/bus/pci/devices/{CARD}/config": registers(0x5100), f"sys/bus/pci/devices/{CARD}/numa_node": "1",
@@ -86,10 +87,19 @@ WRONG = [
     ("tun", {"dev/net/tun": None}, "wrong", "modprobe tun"),
     ("rp-filter", {"proc/sys/net/ipv4/conf/all/rp_filter": "1"}, "advice", "sysctl -w net.ipv4.conf.all.rp_filter=2"),
     ("rp-filter", {"proc/sys/net/ipv4/conf/p0/rp_filter": "1"}, "wrong", "sysctl -w net.ipv4.conf.p0.rp_filter=2"),
-    ("kernel-forwarding", {"proc/sys/net/ipv4/conf/p0/forwarding": "1"}, "advice", "sysctl -w net.ipv4.conf.p0.forwarding=0"),
+    ("kernel-forwarding", {"proc/sys/net/ipv4/conf/p0/forwarding": "0"}, "wrong", "sysctl -w net.ipv4.conf.p0.forwarding=1"),
+    ("kernel-forwarding", {"proc/sys/net/ipv6/conf/p0/forwarding": "0"}, "wrong", "sysctl -w net.ipv6.conf.p0.forwarding=1"),
+    ("kernel-forwarding", {"proc/sys/net/ipv4/conf/mgmt/forwarding": "1"}, "advice", "sysctl -w net.ipv4.conf.mgmt.forwarding=0"),
     ("neighbor-table", {"proc/sys/net/ipv6/neigh/default/gc_thresh3": "1024"}, "advice", "net.ipv6.neigh.default.gc_thresh3=4096"),
     ("other-daemons", {"proc/55/comm": "vpp_main"}, "advice", "process 55"),
 ]
+
+
+def test_a_sub_interface_that_forwards_is_no_stranger(tmp_path):
+    conf = "proc/sys/net/ipv4/conf"
+    plant(tmp_path, GOOD | {f"{conf}/v7/forwarding": "1"})
+    found = [finding for finding in look(tmp_path, lines=[*CONFIG, "set vport v7 port p0 vlan 7"]) if finding.check == "kernel-forwarding"]
+    assert [finding.status for finding in found] == ["good"]
 
 
 def plant(root, files):

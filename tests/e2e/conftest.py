@@ -11,7 +11,7 @@ The oracle. Fixture `kind` runs a test twice: with the Linux kernel as the route
 assertions hold on both; a test that fails on the kernel is a wrong test.
 
 The end of every test with kamueed, without a word in the test: the ledger balances (no packet disappeared
-without a reason), and the FIB equals the kernel's table.
+without a reason), the FIB equals the kernel's table, and the kernel has sent on no packet that came up to it.
 """
 import ctypes
 import os
@@ -49,6 +49,7 @@ def why_not() -> str | None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "rfc(number, section, level): what the test shows; a row of docs/conformance.md")
     config.addinivalue_line("markers", "alone: asserts times that another test beside it could spoil (tests/e2e/run)")
+    config.addinivalue_line("markers", "kernel_forwards: the kernel sends packets on here, as a multicast routing daemon needs it")
     config.addinivalue_line("markers", "differs(why): Linux does something else here, and why we do not follow")
     if why_not() or support.KEEP:
         return
@@ -136,6 +137,8 @@ def end_of_every_test(request: pytest.FixtureRequest):
             if isinstance(node, KamueeNode) and node.kamueed_pid():
                 support.eventually(lambda: measure.ledger(node)["imbalance"] == 0, 5,
                                    lambda: f"the ledger of {node.name} does not balance: {measure.ledger(node)}")
+                if not request.node.get_closest_marker("kernel_forwards"):
+                    assert support.forwarded_by_kernel(node) == 0, f"the kernel of {node.name} has forwarded packets"
                 for vr in ["default", *node.vrs]:
                     support.eventually(lambda: not measure.fib_differences(node, vr), 10,
                                        lambda: f"FIB and kernel differ in vr {vr} of {node.name}: "

@@ -97,6 +97,17 @@ class Router(Client):
         return self._ask("GET", "/metrics", None, PATIENCE_S).read().decode()
 
 
+def forwarded_by_kernel(node: BaseNode) -> int:
+    """Packets that the kernel has sent on in a node's namespaces."""
+    total = 0
+    for namespace in node.namespaces():
+        said = namespace.run("cat /proc/net/snmp /proc/net/snmp6")
+        names, values = re.findall(r"^Ip: (.*)$", said, re.M)
+        total += int(dict(zip(names.split(), values.split()))["ForwDatagrams"])
+        total += int(re.search(r"^Ip6OutForwDatagrams\s+(\d+)", said, re.M)[1])
+    return total
+
+
 # --- ping ---
 
 @dataclass

@@ -4,6 +4,7 @@
 
 #include "acl_kit.h"
 
+#include <arpa/inet.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include "core/eal.h"
 #include "core/rcu.h"
 #include "table/icmp.h"
+#include "table/multicast.h"
 
 #define RING_SIZE 1024
 #define POOL_SIZE 8191
@@ -289,6 +291,15 @@ void rig_route(uint16_t vr, const char *prefix, uint32_t nexthop)
 
     assert_int_equal(fib_set(f, &p, nexthop), 0);
     fib_commit(f);
+}
+
+void rig_link_local(uint16_t iface, const char *address)
+{
+    struct multicast_entry e = {.key = {.family = IP6, .iface = iface}, .flags = MULTICAST_JOIN};
+
+    assert_int_equal(inet_pton(AF_INET6, address, e.key.group), 1);
+    rig_role(ROLE_RIB_MANAGER);
+    assert_int_equal(multicast_set(iface_get(iface)->vr, &e), 0);
 }
 
 void rig_unroute(uint16_t vr, const char *prefix)

@@ -97,6 +97,7 @@ uint32_t rig_adjacency(uint16_t iface, unsigned neighbor);
 uint32_t rig_nexthop(enum nexthop_kind kind, uint16_t iface);
 uint32_t rig_group(const uint32_t *member, unsigned n);
 void rig_route(uint16_t vr, const char *prefix, uint32_t nexthop);
+void rig_link_local(uint16_t iface, const char *address); // the host has it there
 void rig_unroute(uint16_t vr, const char *prefix);
 uint16_t rig_vr(const char *name);
 void rig_icmp_rate(uint32_t per_s, uint32_t burst); // of each interface; the router's total is no limit

@@ -29,7 +29,7 @@ def tun(facts: Facts) -> Iterator[Finding]:
 
 
 def rp_filter(facts: Facts) -> Iterator[Finding]:
-    """kamueed relaxes it on its TAPs; the maximum with 'all' is in force."""
+    """kamueed keeps it relaxed on its TAPs; the maximum with 'all' is in force."""
     everywhere = facts.host.number(f"{CONF}/all/rp_filter")
     strict = [name for name in facts.devices if facts.host.number(f"{CONF}/{name}/rp_filter") == 1]
     if everywhere is None:
@@ -46,14 +46,23 @@ def rp_filter(facts: Facts) -> Iterator[Finding]:
 
 
 def forwarding(facts: Facts) -> Iterator[Finding]:
-    """What comes up by a TAP must not be forwarded a second time by the kernel."""
-    on = [name for name in facts.devices if facts.host.number(f"{CONF}/{name}/forwarding") == 1]
-    if on:
-        yield Finding("kernel-forwarding", "advice", ", ".join(on), "on", "off",
-                      "the kernel forwards on its own what was meant for it alone; proxy ARP needs it, nothing else",
-                      tuple(f"sysctl -w net.ipv4.conf.{name}.forwarding=0" for name in on))
-    else:
-        yield good("kernel-forwarding", "TAPs", "off")
+    """A TAP is a router's interface; the kernel does not forward between it and devices that are no ports."""
+    conf = {family: f"/proc/sys/net/{family}/conf" for family in ("ipv4", "ipv6")}
+    taps = [*facts.devices, *sorted({words[1] for words in facts.config if words[:1] == ["vport"] and len(words) > 1})]
+    off = [f"net.{family}.conf.{name}.forwarding" for name in taps for family, base in conf.items()
+           if facts.host.number(f"{base}/{name}/forwarding") == 0]
+    others = [name for name in facts.host.names(CONF) if name not in ("all", "default", "lo", *taps)
+              and facts.host.number(f"{CONF}/{name}/forwarding") == 1]
+    if off:
+        yield Finding("kernel-forwarding", "wrong", ", ".join(off), "off", "on, as kamueed sets it",
+                      "the kernel is a host on these interfaces: it believes router advertisements and redirects, and neighbours that ask it "
+                      "drop their default route", tuple(f"sysctl -w {name}=1" for name in off), safe=True)
+    if others:
+        yield Finding("kernel-forwarding", "advice", ", ".join(others), "on", "off, unless you mean it",
+                      "the kernel forwards between these devices, which are no ports, and the TAPs: past kamueed's access lists and counters",
+                      tuple(f"sysctl -w net.ipv4.conf.{name}.forwarding=0" for name in others))
+    if not off and not others:
+        yield good("kernel-forwarding", "TAPs", "a router's; no other device forwards")
 
 
 def neighbours(facts: Facts) -> Iterator[Finding]:

@@ -3,12 +3,11 @@
 
 Three kinds of namespaces:
 
-    LAB-NODE        kamueed, its TAPs with the addresses, and an unmodified FRR or BIRD; the kernel's own
-                    forwarding is off, so what crosses the router has crossed kamueed
+    LAB-NODE        kamueed, its TAPs with the addresses, and an unmodified FRR or BIRD
     LAB-NODE.VR     the TAPs of a virtual router
-    LAB-NODE.wire   the router's ends of the links; no addresses, no IPv6, no forwarding, so that the kernel
-                    never answers in the router's stead
+    LAB-NODE.wire   the router's ends of the links; no addresses, so what crosses the router has crossed kamueed
 
+Their kernel parameters are the kernel's own, and those of the lab file: a kamueed started by hand has no others.
 kamueed opens the links' ends in the wire namespace (`set port P namespace LAB-NODE.wire`).
 """
 import os
@@ -56,16 +55,12 @@ class KamueeNode(Router):
     def link_end(self, interface: str) -> tuple[Namespace, str]:
         return self.wire, wire_name(interface)
 
-    def forwarding(self) -> dict[str, str]:
-        return {"net.ipv4.ip_forward": "0", "net.ipv6.conf.all.forwarding": "0"}
+    def settings(self) -> dict[str, str]:
+        return {}       # the kernel's: what a router needs beyond them kamueed sets
 
     def check(self) -> None:
         super().check()
         find_kamueed()
-
-    def create(self) -> None:
-        super().create()
-        self.wire.sysctl({"net.ipv6.conf.all.disable_ipv6": "1", "net.ipv6.conf.default.disable_ipv6": "1"})
 
     # --- coming up ---
 

@@ -17,9 +17,10 @@ from kamuee.lab.errors import LabError
 
 NETNS_DIR = Path("/run/netns")
 
-# Every namespace of a lab starts from the same settings, whatever the machine's own are: no duplicate
+# What surrounds the router under test starts from the same settings, whatever the machine's own are: no duplicate
 # address detection (addresses work at once), no router advertisements, no reverse-path filter, IPv6
-# addresses kept over link down as IPv4's are, room for a full table.
+# addresses kept over link down as IPv4's are, room for a full table. The namespaces of a kamuee node get none of
+# it: what kamueed needs there it has to set itself, as where it is started by hand.
 SYSCTL = {
     "net.ipv4.ip_forward": "0",
     "net.ipv4.conf.all.rp_filter": "0",
@@ -71,7 +72,6 @@ class Namespace:
                            f"another lab name, or remove it (ip netns del {self.name})")
         sh(["ip", "netns", "add", self.name])
         self.ip("link set lo up")
-        self.sysctl(SYSCTL)
 
     def pids(self) -> list[int]:
         return [int(pid) for pid in sh(["ip", "netns", "pids", self.name], check=False).split()]

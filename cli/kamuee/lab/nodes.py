@@ -15,7 +15,7 @@ from kamuee.lab import vlan
 from kamuee.lab.bird import Bird
 from kamuee.lab.errors import LabError
 from kamuee.lab.frr import Frr
-from kamuee.lab.netns import Namespace
+from kamuee.lab.netns import SYSCTL, Namespace
 from kamuee.lab.schema import Node
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +51,10 @@ class BaseNode:
 
     # --- coming up ---
 
+    def settings(self) -> dict[str, str]:
+        """Kernel parameters that its namespaces begin with."""
+        return SYSCTL
+
     def check(self) -> None:
         """LabError if something that the node needs is not installed; before anything is built."""
 
@@ -58,7 +62,7 @@ class BaseNode:
         self.run_dir.mkdir()
         for namespace in self.namespaces():
             namespace.create()
-            namespace.sysctl(self.node.sysctl)
+            namespace.sysctl(self.settings() | self.node.sysctl)
 
     def address(self) -> None:
         for interface in self.node.interfaces.values():
@@ -147,13 +151,9 @@ class Router(BaseNode):
         if self.daemon:
             self.daemon.check()
 
-    def create(self) -> None:
-        super().create()
-        for namespace in self.namespaces():
-            namespace.sysctl(self.forwarding())
-
-    def forwarding(self) -> dict[str, str]:
-        return {"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1",
+    def settings(self) -> dict[str, str]:
+        return {**super().settings(),
+                "net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1",
                 "net.ipv6.conf.default.forwarding": "1", "net.ipv4.fib_multipath_hash_policy": "1",
                 "net.ipv6.fib_multipath_hash_policy": "1", "net.ipv4.icmp_ratelimit": "0",
                 "net.ipv6.icmp.ratelimit": "0"}

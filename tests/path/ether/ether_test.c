@@ -142,11 +142,32 @@ static void a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded(void 
     assert_only_drop(DROP_ETHER_BROADCAST, 2);
 }
 
-// rfc: 1812 5.3.4 MUST
-static void a_broadcast_frame_with_a_packet_for_us_is_delivered(void **state)
+// One host's mistake, or a trick to have all routers of a link answer.
+// rfc: 1122 3.3.6 SHOULD
+static void a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped(void **state)
 {
     two_interfaces();
-    rig_route(VR_DEFAULT, "192.0.2.255/32", rig_nexthop(NEXTHOP_LOCAL, in));
+    uint8_t group[6] = {0x33, 0x33, 0, 0, 0, 1};
+    rig_route(VR_DEFAULT, "192.0.2.254/32", rig_nexthop(NEXTHOP_LOCAL, in));
+    rig_route(VR_DEFAULT, "2001:db8::fe/128", rig_nexthop(NEXTHOP_LOCAL, in));
+    rig_link_local(in, "fe80::fe");
+    struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.254", .dst_mac = broadcast_mac});
+    struct frame g = frame_ip(&(struct ip_spec){.src = "2001:db8::1", .dst = "2001:db8::fe", .dst_mac = group});
+    struct frame h = frame_ip(&(struct ip_spec){.src = "fe80::1", .dst = "fe80::fe", .dst_mac = group});
+    rig_send(0, &f);
+    rig_send(0, &g);
+    rig_send(0, &h);
+    rig_poll();
+    assert_only_drop(DROP_ETHER_BROADCAST, 3);
+}
+
+// rfc: 1122 3.3.6 MUST
+static void a_broadcast_frame_with_a_packet_to_the_broadcast_address_is_delivered(void **state)
+{
+    two_interfaces();
+    uint32_t broadcast = rig_nexthop(NEXTHOP_BROADCAST, in);
+    nexthop_set_broadcast(broadcast, in);
+    rig_route(VR_DEFAULT, "192.0.2.255/32", broadcast);
     struct frame f = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "192.0.2.255", .dst_mac = broadcast_mac}), g;
     rig_send(0, &f);
     rig_poll();
@@ -356,7 +377,8 @@ int main(void)
         path_test(packets_to_the_mac_of_a_macvlan_are_forwarded_and_punted_as_if_it_were_the_interfaces_own),
         path_test(frames_shorter_than_their_header_are_dropped),
         path_test(a_broadcast_frame_with_a_packet_for_elsewhere_is_not_forwarded),
-        path_test(a_broadcast_frame_with_a_packet_for_us_is_delivered),
+        path_test(a_broadcast_frame_with_a_packet_for_one_of_our_addresses_is_dropped),
+        path_test(a_broadcast_frame_with_a_packet_to_the_broadcast_address_is_delivered),
         path_test(ethertypes_nobody_speaks_are_dropped),
         path_test(frames_of_link_protocols_go_up_unchanged),
         path_test(a_tagged_packet_enters_by_its_sub_interface_and_leaves_untagged),

@@ -475,6 +475,27 @@ static void beyond_scope(uint16_t vlan)
     assert_int_equal(checksum_finish(checksum_add(sum, icmp, 1240)), 0);
 }
 
+// As many as fit in the packet, and what is behind them still decides.
+// rfc: 4443 3.3 MUST
+static void a_hop_limit_that_runs_out_behind_any_number_of_extension_headers_is_told(void **state)
+{
+    uint8_t chain[150 * 8 + 8] = {0};
+    struct frame f, e;
+
+    two_interfaces();
+    for (unsigned n = 1; n <= 150; n += n < 20 ? 1 : 65) {
+        for (unsigned i = 0; i < n; i++)
+            memcpy(chain + 8 * i, i + 1 < n ? "\x3c\0\1\4\0\0\0" : "\x11\0\1\4\0\0\0", 8);
+        memset(chain + 8 * n, 0, 8);
+        struct ip_spec s = {.src = "2001:db8::1", .dst = "2001:db8:1::1", .ttl = 1, .proto = 60, .l4 = chain, .l4_len = 8 * n + 8};
+        assert_true(error_about(&s, &f, &e));
+        assert_error6(&f, &e, 3, 0, 0);
+        chain[8 * (n - 1)] = 58; // an error of ICMPv6 is none to tell about
+        chain[8 * n] = 1;
+        assert_false(error_about(&s, &f, &e));
+    }
+}
+
 // rfc: 4443 3.1 MUST
 static void a_destination_beyond_the_scope_of_a_link_local_source_is_told_on_its_link(void **state)
 {
@@ -523,6 +544,7 @@ int main(void)
         path_test(two_forwarders_share_the_bucket_of_an_interface),
         path_test(the_bucket_fills_again_at_its_rate),
         path_test(a_forty_packet_burst_of_errors_is_answered_whole_and_in_order),
+        path_test(a_hop_limit_that_runs_out_behind_any_number_of_extension_headers_is_told),
         path_test(a_destination_beyond_the_scope_of_a_link_local_source_is_told_on_its_link),
         path_test(nor_is_that_told_about_an_error_or_a_multicast_frame_or_faster_than_allowed),
     };

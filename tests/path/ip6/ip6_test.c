@@ -113,11 +113,13 @@ static void unusual_but_global_addresses_are_forwarded(void **state)
 }
 
 // rfc: 4291 2.5.6 MUST
-static void link_local_and_link_scope_destinations_go_up(void **state)
+static void our_link_local_addresses_and_link_scope_groups_go_up(void **state)
 {
-    static const char *const dst[] = {"fe80::1", "febf::1", "ff02::5", "ff12::1"};
+    static const char *const dst[] = {"fe80::1", "febf::1", "fe80::", "ff02::5", "ff12::1"};
     two_interfaces();
-    for (unsigned i = 0; i < 4; i++) {
+    rig_link_local(in, "fe80::1");
+    rig_link_local(in, "febf::1");
+    for (unsigned i = 0; i < 5; i++) {
         struct frame g, f = between("fe80::2", dst[i]);
         uint16_t iface = 0;
         rig_send(0, &f);
@@ -131,6 +133,20 @@ static void link_local_and_link_scope_destinations_go_up(void **state)
     rig_poll();
     assert_true(rig_punted(PUNT_OTHER, &f, NULL));
     assert_int_equal(rig_drops_all(), 0);
+}
+
+// The kernel behind the TAP is a router: what it is given that is not for us, it would send on.
+// rfc: 4291 2.5.6 MUST NOT
+static void a_link_local_destination_that_is_not_ours_neither_goes_up_nor_on(void **state)
+{
+    static const char *const pair[][2] = {{"fe80::2", "fe80::3"}, {"2001:db8::1", "fe80::3"}, {"fe80::2", "fe80::4"}, {"fe80::2", "fe80:1::"}};
+    two_interfaces();
+    rig_link_local(out, "fe80::4"); // an address of ours, on another link
+    memcpy(iface_get(in)->addr6_ll, (uint8_t[16]){0xfe, 0x80, [15] = 0xfe}, 16);
+    memcpy(iface_get(in)->addr6, (uint8_t[16]){0x20, 0x01, 0x0d, 0xb8, [15] = 0xfe}, 16);
+    send_all_between(pair, 4);
+    assert_only_drop(DROP_IP6_LINK_LOCAL, 4);
+    assert_int_equal(counter_sum_icmp().sent, 0);
 }
 
 // rfc: 4291 2.7 MUST
@@ -237,7 +253,8 @@ int main(void)
         path_test(sources_that_can_not_be_are_dropped),
         path_test(destinations_that_must_not_be_forwarded_are_dropped),
         path_test(unusual_but_global_addresses_are_forwarded),
-        path_test(link_local_and_link_scope_destinations_go_up),
+        path_test(our_link_local_addresses_and_link_scope_groups_go_up),
+        path_test(a_link_local_destination_that_is_not_ours_neither_goes_up_nor_on),
         path_test(wider_multicast_without_a_route_is_dropped),
         path_test(a_link_local_source_reaches_us_but_no_other_link),
         path_test(hop_limit_1_is_delivered_to_us_and_not_forwarded),

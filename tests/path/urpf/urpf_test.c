@@ -222,6 +222,7 @@ static void what_a_link_needs_goes_up_whatever_the_source(void **state)
     two_interfaces();
     urpf_set(in, URPF_STRICT, URPF_STRICT);
     rig_route(VR_DEFAULT, "2001:db8:a::fe/128", rig_nexthop(NEXTHOP_LOCAL, in));
+    rig_link_local(in, "fe80::2");
     struct frame dhcp = frame_ip(&(struct ip_spec){
         .src = "0.0.0.0", .dst = "255.255.255.255", .sport = 68, .dport = 67, .dst_mac = broadcast_mac});
     struct frame hello = frame_ip(&(struct ip_spec){.src = "30.0.0.1", .dst = "224.0.0.5", .proto = 89, .dst_mac = ospf, .l4 = ns, .l4_len = 24});

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tap_sysctl.c - the kernel behind a TAP behaves as a router's
+//
+// The kernel takes an interface for a host's until its `forwarding` is on: it
+// believes router advertisements and redirects, tells its neighbours that it is
+// no router (so that they drop their default route), and joins neither the group of
+// all routers nor the subnet-router anycast address. Switching it on makes the
+// kernel forward nothing, because what comes up by a TAP is for the router itself: forwarders
+// give it nothing else (fwd_exit.c, ip4_in.c, ip6_in.c).
+//
+// Two kinds of settings. KEPT are those that make a router, and those that
+// would let the kernel send on what it was given; who changes one finds it put back. START
+// are those in which a new TAP is not to depend on the namespace's `default`; from
+// then on they are the operator's, or keepalived's. Whatever is not here is the operator's alone.
+// `all` and `default` are never written. docs/features/tap.md has the same table; tests/e2e/test_router.py compares the two.
+//
+// A device that stands on a TAP, as the macvlan that keepalived and vrrpd make for
+// VRRP's MAC, hears what the TAP hears: what is KEPT is kept there, too.
+//
+// The kernel tells of changes of forwarding and rp_filter (rib_iface.h); the
+// others are read by the clock, LOOK_AT interfaces at a time.
+#include "port/tap_sysctl.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "core/thread.h"
+#include "netlink/netns.h"
+#include "port/vr_manager.h"
+#include "table/iface.h"
+
+#define LOOK_S 5
+#define LOOK_AT 32
+#define LOOSE_ENOUGH -1 // of rp_filter: see below
+
+enum kind { KEPT, START };
+
+static const struct setting {
+    const char *path;
+    int value;
+    enum kind kind;
+} settings[] = {
+    {"ipv4/conf/%s/forwarding", 1, KEPT},
+    {"ipv4/conf/%s/accept_redirects", 0, KEPT}, // with forwarding, "all" alone cannot allow them
+    {"ipv4/conf/%s/send_redirects", 0, KEPT},
+    {"ipv4/conf/%s/rp_filter", LOOSE_ENOUGH, KEPT},
+    {"ipv4/conf/%s/accept_source_route", 0, KEPT},
+    {"ipv4/conf/%s/bc_forwarding", 0, KEPT},
+    {"ipv6/conf/%s/forwarding", 1, KEPT},
+    {"ipv6/conf/%s/accept_ra", 0, KEPT},
+    {"ipv6/conf/%s/autoconf", 0, KEPT},
+    {"ipv6/conf/%s/accept_redirects", 0, KEPT},
+    {"ipv6/conf/%s/force_forwarding", 0, KEPT}, // Linux 6.17
+    {"ipv6/conf/%s/seg6_enabled", 0, KEPT},
+    {"ipv6/conf/%s/rpl_seg_enabled", 0, KEPT},
+    {"ipv6/conf/%s/suppress_frag_ndisc", 1, KEPT}, // RFC 6980
+    {"ipv4/conf/%s/arp_accept", 0, START},
+    {"ipv4/conf/%s/arp_announce", 0, START},
+    {"ipv4/conf/%s/arp_filter", 0, START},
+    {"ipv4/conf/%s/arp_ignore", 0, START},
+    {"ipv4/conf/%s/drop_gratuitous_arp", 0, START},
+    {"ipv4/conf/%s/proxy_arp", 0, START},
+    {"ipv4/conf/%s/proxy_arp_pvlan", 0, START},
+    {"ipv4/conf/%s/accept_local", 0, START},
+    {"ipv4/conf/%s/route_localnet", 0, START},
+    {"ipv6/conf/%s/accept_dad", 1, START},
+    {"ipv6/conf/%s/dad_transmits", 1, START},
+    {"ipv6/conf/%s/accept_untracked_na", 0, START},
+    {"ipv6/conf/%s/drop_unsolicited_na", 0, START},
+    {"ipv6/conf/%s/proxy_ndp", 0, START},
+};
+#define N_SETTINGS (sizeof settings / sizeof *settings)
+
+static struct event *timer;
+static uint16_t next_id = 1; // of the interface that the clock looks at next
+static VEC(struct upper {
+    uint16_t vr;
+    int lower; // ifindex of the TAP
+    char name[16];
+}) uppers; // devices that stand on TAPs
+
+// What is punted may have a source that the kernel would route another way, so the reverse-path filter must not be strict. The
+// kernel uses the stricter one of "all" and the device, where 2 (loose) counts for stricter than 1: with a filter in "all", loose is the least.
+static int rp_filter(void)
+{
+    return netns_sysctl_get("ipv4/conf/all/rp_filter") > 0 ? 2 : 0;
+}
+
+static int value_of(const struct setting *s)
+{
+    return s->value == LOOSE_ENOUGH ? rp_filter() : s->value;
+}
+
+void tap_sysctl_set(const struct tap *t, int netns)
+{
+    int back = netns_enter(netns);
+
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned k = 0; back >= 0 && k < N_SETTINGS; k++) {
+        const struct setting *s = &settings[k];
+        char path[80];
+        if (s->kind == START && t->found) // the operator may have changed it since
+            continue;
+        snprintf(path, sizeof path, s->path, t->name);
+        int r = netns_sysctl_set(path, value_of(s));
+        if (r && r != -ENOENT)
+            log_warning("tap_sysctl: not set, the kernel is no router's on this interface (is /proc/sys read-only?): interface=%s "
+                        "sysctl=net/%s error=%s", t->name, path, LOG_VALUE(strerror(-r)));
+    }
+    netns_leave(back);
+}
+
+// In the interface's namespace.
+static void keep(const char *name)
+{
+    for (unsigned k = 0; k < N_SETTINGS && settings[k].kind == KEPT; k++) {
+        char path[80];
+        snprintf(path, sizeof path, settings[k].path, name);
+        int is = netns_sysctl_get(path), wanted = value_of(&settings[k]);
+        if (is < 0 || is == wanted || netns_sysctl_set(path, wanted))
+            continue; // the kernel does not have it, or tap_sysctl_set has said that it cannot be set
+        log_notice("tap_sysctl: kamueed keeps it, put back: interface=%s sysctl=net/%s was=%d value=%d", name, path, is, wanted);
+    }
+}
+
+static void look(uint16_t vr, const char *name)
+{
+    int back = netns_enter(vr_manager_netns(vr));
+
+    if (back < 0)
+        return;
+    keep(name);
+    netns_leave(back);
+}
+
+static bool has_tap(const struct iface *i)
+{
+    return i->kind != IFACE_NONE && i->ifindex > 0;
+}
+
+static bool is_there(const struct upper *u)
+{
+    char path[80];
+    int back = netns_enter(vr_manager_netns(u->vr)), is;
+
+    snprintf(path, sizeof path, settings[0].path, u->name);
+    is = back < 0 ? -1 : netns_sysctl_get(path);
+    netns_leave(back);
+    return is >= 0 && iface_find_ifindex(u->vr, u->lower);
+}
+
+static void upper_changed(uint16_t vr, int lower, const char *name)
+{
+    bool known = false;
+
+    vec_foreach (&uppers, u)
+        known |= u->vr == vr && u->lower == lower && !strcmp(u->name, name);
+    if (!known) {
+        struct upper *u = vec_push(&uppers);
+        *u = (struct upper){.vr = vr, .lower = lower};
+        snprintf(u->name, sizeof u->name, "%s", name);
+    }
+    look(vr, name);
+}
+
+static void uppers_look(void)
+{
+    for (size_t k = uppers.n; k--;) {
+        if (is_there(&uppers.item[k]))
+            look(uppers.item[k].vr, uppers.item[k].name);
+        else
+            uppers.item[k] = uppers.item[--uppers.n];
+    }
+}
+
+void tap_sysctl_changed(uint16_t vr, int ifindex, const char *upper)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (upper[0]) {
+        upper_changed(vr, ifindex, upper);
+        return;
+    }
+    for (uint16_t id = 1; id < IFACE_MAX; id++) {
+        const struct iface *i = iface_get(id);
+        if (has_tap(i) && i->vr == vr && (ifindex <= 0 || i->ifindex == ifindex))
+            look(i->vr, i->name);
+    }
+}
+
+static void on_time(evutil_socket_t fd, short what, void *arg)
+{
+    unsigned n = 0;
+
+    uppers_look();
+    for (unsigned seen = 1; seen < IFACE_MAX && n < LOOK_AT; seen++) {
+        const struct iface *i = iface_get(next_id);
+        next_id = next_id + 1 < IFACE_MAX ? next_id + 1 : 1;
+        if (!has_tap(i))
+            continue;
+        look(i->vr, i->name);
+        n++;
+    }
+}
+
+int tap_sysctl_init(struct event_base *loop)
+{
+    const struct timeval pause = {.tv_sec = LOOK_S};
+
+    thread_must_be(ROLE_CONTROL);
+    timer = event_new(loop, -1, EV_PERSIST, on_time, NULL);
+    return !timer || event_add(timer, &pause) ? -ENOMEM : 0;
+}
+
+void tap_sysctl_fini(void)
+{
+    if (timer)
+        event_free(timer);
+    timer = NULL;
+    vec_free(&uppers);
+}
