@@ -10,7 +10,8 @@ from __future__ import annotations
 from kamuee.arguments import accepts
 from kamuee.grammar import Command, Grammar
 
-_ROUTE = "[PREFIX|ADDRESS|longer-prefixes PREFIX|protocol PROTOCOL|type TYPE] [vr VR]"
+# In any order: IOS says PREFIX longer-prefixes, Junos the table first.
+_ROUTE = "[PREFIX|ADDRESS|longer-prefixes|protocol PROTOCOL|type TYPE|vr VR]…"
 
 # What a packet is made of, in any order.
 _PACKET = ("(vlan VLAN|outer-vlan OUTERVLAN|src SOURCE|dst DESTINATION|proto IPPROTO|sport SPORT|dport DPORT|icmp-type ICMPTYPE|ttl TTL|"
@@ -26,13 +27,13 @@ COMMANDS = (
             json="route"),
     Command(f"show ipv6 route {_ROUTE}", "IPv6 routes of the RIB; * marks what the FIB uses", "show_route:ipv6",
             json="route"),
-    Command("show ipv4 route summary [vr VR]", "how many IPv4 routes, by protocol", "show_route:summary4",
+    Command("show ipv4 route [vr VR] summary [vr VR]", "how many IPv4 routes, by protocol", "show_route:summary4",
             json="route-summary"),
-    Command("show ipv6 route summary [vr VR]", "how many IPv6 routes, by protocol", "show_route:summary6",
+    Command("show ipv6 route [vr VR] summary [vr VR]", "how many IPv6 routes, by protocol", "show_route:summary6",
             json="route-summary"),
-    Command("show ipv4 route (PREFIX|ADDRESS) at TIME [vr VR]", "the IPv4 route that the FIB had at that time",
+    Command("show ipv4 route [vr VR] (PREFIX|ADDRESS) at TIME [vr VR]", "the IPv4 route that the FIB had at that time",
             "show_history:ipv4", json="route-at"),
-    Command("show ipv6 route (PREFIX|ADDRESS) at TIME [vr VR]", "the IPv6 route that the FIB had at that time",
+    Command("show ipv6 route [vr VR] (PREFIX|ADDRESS) at TIME [vr VR]", "the IPv6 route that the FIB had at that time",
             "show_history:ipv6", json="route-at"),
     Command("show route changes [last DURATION] [prefix PREFIX [longer]] [vr VR]",
             "routes of the FIB that changed, oldest first; 10m unless said otherwise", "show_history:changes",

@@ -35,6 +35,8 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
     [ALARM_ROUTING_DAEMON] = {"routing-daemon", "major", "seconds",
                               "the routing daemon has fewer routes than are expected, or does not read the kernel's announcements; "
                               "packets go by what the kernel has", {true, 30, 0}},
+    [ALARM_ROUTE_NOT_FOLLOWED] = {"route-not-followed", "major", "rules and routes",
+                                  "Linux would send packets by them, forwarding does not: show audit names them", {true, 1, 0}},
 };
 
 static struct {

@@ -26,6 +26,7 @@ enum alarm_name { // in the order of the schema
     ALARM_STALL,
     ALARM_NETLINK_OVERRUN,
     ALARM_ROUTING_DAEMON,
+    ALARM_ROUTE_NOT_FOLLOWED,
     ALARM_N
 };
 

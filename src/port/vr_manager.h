@@ -17,6 +17,8 @@ int vr_manager_set_flow_hash(const char *name, struct flow_hash hash, char *err,
 int vr_manager_del(const char *name, char *err, size_t err_size); // refused while interfaces are bound to it
 // The namespace's descriptor (manager/netns.h), open while the virtual router exists; NETNS_OWN for kamueed's own.
 int vr_manager_netns(uint16_t vr);
+// Does Linux make routes of interfaces in that table: main, or one with a VRF device? True also when nobody can tell.
+bool vr_manager_has_vrf(const char *netns, uint32_t table);
 int vr_manager_init(void); // adds "default"
 void vr_manager_fini(void);
 

@@ -21,6 +21,7 @@
 #include "rib/neigh.h"
 #include "rib/rib.h"
 #include "rib/rib_multicast.h"
+#include "rib/rib_unfollowed.h"
 
 #define VERIFY_DELAY_NS (100 * NS_PER_MS)
 
@@ -126,6 +127,7 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     l->up = m->up;
     l->carrier = m->carrier;
     l->mtu = m->mtu;
+    l->vrf_table = m->vrf_table;
     memcpy(l->name, m->name, sizeof l->name);
     if (l->iface && is_news)
         rib_iface_report(v, l, false);
@@ -217,32 +219,9 @@ void rib_event_netconf(struct rib_vr *v, const struct netlink_netconf *m)
     rib_link_rehop(v, 0);
 }
 
-// The three rules that every namespace begins with, and the one a VRF adds, are what we do anyway.
-static bool is_default(const struct netlink_rule *m)
-{
-    return (m->plain && ((m->priority == 0 && m->table == RIB_TABLE_LOCAL) ||
-                         (m->priority == 32766 && m->table == RIB_TABLE_MAIN) ||
-                         (m->priority == 32767 && m->table == 253))) ||
-           (m->priority == 1000 && !m->table);
-}
-
 void rib_event_rule(struct rib_vr *v, const struct netlink_event *e)
 {
-    const struct netlink_rule *m = &e->rule;
-
-    if (is_default(m)) {
-        if (e->del)
-            log_warning("rib: default routing rule deleted in Linux, followed here as if it were there: "
-                        "vr=%u priority=%u", v->id, m->priority);
-        return;
-    }
-    if (e->del) {
-        v->rules -= v->rules > 0;
-        return;
-    }
-    v->rules++;
-    log_warning("rib: routing rule ignored, forwarding looks at the main table only: vr=%u priority=%u",
-                v->id, m->priority);
+    rib_unfollowed_rule(v, &e->rule, e->del);
 }
 
 void rib_event_nexthop(struct rib_vr *v, const struct netlink_event *e)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Walks docs/features/kernel-state-routes.md: each row's commands on a real router, and what the row says of them.
+
+A row says its outcome in words that are checked here for every row: where the FIB sends a packet, whether an audit names it,
+whether the log warned. A row with another outcome, or without one, fails.
+"""
+import re
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from kamuee.lab import measure
+
+from support import assert_reaches, eventually, ping
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "features" / "kernel-state-routes.md"
+LINE = """
+nodes:
+  h1:
+    kind: host
+    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
+    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  r:
+    kind: kamuee
+    interfaces: {p0: [10.1.0.1/24, "fd00:1::1/64"], p1: [10.2.0.1/24, "fd00:2::1/64"]}
+  h2:
+    kind: host
+    interfaces:
+      eth0: [10.2.0.2/24, 10.2.0.3/24, "fd00:2::2/64"]
+      lo: [198.51.100.1/32, "2001:db8:100::1/128"]
+    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+links:
+  - [h1:eth0, r:p0]
+  - [r:p1, h2:eth0]
+"""
+V4, V6 = "198.51.100.1", "2001:db8:100::1"
+OUTCOMES = re.compile(r"(followed|harmless|refused by Linux|not followed \((\w+)\)|noted \((\w+)\))")
+ALONE = "rule of the start", "device", "throw"  # not beside others: they take the lab's own way, or are another router's
+
+
+class Row(NamedTuple):
+    section: str
+    attribute: str
+    commands: list[str]
+    outcome: str
+    fate: str
+
+    @property
+    def kind(self) -> str | None:
+        found = OUTCOMES.fullmatch(self.outcome)
+        return found and (found[2] or found[3])
+
+    @property
+    def target(self) -> str:
+        return V6 if "2001:db8:100::" in self.commands[-1] else V4
+
+    @property
+    def vr(self) -> str:
+        return "red" if "vr red" in self.commands[0] else "default"
+
+
+def rows() -> list[Row]:
+    found, section = [], ""
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            section = line[3:]
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if line.startswith("|") and len(cells) == 4 and cells[0] not in ("attribute", "---"):
+            found.append(Row(section, cells[0], re.findall(r"`([^`]+)`", cells[1]), cells[2], cells[3].rstrip(" |")))
+    return [row for row in found if not row.attribute.startswith("---")]
+
+
+ROWS = rows()
+
+
+def undone(command: str) -> str:
+    """The command that takes back what one of the page did."""
+    for did, undo in ((" route add ", " route del "), (" route prepend ", " route del "), (" rule add ", " rule del ")):
+        if did in command:
+            return command.replace(did, undo)
+    if found := re.search(r"nexthop (?:add|replace) (id \d+)", command):
+        return f"ip nexthop del {found[1]}"
+    if command.startswith("ip rule del pref"):
+        return {"32766": "ip rule add pref 32766 lookup main", "0": "ip rule add pref 0 lookup local"}[command.split()[-1]]
+    assert command.startswith("kamuee set "), f"nobody knows how to undo: {command}"
+    return command.replace("kamuee set ", "kamuee delete ").removesuffix(" table 77")
+
+
+@pytest.fixture(scope="module")
+def lab(labs, kamueed):
+    lab = labs(LINE)
+    router = lab["r"]
+    for command in ("link add mgmt type veth peer name mgmt-far", "link set mgmt up", "link set mgmt-far up", "addr add 10.9.9.1/24 dev mgmt"):
+        router.ip(command)
+    for address in ("10.2.0.2", "10.2.0.3", "fd00:2::2"):
+        assert_reaches(lab["h1"], address)
+    assert audit(lab)["not-followed"] == 0
+    return lab
+
+
+def audit(lab, vr: str = "default") -> dict:
+    return measure.client(lab["r"]).call("audit", vr=vr)
+
+
+def run(lab, command: str) -> str:
+    """Runs it in the router; what the kernel said when it refused."""
+    if command.startswith("kamuee "):
+        measure.client(lab["r"]).call("configure", line=[command.removeprefix("kamuee ")])
+        return ""
+    done = subprocess.run(lab["r"].namespace.argv(command.split()), capture_output=True, text=True, timeout=30)
+    return done.stderr if done.returncode else ""
+
+
+@pytest.fixture
+def do(lab):
+    """do(commands): runs them, and undoes them afterwards; what the kernel said to the one that it refused."""
+    done: list[str] = []
+
+    def do_(commands: list[str]) -> str:
+        for command in commands:
+            if refused := run(lab, command):
+                return refused
+            done.append(command)
+        return ""
+
+    yield do_
+    for command in dict.fromkeys(undone(command) for command in reversed(done)):
+        run(lab, command)
+    eventually(lambda: measure.client(lab["r"]).state("vr=default")[0].get("not-followed") == 0, what="undone")
+
+
+def fate(lab, target: str, vr: str) -> str:
+    """What the FIB does with packets to the target: kind, way out, gateway, and what else the page says of a route."""
+    client = measure.client(lab["r"])
+    found = client.call("lookup", vr=vr, address=[target])["result"][0]
+    words = [found["kind"]]
+    if found["kind"] in ("adjacency", "hold", "glean", "broadcast"):
+        words += [found["interface"], found.get("gateway", "")]
+    if "prefix" in found:
+        family = "ipv6" if ":" in target else "ipv4"
+        route = active(lab, vr, family, found["prefix"])
+        words += [f"mtu {route['mtu']}"] if "mtu" in route else []
+        words += [route["protocol"]] if route["protocol"] not in ("boot", "kernel") else []
+    return " ".join(filter(None, words))
+
+
+def active(lab, vr: str, family: str, prefix: str) -> dict:
+    rows_ = measure.client(lab["r"]).rows(f"routes={vr},{family}", "route", {"prefix": prefix, "match": "exact"})
+    return next(route for route in rows_ if route.get("active"))
+
+
+def unfollowed(answer: dict) -> dict[str, dict]:
+    return {entry["kind"]: entry for entry in answer.get("unfollowed", [])}
+
+
+def warned(lab, kind: str) -> bool:
+    return f"kind={kind} " in lab["r"].log.read_text(errors="replace")
+
+
+def test_every_row_has_commands_and_an_outcome():
+    assert len(ROWS) > 80 and {row.section for row in ROWS} == {"ip route", "ip nexthop", "ip rule", "A virtual router with a table"}
+    for row in ROWS:
+        assert row.commands and row.fate and OUTCOMES.fullmatch(row.outcome), row
+        assert all(command.startswith(("ip ", "kamuee set ")) for command in row.commands), row
+        assert all(undone(command) for command in row.commands), row
+
+
+def test_every_kind_of_the_daemon_has_a_row():
+    source = (PAGE.parents[2] / "src" / "rib" / "unfollowed.def").read_text(encoding="utf-8")
+    kinds = set(re.findall(r'^UNFOLLOWED\(\w+, "(\w+)"', source, re.MULTILINE))
+    assert kinds and kinds == {row.kind for row in ROWS if row.kind}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[f"{row.section}: {row.attribute}" for row in ROWS])
+def test_the_router_does_what_the_row_says(lab, do, row):
+    refused = do(row.commands)
+    if refused and "not supported" in refused:
+        pytest.skip(f"the kernel of this machine: {refused.strip().splitlines()[0]}")
+    assert bool(refused) == (row.outcome == "refused by Linux"), refused
+    eventually(lambda: fate(lab, row.target, row.vr) == row.fate, 20,
+               lambda: f"{row.target}: {fate(lab, row.target, row.vr)}, the page says: {row.fate}")
+    answer = audit(lab, row.vr)
+    said = unfollowed(answer)
+    assert answer["diverged"] == 0
+    if row.outcome.startswith("not followed"):
+        assert answer["not-followed"] >= 1 and said[row.kind]["routes"] == 1 and said[row.kind]["effect"]
+        assert row.kind in ("encapsulation", "device", "throw") or "rule of the start" in row.attribute or warned(lab, row.kind)
+    else:
+        assert answer["not-followed"] == 0
+        assert set(said) == ({row.kind} if row.kind else set())
