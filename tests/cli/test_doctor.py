@@ -115,7 +115,7 @@ def test_a_tuned_machine_has_nothing_to_do(tmp_path):
     found = look(plant(tmp_path, GOOD))
     assert {finding.check: finding.status for finding in found if finding.status in ("advice", "wrong")} == {}
     good = {finding.check for finding in found if finding.status == "good"}
-    assert good >= {check.name for check in command.CHECKS} - {"steal", "rss"}  # no hypervisor; one queue
+    assert good >= {check.name for check in command.CHECKS} - {"steal", "rss", "route-not-followed"}  # no hypervisor; one queue; kamueed does not run
 
 
 def test_avx2_has_vectors_for_everything(tmp_path):
@@ -132,7 +132,7 @@ def test_each_condition_is_seen_when_it_does_not_hold(tmp_path, check, files, st
 
 
 def test_every_check_can_fail():
-    assert {row[0] for row in WRONG} | {"rss"} == {check.name for check in command.CHECKS}
+    assert {row[0] for row in WRONG} | {"rss", "route-not-followed"} == {check.name for check in command.CHECKS}
 
 
 @pytest.mark.parametrize("packets, status", [((90_000, 5_000, 5_000), "advice"), ((40_000, 30_000, 30_000), "good"), ((10, 0, 0), "absent")])
@@ -140,6 +140,15 @@ def test_rss_is_judged_by_the_queues_of_a_running_router(tmp_path, packets, stat
     queues = [{"queue": n, "rx-packets": count} for n, count in enumerate(packets)]
     state = {"system": {}, "thread": [], "port": [{"name": "p0", "devargs": CARD, "rss": ["ipv4"], "statistics": {"queue": queues}}]}
     assert [finding.status for finding in look(plant(tmp_path, GOOD), ["rss"], state)] == [status]
+
+
+def test_what_is_not_followed_is_wrong(tmp_path):
+    kind = {"kind": "rule", "routes": 2, "example": "IPv4 rule 100: lookup 77", "effect": "policy rules"}
+    link = {"kind": "link", "routes": 1, "example": "0.0.0.0/0 by mgmt", "effect": "refused"}
+    state = {"audit": [{"vr": "default", "not-followed": 2, "unfollowed": [kind, link]}, {"vr": "red", "not-followed": 0, "unfollowed": [link]}]}
+    found = command.findings(Facts(Host(str(tmp_path)), [], state), ["route-not-followed"])
+    assert [(finding.status, finding.subject) for finding in found] == [("wrong", "default"), ("good", "red")]
+    assert "IPv4 rule 100: lookup 77 and 1 more" in found[0].found
 
 
 def test_a_machine_that_tells_nothing_is_not_called_good(tmp_path):

@@ -4,8 +4,10 @@
 A row says its outcome in words that are checked here for every row: where the FIB sends a packet, whether an audit names it,
 whether the log warned. A row with another outcome, or without one, fails.
 """
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +39,6 @@ links:
 """
 V4, V6 = "198.51.100.1", "2001:db8:100::1"
 OUTCOMES = re.compile(r"(followed|harmless|refused by Linux|not followed \((\w+)\)|noted \((\w+)\))")
-ALONE = "rule of the start", "device", "throw"  # not beside others: they take the lab's own way, or are another router's
 
 
 class Row(NamedTuple):
@@ -190,3 +191,63 @@ def test_the_router_does_what_the_row_says(lab, do, row):
     else:
         assert answer["not-followed"] == 0
         assert set(said) == ({row.kind} if row.kind else set())
+
+
+# --- beyond the rows ---
+
+def test_the_alarm_counts_what_is_not_followed_and_ends_with_it(lab, do):
+    do(["ip rule add pref 100 from 10.1.0.0/24 lookup 77", "ip route add 198.51.100.0/24 tos 0x10 via 10.2.0.2",
+        "ip -6 route add 2001:db8:100::/48 from 2001:db8:1::/48 via fd00:2::2"])
+    client = measure.client(lab["r"])
+
+    def alarm() -> dict:
+        return {(entry["name"], entry["subject"]): entry for entry in client.entries("alarm")}.get(("route-not-followed", "default"), {})
+
+    eventually(lambda: alarm().get("value") == 3, 30, lambda: str(client.entries("alarm")))
+    for command in ("rule del pref 100", "route del 198.51.100.0/24 tos 0x10", "-6 route del 2001:db8:100::/48 from 2001:db8:1::/48"):
+        lab["r"].ip(command)
+    eventually(lambda: not alarm(), 30, lambda: str(client.entries("alarm")))
+
+
+def test_a_vr_of_a_table_without_its_device_is_noted_by_the_commit(lab, do):
+    client = measure.client(lab["r"])
+    try:
+        notes = client.call("configure", line=["set vr red table 77"])["note"]
+        assert any("no VRF device of table 77" in note and "ip link add red type vrf table 77" in note for note in notes), notes
+    finally:
+        client.call("configure", line=["delete vr red"])
+
+
+@pytest.mark.rfc("1191", "4", "MUST")
+@pytest.mark.parametrize("route, target, size, said", [
+    ("ip route add 198.51.100.0/24 via 10.2.0.2 mtu 1000", V4, 1001 - 28, "mtu = 1000"),
+    ("ip -6 route add 2001:db8:100::/48 via fd00:2::2 mtu 1300", V6, 1301 - 48, "mtu=1300")])
+def test_a_packet_larger_than_the_route_takes_is_told_its_mtu(lab, do, route, target, size, said):
+    do([route])
+    assert_reaches(lab["h1"], target)
+    flush = "-6" if ":" in target else "-4"
+    told = eventually(lambda: (text := ping(lab["h1"], target, 1, extra=f"-M do -s {size}").said.replace("mtu: ", "mtu=")) and said in text
+                      and text, 20, lambda: ping(lab["h1"], target, 1, extra=f"-M do -s {size}").said)
+    assert said in told
+    lab["h1"].ip(f"{flush} route flush cache")
+    assert ping(lab["h1"], target, 1, extra=f"-M do -s {size - 1}").received == 1
+    lab["h1"].ip(f"{flush} route flush cache")
+    if target == V4:                            # without DF it comes in pieces
+        assert ping(lab["h1"], target, 1, extra=f"-M dont -s {size + 500}").received == 1
+
+
+def test_explain_and_show_name_the_link_that_is_no_interface_of_ours(lab, do):
+    do(["ip route add 198.51.100.0/24 via 10.9.9.2 dev mgmt"])
+    explained = eventually(lambda: (text := kamuee(lab, f"explain in p0 src 10.1.0.2 dst {V4}")) and "mgmt is no interface of kamueed" in text and text,
+                           20, lambda: kamuee(lab, f"explain in p0 src 10.1.0.2 dst {V4}"))
+    assert "icmp" in explained.lower()
+    assert "via 10.9.9.2, mgmt (no interface of kamueed)" in kamuee(lab, "show ipv4 route 198.51.100.0/24 longer-prefixes")
+    assert "Destination Host Unreachable" in ping(lab["h1"], V4, 1).said
+    assert "mgmt, which is no interface of kamueed" in kamuee(lab, "audit")
+
+
+def kamuee(lab, line: str) -> str:
+    """What the operator sees."""
+    done = subprocess.run([sys.executable, "-m", "kamuee", "--socket", str(lab["r"].socket), *line.split()], capture_output=True, text=True,
+                          timeout=60, env={**os.environ, "PYTHONPATH": str(PAGE.parents[2] / "cli"), "COLUMNS": "200"})
+    return done.stdout + done.stderr
