@@ -122,6 +122,9 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     was_up = l->up;
     had_carrier = l->carrier;
     is_news = !l->known || l->up != m->up || l->mtu != m->mtu;
+    // Linux changes the MTU of IPv6 routes with that of their link, without a word.
+    if (l->known && l->mtu != m->mtu && v->n_mtu_paths)
+        rib_sync_want(v, RIB_STAGES_ROUTES6, VERIFY_DELAY_NS);
     l->known = true;
     l->gen = v->gen;
     l->up = m->up;

@@ -338,6 +338,10 @@ static void routes_of_one_gateway_have_an_mtu_each(void **state)
     assert_int_equal(mtu_of("1.3.0.1"), 0);
     kit_expect("1.1.1.1", A1);
     kit_expect("1.4.0.1", A1);
+    kit_do("ip link set e1 mtu 1290"); // takes the MTU of IPv6 routes along, in silence
+    kit_eventually(mtu_of("2001:db8:1::1") == 1290);
+    kit_do("ip link set e1 mtu 1500");
+    kit_eventually(mtu_of("2001:db8:1::1") == 1500);
     kit_do("ip route replace 1.1.1.0/24 via 10.0.1.2; ip route add blackhole 1.2.3.0/24 mtu 700");
     kit_eventually(mtu_of("1.1.1.1") == 0);
     kit_expect("1.2.3.1", "blackhole");
