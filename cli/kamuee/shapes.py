@@ -57,7 +57,8 @@ SHAPES = {
     "icmp": "{rate, burst, total-rate, total-burst, sent, limited, forbidden}",
     "ledger": "{rx, inject, tx, punt, held, drops, imbalance}",
     "fib": "[{vr, " + _FIB + "}]",
-    "vr": "[{name, id, namespace, table, flow-hash, flow-label, flow-hash-seed, synced, messages, batches, overruns, resyncs, swept, diverged, rules-ignored, not-followed, "
+    "vr": "[{name, id, namespace, table, flow-hash, flow-label, flow-hash-seed, synced, messages, batches, overruns, resyncs, "
+          "swept, diverged, rules-ignored, not-followed, "
           "nexthops, neighbors, held, rib-bytes, fib [{" + _FIB + "}]}]",
     "capture": "[{id, client, point [], port, interface, filter, snaplen, seconds, taken, bytes, sent, missed}]",
     "acl": "[{name, default, file, rules, matched-packets, matched-bytes, unmatched-packets, unmatched-bytes, unmatched-last-hit, bytes, age, "

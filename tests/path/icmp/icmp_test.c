@@ -213,7 +213,7 @@ static void of_route_and_link_the_smaller_mtu_counts(void **state)
     assert_error6(&f, &e, 2, 0, 1400);
 }
 
-// rfc: 791 3.2
+// rfc: 791 3.2 MUST
 static void pieces_are_no_larger_than_the_route_takes(void **state)
 {
     struct ip_spec s4 = plain4;
