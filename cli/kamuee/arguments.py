@@ -42,6 +42,19 @@ def is_prefix(word: str) -> bool:
     return bool(slash) and length.isascii() and length.isdigit() and int(length) <= bits
 
 
+def no_address(word: str) -> str:
+    """What is wrong with a word that was meant for an address or a prefix."""
+    address, slash, length = word.partition("/")
+    family = family_of(address)
+    if family and slash:
+        return f"'{word}': the length of an {family.replace('ip', 'IP')} prefix is a number from 0 to {32 if family == 'ipv4' else 128}"
+    if ":" in address:
+        return f"'{address}' is no IPv6 address"
+    if re.fullmatch(r"[0-9.]+", address):
+        return f"'{address}' is no IPv4 address: four numbers from 0 to 255, such as 192.0.2.1"
+    return f"'{word}' is no address"
+
+
 def is_name(word: str) -> bool:
     return NAME.fullmatch(word) is not None
 
@@ -56,7 +69,7 @@ def is_word(word: str) -> bool:
 
 PROTOCOLS = ("kernel", "static", "frr-static", "bgp", "ospf", "rip", "ripng", "isis", "babel", "bird", "zebra", "ra",
              "dhcp", "boot")
-TYPES = ("unicast", "local", "broadcast", "connected", "blackhole", "unreachable", "prohibit", "multicast")
+TYPES = ("unicast", "local", "broadcast", "connected", "blackhole", "unreachable", "prohibit", "multicast", "throw")
 
 IP_PROTOCOLS = ("tcp", "udp", "icmp", "igmp", "ospf", "pim", "vrrp", "sctp", "gre", "esp", "ah", "rsvp", "eigrp")
 

@@ -31,7 +31,7 @@ WIDE = frozenset("""
     engine-faults engine-rebuilds errors fib-divergence flows flows-no-room forbidden get get-bulk
     get-next held held-packets idle-cycles imbalance inject inject-packets last-audit leaves limited
     lookups matched-bytes matched-packets max mean median members-ipv4 members-ipv6 messages missed
-    neighbors nexthops no-way-packets nodes notifications notifications-lost offload-cut overruns p90 p99 p999 packets passed
+    neighbors nexthops no-way-packets nodes not-followed notifications notifications-lost offload-cut overruns p90 p99 p999 packets passed
     peak policed polls polls-idle prefixes punt punt-packets queue-full reader-bytes records redirected-packets resyncs
     rib-bytes rib-routes room routes rss rules-ignored rx rx-bytes rx-errors rx-missed rx-no-buffer
     rx-packets samples samples-missed samples-no-ip seconds sent sent-bytes sent-packets sessions set-refused shared-bytes swept taken tx

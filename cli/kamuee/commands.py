@@ -10,7 +10,8 @@ from __future__ import annotations
 from kamuee.arguments import accepts
 from kamuee.grammar import Command, Grammar
 
-_ROUTE = "[PREFIX|ADDRESS|longer-prefixes PREFIX|protocol PROTOCOL|type TYPE] [vr VR]"
+# In any order: IOS says PREFIX longer-prefixes, Junos the table first.
+_ROUTE = "[PREFIX|ADDRESS|longer-prefixes|protocol PROTOCOL|type TYPE|vr VR]…"
 
 # What a packet is made of, in any order.
 _PACKET = ("(vlan VLAN|outer-vlan OUTERVLAN|src SOURCE|dst DESTINATION|proto IPPROTO|sport SPORT|dport DPORT|icmp-type ICMPTYPE|ttl TTL|"

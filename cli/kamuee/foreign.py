@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kamuee.arguments import no_address
+
 LINUX = "addresses, routes and neighbours are Linux's"
 BEGIN_EDITING = "it belongs to the candidate: 'configure' first"
 DAEMON = "it is the routing daemon's: vtysh, birdc"
@@ -201,6 +203,10 @@ def hint(words: Sequence[str], wrong: int, expected: Iterable[str]) -> str:
     """What to type instead of words[wrong], at which a line stopped being a command; '' when nothing comes to mind."""
     if found := known(words, wrong + 1):
         return found
+    expected = tuple(expected)
+    if {"ADDRESS", "PREFIX", "SOURCE", "DESTINATION"} & set(expected) and (words[wrong][:1].isdigit() or ":" in words[wrong]
+                                                                         or all(name.isupper() for name in expected)):
+        return no_address(words[wrong])
     import difflib  # takes 5 ms, and only an error needs it
     names = [name for name in expected if not name.isupper()]
     near = difflib.get_close_matches(words[wrong], names, n=1, cutoff=0.75)

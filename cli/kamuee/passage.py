@@ -79,6 +79,8 @@ def lookup(found: dict) -> Iterator[str]:
     if "group" in found:
         yield (f"next hop {found['group']}: group; hash 0x{found['hash']:08x} is bucket {found['bucket']} of "
                f"{found['buckets']}: member {found['nexthop']}")
+    if "foreign" in found:
+        yield f"{found['foreign']} is no interface of kamueed, so what Linux would send there is refused"
     if found["nexthop"]:
         yield f"next hop {found['nexthop']}: {', '.join(hop(found))}"
 
@@ -94,7 +96,9 @@ def hop(found: dict) -> Iterator[str]:
     yield found["kind"]
     if "interface" in found:
         yield f"by {found['interface']}"
-    if "mtu" in found:
+    if "route-mtu" in found and found["route-mtu"] < found.get("mtu", 65536):
+        yield f"MTU {found['route-mtu']} by the route" + (f" ({found['mtu']} by the way out)" if "mtu" in found else "")
+    elif "mtu" in found:
         yield f"MTU {found['mtu']}"
     if "neighbor" in found:
         mac = f" {found['neighbor-mac']}" if "neighbor-mac" in found else ""

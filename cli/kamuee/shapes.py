@@ -9,21 +9,22 @@ from __future__ import annotations
 
 _TRAFFIC = "rx-packets, rx-bytes, tx-packets, tx-bytes"
 _INSIDE = "drop-packets, punt-packets, inject-packets, urpf-packets"
-_HOP = "{interface, gateway, weight, resolved, alive}"
+_HOP = "{interface, gateway, weight, resolved, alive, foreign}"
 _COLLECTOR = "{address, port, datagrams, bytes, datagrams-lost, error}"
 _PROTOCOLS = "protocol [{name, routes}]"
 _FIB = ("family, engine, engine-faults, engine-rebuilds, rib-routes, routes, nodes, leaves, bytes, shared-bytes, "
         "memory-node [{node, bytes}], control-bytes, updates, " + _PROTOCOLS)
 _SYSTEM = "version, dpdk-version, pid, uptime, memory, pages, rss, lookup-kernel, audits, last-audit, fib-divergence"
 _WAY = "protocol, kind, nexthop, hop [{interface, gateway, weight}], more-hops"
-_AUDIT = "checked, prefixes, lookups, blocks, diverged, took, longest-pause, finding [{prefix, what}]"
+_AUDIT = ("checked, prefixes, lookups, blocks, diverged, took, longest-pause, finding [{prefix, what}], not-followed, "
+          "unfollowed [{kind, routes, example, effect}]")
 
 _ALARM = "name, subject, severity, since, value, peak, count, message"
 
 _FRAME = "port, interface, length, octets"
 _PASSAGE = (f"in {{{_FRAME}}}, polled, step [{{stage, of, interface, vr, family, length, ttl, kind, "
             "lookup {destination, prefix, type, protocol, metric, node [{kind, depth, bits}], group, hash, bucket, "
-            "buckets, nexthop, kind, interface, mtu, neighbor, neighbor-status, neighbor-mac}, "
+            "buckets, nexthop, kind, interface, mtu, foreign, route-mtu, neighbor, neighbor-status, neighbor-mac}, "
             "acl {name, direction, interface, rule, action, neighbor-discovery, also [], nexthop, key {source, destination, "
             "protocol, source-port, destination-port, tcp-flags, dscp, part}}, "
             "icmp-error {result, type, code, word}, result, reason, sentence, source, class, "
@@ -39,7 +40,7 @@ SHAPES = {
     "interface": "[{name, id, description, kind, port, vlan, outer-vlan, tpid, vr, status, mac, accepted-mac [], mtu, ifindex, "
                  "address [{ip, prefix-length, secondary, status}], urpf-ipv4, urpf-ipv6, urpf-allow-default, redirect, directed-broadcast, "
                  f"statistics {{since, {_TRAFFIC}, {_INSIDE}}}, cleared {{time, {_TRAFFIC}, {_INSIDE}}}}}]",
-    "route": "[{prefix, type, protocol, metric, active, nexthop, kind, "
+    "route": "[{prefix, type, protocol, metric, mtu, active, nexthop, kind, "
              "hop [" + _HOP + "]}]",
     "route-summary": "{vr, family, rib-routes, routes, " + _PROTOCOLS + "}",
     "mroute": "[{vr, group, source, family, origin, input, by-kernel, output [{interface, ttl}], packets, bytes, "
@@ -56,7 +57,8 @@ SHAPES = {
     "icmp": "{rate, burst, total-rate, total-burst, sent, limited, forbidden}",
     "ledger": "{rx, inject, tx, punt, held, drops, imbalance}",
     "fib": "[{vr, " + _FIB + "}]",
-    "vr": "[{name, id, namespace, table, flow-hash, flow-label, flow-hash-seed, synced, messages, batches, overruns, resyncs, swept, diverged, rules-ignored, "
+    "vr": "[{name, id, namespace, table, flow-hash, flow-label, flow-hash-seed, synced, messages, batches, overruns, resyncs, "
+          "swept, diverged, rules-ignored, not-followed, "
           "nexthops, neighbors, held, rib-bytes, fib [{" + _FIB + "}]}]",
     "capture": "[{id, client, point [], port, interface, filter, snaplen, seconds, taken, bytes, sent, missed}]",
     "acl": "[{name, default, file, rules, matched-packets, matched-bytes, unmatched-packets, unmatched-bytes, unmatched-last-hit, bytes, age, "
@@ -87,7 +89,7 @@ SHAPES = {
                "table [{vr, family, routes, bytes, synced, updates-ps}], punt [{class, pps, queued, drop-pps}], "
                "latency [{input, output, packets, median, p99, p999}], alarm [{name, subject, severity, message}], held, imbalance}",
     "change": "{change [], note []}",
-    "lookup": "[{address, prefix, nexthop, kind, interface, gateway, hop [" + _HOP + "]}]",
+    "lookup": "[{address, prefix, nexthop, kind, interface, gateway, hop [{interface, gateway, weight, resolved, alive}]}]",
     "explain": f"{{{_PASSAGE}}}",
     "event": ("[{event, at, port, status, vr, interface, address, mac, time, prefix, cause, from, to, by, lines, comment, change [], "
               "name, subject, severity, message, count}]"),

@@ -31,8 +31,10 @@ def show(context: Context, match: Match) -> None:
             ("looked at", looked_at(entry) if "ended" in entry else None),
             ("differed", count(entry["diverged"]) if "ended" in entry else None),
             ("fib divergence", f"{count(entry['fib-divergence'])} since the start"),
+            ("not followed", count(entry.get("not-followed", 0))),
         ], context.room))
         context.lines(findings(entry))
+        context.lines(unfollowed(entry))
 
 
 def looked_at(entry: dict) -> str:
@@ -51,8 +53,22 @@ def not_followed(answer: dict) -> Iterator[str]:
         yield f"not followed: {state['subject']} {state['attribute']}: {state['what']}"
 
 
+def unfollowed(entry: dict) -> Iterator[str]:
+    """What Linux routes by and forwarding does not, and what becomes of packets."""
+    for kind in entry.get("unfollowed", []):
+        more = f" and {kind['routes'] - 1:,} more" if kind["routes"] > 1 else ""
+        yield f"    {kind['kind']}: {kind['example']}{more}"
+        yield f"        {kind['effect']}"
+
+
+def verdict(answer: dict) -> str:
+    others = answer.get("not-followed", 0)
+    said = f"{answer['checked']:,} routes checked: kernel, RIB and FIB agree"
+    return f"{said}, but {others:,} of the kernel's rules and routes {'is' if others == 1 else 'are'} not followed:" if others else said
+
+
 def audit(context: Context, match: Match) -> int:
-    """audit [vr VR]; exit code 1 if something had to be healed."""
+    """audit [vr VR]; exit code 1 if something had to be healed, or is not followed."""
     answer = context.client.call("audit", vr=match.args.get("VR"))
     if "checked" not in answer:
         raise DaemonError(["kamueed did not say what it checked"])
@@ -63,8 +79,10 @@ def audit(context: Context, match: Match) -> int:
         context.line(f"{diverged:,} of {answer['checked']:,} routes differed and were healed; if that comes again, see "
                      "journalctl -u kamueed")
         context.lines(findings(answer))
+        context.lines(unfollowed(answer))
     else:
-        context.line(f"{answer['checked']:,} routes checked: kernel, RIB and FIB agree")
+        context.line(verdict(answer))
+        context.lines(unfollowed(answer))
     if not context.options.json:
         context.lines(not_followed(answer))
-    return 1 if diverged else 0
+    return 1 if diverged or answer.get("not-followed") else 0

@@ -96,4 +96,5 @@ def vr_details(router: dict) -> list[tuple[str, str | None]]:
             ("resyncs", count(router.get("resyncs"))),
             ("routes swept", count(router.get("swept"))),
             ("routes diverged", count(router.get("diverged"))),
-            ("rules ignored", count(router.get("rules-ignored")))]
+            ("rules ignored", count(router.get("rules-ignored"))),
+            ("not followed", count(router.get("not-followed")))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""show ipv4|ipv6 route [PREFIX|ADDRESS|longer-prefixes PREFIX|protocol PROTOCOL|type TYPE|summary] [vr VR]
+"""show ipv4|ipv6 route [PREFIX|ADDRESS|longer-prefixes|protocol PROTOCOL|type TYPE|vr VR]…, show ipv4|ipv6 route summary
 
 The table arrives and leaves row by row: a full one is 900,000 rows, and nothing here holds them.
 """
@@ -59,6 +59,10 @@ def show(context: Context, match: Match, family: str) -> None:
 def asked(args: dict[str, str], family: str) -> dict[str, str]:
     """The query for a prefix or an address, which must be of the family."""
     word = args.get("PREFIX") or args.get("ADDRESS")
+    if "longer-prefixes" in args and "PREFIX" not in args:
+        raise UsageError("longer-prefixes needs a prefix; try: show ipv4 route longer-prefixes 192.0.2.0/24")
+    if "PREFIX" in args and "ADDRESS" in args:
+        raise UsageError(f"expected a prefix or an address, not both: {args['PREFIX']}, {args['ADDRESS']}")
     if word is None:
         return {}
     if family_of(word.partition("/")[0]) != family:
@@ -90,7 +94,9 @@ def listed(route: dict, width: int) -> Iterator[str]:
     """One route as a line; members of a group on lines of their own."""
     head = f"{code(route)} {'*' if route.get('active') else ' '} {route['prefix']}"
     if route.get("metric"):
-        head += f" [{route['metric']}]"
+        head += f" metric {route['metric']}"
+    if route.get("mtu"):
+        head += f" mtu {route['mtu']}"
     hops = [way(hop) for hop in route.get("hop", [])]
     what = purpose(route)
     if what or not hops:
@@ -116,10 +122,11 @@ def purpose(route: dict) -> str:
 def way(hop: dict, marks: bool = True) -> str:
     """via GATEWAY, INTERFACE, weight N, and the marks of the legend"""
     gateway, interface = hop.get("gateway"), hop.get("interface")
-    parts = [f"via {gateway}" if gateway else "", interface or ""]
+    parts = [f"via {gateway}" if gateway else "", f"{interface} (no interface of kamueed)" if hop.get("foreign") else interface or ""]
     if hop.get("weight", 1) > 1:
         parts.append(f"weight {hop['weight']}")
-    mark = " x" if hop.get("alive") is False else " !" if gateway and hop.get("resolved") is False else ""
+    waits = gateway and hop.get("resolved") is False and not hop.get("foreign")
+    mark = " x" if hop.get("alive") is False else " !" if waits else ""
     return ", ".join(filter(None, parts)) + mark * marks
 
 
@@ -133,6 +140,7 @@ def entries(rows: Iterator[dict], wanted: str, width: int) -> Iterator[str]:
             ("type", route.get("type")),
             ("protocol", route.get("protocol")),
             ("metric", str(route.get("metric", 0))),
+            ("MTU", f"{route['mtu']}, unless the way out takes less" if "mtu" in route else None),
             ("in the FIB", render.yes_no(bool(route.get("active")))),
             ("next hop", f"{route['nexthop']}, {route.get('kind', 'unknown')}" if "nexthop" in route else None),
         ], width)
@@ -144,6 +152,9 @@ def entries(rows: Iterator[dict], wanted: str, width: int) -> Iterator[str]:
 def ways(route: dict) -> Iterator[str]:
     """Each hop, and whether packets can go there."""
     for hop in route.get("hop", []):
+        if hop.get("foreign"):
+            yield f"    {way(hop, marks=False)}: packets are refused"
+            continue
         states = ("resolved" if hop.get("resolved") else "not resolved", "usable" if hop.get("alive") else "not usable")
         yield f"    {way(hop, marks=False)} ({', '.join(states)})"
 

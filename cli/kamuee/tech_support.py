@@ -52,7 +52,7 @@ WAIT_S = 20
 def plain(pattern: str) -> list[str] | None:
     """The shortest words that the pattern accepts; None: it needs an argument."""
     while "[" in pattern:
-        pattern = re.sub(r"\[[^][]*\]", "", pattern)
+        pattern = re.sub(r"\[[^][]*\]…?", "", pattern)
     pattern = re.sub(r"\(([^()|]*)(\|[^()]*)?\)", r"\1", pattern)
     words = pattern.split()
     return None if any(word[0].isupper() for word in words) else words

@@ -42,6 +42,8 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
     [ALARM_KERNEL_STATE] = {"kernel-state", "major", "attribute",
                             "Linux has been told what is not followed here, although it changes where packets go; audit and the log "
                             "say what it is and the remedy", {true, 1, 0}},
+    [ALARM_ROUTE_NOT_FOLLOWED] = {"route-not-followed", "major", "rules and routes",
+                                  "Linux would send packets by them, forwarding does not: show audit names them", {true, 1, 0}},
 };
 
 static struct {

@@ -29,6 +29,7 @@ enum alarm_name { // in the order of the schema
     ALARM_NETLINK_OVERRUN,
     ALARM_ROUTING_DAEMON,
     ALARM_KERNEL_STATE,
+    ALARM_ROUTE_NOT_FOLLOWED,
     ALARM_N
 };
 

@@ -52,7 +52,7 @@ static struct {
     uint64_t imbalance[LEDGER_LOOKS];
     unsigned n_looks;
     struct window divergence, punt[PUNT_CLASS_N], overruns[VR_MAX];
-    uint64_t overruns_now[VR_MAX], polls[FORWARDER_MAX], came_round_ns[FORWARDER_MAX];
+    uint64_t overruns_now[VR_MAX], unfollowed[VR_MAX], polls[FORWARDER_MAX], came_round_ns[FORWARDER_MAX];
     VEC(struct port_watch) port;
     VEC(struct memory_watch) memory;
     uint64_t slow_ns, asked_ns, round_ns; // asked_ns 0: no answer is to come
@@ -208,6 +208,7 @@ static void answered(void *ctx, const struct rib_stats *r)
     watch.asked_ns = 0;
     if (r) {
         watch.overruns_now[watch.vr] = r->overruns;
+        watch.unfollowed[watch.vr] = r->unfollowed;
         alarm_daemon_answered((uint16_t)watch.vr, r);
     }
     watch.vr++;
@@ -225,8 +226,11 @@ static void look_routers(uint64_t now_ns)
         !rib_manager_stats((uint16_t)watch.vr, answered, (void *)(uintptr_t)watch.generation))
         watch.asked_ns = now_ns;
     for (unsigned v = 0; v < VR_MAX; v++) {
-        if (!vr_get((uint16_t)v)->used)
+        if (!vr_get((uint16_t)v)->used) {
+            watch.unfollowed[v] = 0; // the next one of that number has answered nothing yet
             continue;
+        }
+        alarm_observe(ALARM_ROUTE_NOT_FOLLOWED, vr_get((uint16_t)v)->name, watch.unfollowed[v]);
         watch.overruns[v].span_s = 600;
         alarm_observe(ALARM_NETLINK_OVERRUN, vr_get((uint16_t)v)->name,
                       window_grown(&watch.overruns[v], watch.overruns_now[v], now_ns));

@@ -37,6 +37,7 @@ struct prefix {
 
 #define IP_TEXT_MAX 46     // longest address text with its NUL
 #define PREFIX_TEXT_MAX 50 // longest prefix text with its NUL
+#define IP6_MTU_MIN 1280   // bytes that every link of IPv6 takes (RFC 8200 5)
 
 // Number of address bits of a family: 32 or 128.
 static inline unsigned ip_bits(uint8_t family)

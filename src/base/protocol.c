@@ -29,6 +29,21 @@ const char *protocol_name(unsigned protocol, char buf[PROTOCOL_NAME_SIZE])
     return buf;
 }
 
+bool protocol_is(unsigned protocol, int asked)
+{
+    return (int)protocol == asked || (asked == PROTOCOL_STATIC && protocol == PROTOCOL_FRR_STATIC);
+}
+
+const char *protocol_names(void)
+{
+    static char text[400];
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols && n < sizeof text; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : "", protocols[i].name);
+    return text;
+}
+
 int protocol_number(const char *name)
 {
     uint64_t n;

@@ -25,6 +25,7 @@
 #include "config/revision.h"
 #include "core/thread.h"
 #include "event/event.h"
+#include "port/vr_manager.h"
 #include "yang/config_effect.h"
 #include "yang/config_tree.h"
 
@@ -264,6 +265,20 @@ static void tell_change(const struct config_result *result, const struct commit 
                   json_pack("{s:s, s:i, s:s, s:o}", "by", how->by, "lines", result->n_changes, "comment", comment, "change", lines));
 }
 
+// A virtual router that is to follow a table in which Linux makes no routes of interfaces.
+static void note_vrfs(const struct model *from, const struct model *to, struct errors *notes)
+{
+    vec_foreach (&to->vr, v) {
+        const struct model_vr *old = model_find_vr(from, v->name);
+        bool is_new = !old || old->table != v->table || strcmp(old->netns, v->netns);
+
+        if (is_new && !vr_manager_has_vrf(v->netns, v->table))
+            errors_add(notes, 0, "vr %s: there is no VRF device of table %u, so connected routes of its interfaces stay in Linux' main "
+                                 "table and packets to those hosts are refused: ip link add %s type vrf table %u", v->name, v->table,
+                       v->name, v->table);
+    }
+}
+
 // A commit of nothing: what waits is confirmed.
 static int confirm_by_commit(const struct commit *how, struct config_result *result, struct errors *e)
 {
@@ -340,6 +355,7 @@ int config_commit(struct lyd_node *candidate, const struct commit *how, struct c
     result->n_changes = config_diff(config_running(), candidate, &result->change);
     config_effects(config_running(), candidate, &result->notes);
     machine_notes(config_model(), s->model, &result->notes);
+    note_vrfs(config_model(), s->model, &result->notes);
     return finish(s, how, result, e);
 }
 

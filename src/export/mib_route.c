@@ -305,6 +305,7 @@ static int32_t type_of(const struct row *r)
     switch (r->type) {
     case RIB_BLACKHOLE: return 5;
     case RIB_UNREACHABLE:
+    case RIB_THROW:
     case RIB_PROHIBIT: return 2; // reject
     case RIB_LOCAL:
     case RIB_CONNECTED: return 3; // local

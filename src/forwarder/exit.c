@@ -26,6 +26,7 @@ static const struct refusal {
     uint8_t reason4, reason6;
 } refusal[NEXTHOP_KIND_N] = {
     [NEXTHOP_NONE] = {0 /* net */, 0 /* no route */, DROP_IP4_NO_ROUTE, DROP_IP6_NO_ROUTE},
+    [NEXTHOP_NO_ROUTE] = {0, 0, DROP_IP4_NO_ROUTE, DROP_IP6_NO_ROUTE},
     [NEXTHOP_GROUP] = {0, 0, DROP_ECMP_EMPTY, DROP_ECMP_EMPTY},
     [NEXTHOP_UNREACHABLE] = {1 /* host */, 0 /* no route */, DROP_UNREACHABLE, DROP_UNREACHABLE},
     [NEXTHOP_PROHIBIT] = {13 /* administratively */, 1 /* same */, DROP_PROHIBIT, DROP_PROHIBIT},
@@ -58,7 +59,7 @@ static void expire(struct forwarder *f, struct burst *b, unsigned i)
 
 static void too_big(struct forwarder *f, struct burst *b, unsigned i)
 {
-    uint16_t mtu = nexthop_get(b->nh[i])->mtu;
+    uint16_t mtu = nexthop_word_mtu(b->word[i]); // of the way out, or less by the route
 
     if (b->features & IFACE_ACL_OUT && b->kind != BURST_ORIGIN && !acl_out_one(f, b, i, nexthop_word_iface(b->word[i])))
         return;
@@ -127,7 +128,7 @@ void fwd_exit(struct forwarder *f, struct burst *b, unsigned i)
         else
             refuse(f, b, i, kind);
         break;
-    default: // NONE, GROUP without a member, UNREACHABLE, PROHIBIT
+    default: // NONE, NO_ROUTE, GROUP without a member, UNREACHABLE, PROHIBIT
         refuse(f, b, i, kind);
         break;
     }

@@ -28,7 +28,7 @@ bool fragment4(struct forwarder *f, struct burst *b, unsigned i)
 {
     struct burst *out = &f->fragment;
     struct rte_mbuf *m = b->pkt[i], *piece[BURST_MAX];
-    uint16_t mtu = nexthop_get(b->nh[i])->mtu;
+    uint16_t mtu = nexthop_word_mtu(b->word[i]);
     uint32_t hlen = (b->ip[i][0] & 15) * 4u;
 
     if (mtu < hlen + 8)

@@ -37,19 +37,48 @@ FWD_INLINE void fwd_choose(struct forwarder *f, struct burst *b, unsigned i, uin
     f->chosen[member]++;
 }
 
+// Packets that their route has an MTU for.
+struct fwd_narrow {
+    uint64_t set; // of the burst
+    uint16_t mtu[BURST_MAX];
+};
+
+FWD_INLINE void fwd_narrow_add(struct fwd_narrow *w, unsigned i, uint16_t mtu)
+{
+    w->set |= (uint64_t)(mtu != 0) << i;
+    w->mtu[i] = mtu;
+}
+
+// The smaller MTU of route and way out counts, and word[] says it. Returns those that are too large for it.
+FWD_INLINE uint64_t fwd_narrow(struct burst *b, const struct fwd_narrow *w)
+{
+    uint64_t large = 0;
+
+    for (uint64_t left = w->set; left; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(left);
+        uint16_t mtu = nexthop_word_mtu(b->word[i]);
+        if (mtu && mtu <= w->mtu[i])
+            continue;
+        b->word[i] = nexthop_word_narrowed(b->word[i], w->mtu[i]);
+        large |= (uint64_t)(b->len[i] > w->mtu[i]) << i;
+    }
+    return large;
+}
+
 // Packet i's prefix has an alias: counts it, if that is asked for, and replaces the alias by what it stands for.
-FWD_INLINE void fwd_unalias(struct forwarder *f, struct burst *b, unsigned i)
+FWD_INLINE void fwd_unalias(struct forwarder *f, struct burst *b, unsigned i, struct fwd_narrow *w)
 {
     const struct nexthop_alias *alias = &nexthop_get(b->nh[i])->alias;
     struct prefix_count *c = &f->prefix_count[alias->counter]; // nobody reads the first, which others have
 
     c->packets++;
     c->bytes += b->len[i];
+    fwd_narrow_add(w, i, alias->mtu);
     b->nh[i] = alias->target;
 }
 
 // Those whose next hop is a group get their member, those of an alias what it stands for. True when there were any.
-FWD_INLINE bool fwd_regroup(struct forwarder *f, struct burst *b, uint64_t out, uint8_t family)
+FWD_INLINE bool fwd_regroup(struct forwarder *f, struct burst *b, uint64_t out, uint8_t family, struct fwd_narrow *w)
 {
     bool any = false;
 
@@ -57,7 +86,7 @@ FWD_INLINE bool fwd_regroup(struct forwarder *f, struct burst *b, uint64_t out, 
         unsigned i = (unsigned)__builtin_ctzll(out);
         enum nexthop_kind kind = nexthop_word_kind(b->word[i]);
         if (kind == NEXTHOP_ALIAS) {
-            fwd_unalias(f, b, i);
+            fwd_unalias(f, b, i, w);
             kind = nexthop_word_kind(nexthop_word(nexthop_get(b->nh[i])));
             any = true;
         }
@@ -69,15 +98,8 @@ FWD_INLINE bool fwd_regroup(struct forwarder *f, struct burst *b, uint64_t out, 
     return any;
 }
 
-// nh[] -> survivors with an adjacency that takes them; the rest leaves by fwd_exit.
-FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family, bool lower)
+FWD_INLINE void fwd_leave(struct forwarder *f, struct burst *b, uint64_t out)
 {
-    uint64_t out = f->lanes->take(b, lower);
-
-    if (likely(!out))
-        return;
-    if (fwd_regroup(f, b, out, family))
-        out = f->lanes->take(b, lower);
     for (uint64_t left = out; left; left &= left - 1)
         fwd_exit(f, b, (unsigned)__builtin_ctzll(left));
     if (out)
@@ -92,6 +114,23 @@ FWD_INLINE bool fwd_is_ours(const struct burst *b, unsigned i)
     if (nexthop_word_kind(word) == NEXTHOP_LOCAL)
         return b->why[i] != DROP_ETHER_BROADCAST;
     return nexthop_word_kind(word) == NEXTHOP_BROADCAST && nexthop_word_iface(word) == b->iface[i];
+}
+
+// nh[] -> survivors with an adjacency that takes them; the rest leaves by fwd_exit. `held`: they were, and what their route
+// takes has come with them.
+FWD_INLINE void fwd_decide(struct forwarder *f, struct burst *b, uint8_t family, bool held)
+{
+    uint64_t out = f->lanes->take(b, !held);
+    struct fwd_narrow narrow;
+
+    if (likely(!out && !held))
+        return;
+    narrow.set = 0;
+    for (unsigned i = 0; held && i < b->n; i++)
+        fwd_narrow_add(&narrow, i, packet_meta(b->pkt[i])->mtu);
+    if (fwd_regroup(f, b, out, family, &narrow))
+        out = f->lanes->take(b, !held);
+    fwd_leave(f, b, out | fwd_narrow(b, &narrow));
 }
 
 // Deliver what is addressed to us, drop the rest.

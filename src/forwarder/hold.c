@@ -26,6 +26,7 @@ void hold(struct forwarder *f, struct burst *b, unsigned i)
         .kind = INJECT_NEXTHOP,
         .family = b->family,
         .nexthop = b->nh[i],
+        .mtu = nexthop_word_mtu(b->word[i]),
     };
     if (f->hold.n == COLLECT_MAX)
         hold_flush(f);

@@ -15,19 +15,19 @@ static void look_up(struct forwarder *f, struct burst *b)
 void ip4_fwd(struct forwarder *f, struct burst *b)
 {
     look_up(f, b);
-    fwd_decide(f, b, IP4, true);
+    fwd_decide(f, b, IP4, false);
 }
 
 void ip4_fwd_redirected(struct forwarder *f, struct burst *b)
 {
     look_up(f, b);
     acl_redirect(f, b);
-    fwd_decide(f, b, IP4, true);
+    fwd_decide(f, b, IP4, false);
 }
 
 void ip4_resume(struct forwarder *f, struct burst *b)
 {
-    fwd_decide(f, b, IP4, false);
+    fwd_decide(f, b, IP4, true);
 }
 
 void ip4_local(struct forwarder *f, struct burst *b)

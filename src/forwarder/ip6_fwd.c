@@ -8,19 +8,19 @@
 void ip6_fwd(struct forwarder *f, struct burst *b)
 {
     fwd_lookup(f, b, IP6);
-    fwd_decide(f, b, IP6, true);
+    fwd_decide(f, b, IP6, false);
 }
 
 void ip6_fwd_redirected(struct forwarder *f, struct burst *b)
 {
     fwd_lookup(f, b, IP6);
     acl_redirect(f, b);
-    fwd_decide(f, b, IP6, true);
+    fwd_decide(f, b, IP6, false);
 }
 
 void ip6_resume(struct forwarder *f, struct burst *b)
 {
-    fwd_decide(f, b, IP6, false);
+    fwd_decide(f, b, IP6, true);
 }
 
 void ip6_local(struct forwarder *f, struct burst *b)

@@ -161,7 +161,9 @@ static void find_lookup(const struct forwarder *f, const struct burst *b, struct
         l->dst.ip4 = b->dst4[0];
     else
         memcpy(l->dst.b, b->dst6[0], 16);
-    l->leaf = nexthop_real(fib_find(fib, &l->dst));
+    l->leaf = fib_find(fib, &l->dst);
+    l->route_mtu = nexthop_route_mtu(l->leaf);
+    l->leaf = nexthop_real(l->leaf);
     l->n_nodes = (uint8_t)RTE_MIN(fib_path(fib, &l->dst, l->node, PASSAGE_NODES), (unsigned)PASSAGE_NODES);
     uint64_t word = nexthop_word(nexthop_get(l->leaf));
     l->leaf_kind = nexthop_word_kind(word);

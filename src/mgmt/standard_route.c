@@ -26,7 +26,7 @@ static const char *source(const struct rib_row *r)
 static const char *special(const struct rib_row *r)
 {
     static const char *const names[] = {[RIB_LOCAL] = "receive", [RIB_BROADCAST] = "receive", [RIB_BLACKHOLE] = "blackhole",
-                                        [RIB_UNREACHABLE] = "unreachable", [RIB_PROHIBIT] = "prohibit"};
+                                        [RIB_UNREACHABLE] = "unreachable", [RIB_PROHIBIT] = "prohibit", [RIB_THROW] = "unreachable"};
 
     return r->type < sizeof names / sizeof *names ? names[r->type] : NULL;
 }

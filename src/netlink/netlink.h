@@ -79,9 +79,11 @@ struct netlink_route {
     struct prefix prefix;
     uint8_t type, protocol, scope, tos; // rtm_*
     bool encap, cloned, from;           // needs encapsulation; cache entry; has a source prefix
+    struct prefix source;
     uint32_t table, metric, nhid;
     struct ip_addr prefsrc;
     uint32_t metrics_hash; // of RTA_METRICS, so that routes that differ only there stay apart
+    uint16_t mtu;          // of RTA_METRICS, bytes of layer 3, 0 = none
     bool multipath;        // came as RTA_MULTIPATH
     uint16_t n_hops;
     struct netlink_hop hop[NETLINK_HOPS];
@@ -101,6 +103,7 @@ struct netlink_nexthop {
 struct netlink_rule {
     uint8_t family;
     uint32_t priority, table;
+    uint32_t selectors; // hash of all that it asks
     bool plain; // no selector: every packet
 };
 

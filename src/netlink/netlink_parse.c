@@ -90,6 +90,24 @@ static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netl
     *out_bad |= bad;
 }
 
+// Of a route's metrics the MTU alone is about packets that are forwarded; the others are for the host's own connections, and
+// so is the lock of an MTU, which forbids path MTU discovery to change it.
+static void parse_metrics(const struct nlattr *metrics, struct netlink_route *r, bool *out_bad)
+{
+    const char *p = mnl_attr_get_payload(metrics);
+    const struct nlattr *a;
+    bool bad = false;
+
+    r->metrics_hash = (uint32_t)hash_bytes(p, mnl_attr_get_payload_len(metrics), 0);
+    attr_each(a, p, p + mnl_attr_get_payload_len(metrics)) {
+        if (mnl_attr_get_type(a) == RTAX_MTU) {
+            uint32_t mtu = attr_u32(a, &bad);
+            r->mtu = (uint16_t)(mtu < UINT16_MAX ? mtu : UINT16_MAX);
+        }
+    }
+    *out_bad |= bad;
+}
+
 static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
 {
     const struct rtmsg *m = mnl_nlmsg_get_payload(h);
@@ -115,6 +133,7 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
     r->table = m->rtm_table;
     r->cloned = m->rtm_flags & RTM_F_CLONED;
     r->from = m->rtm_src_len != 0;
+    r->source = (struct prefix){.family = family, .len = m->rtm_src_len};
     hop.onlink = m->rtm_flags & RTNH_F_ONLINK;
     attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
         switch (mnl_attr_get_type(a)) {
@@ -123,6 +142,13 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
 
             attr_ip(a, family, &dst, &bad);
             memcpy(r->prefix.b, dst.b, 16);
+            break;
+        }
+        case RTA_SRC: {
+            struct ip_addr src;
+
+            attr_ip(a, family, &src, &bad);
+            memcpy(r->source.b, src.b, 16);
             break;
         }
         case RTA_OIF: hop.ifindex = (int)attr_u32(a, &bad); has_hop = true; break;
@@ -134,10 +160,7 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
         case RTA_NH_ID: r->nhid = attr_u32(a, &bad); break;
         case RTA_ENCAP:
         case RTA_NEWDST: r->encap = true; break;
-        case RTA_METRICS:
-            r->metrics_hash = (uint32_t)hash_bytes(mnl_attr_get_payload(a),
-                                                   mnl_attr_get_payload_len(a), 0);
-            break;
+        case RTA_METRICS: parse_metrics(a, r, &bad); break;
         case RTA_MULTIPATH: parse_multipath(a, family, r, &bad); break;
         }
     }
@@ -365,10 +388,14 @@ static int parse_rule(const struct nlmsghdr *h, struct netlink_rule *r)
     r->table = m->table;
     r->plain = !m->src_len && !m->dst_len && !m->tos && m->action == FR_ACT_TO_TBL &&
                !(m->flags & FIB_RULE_INVERT);
-    attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) {
+    const char *attrs = (const char *)m + NLMSG_ALIGN(sizeof *m);
+    r->selectors = (uint32_t)hash_bytes(attrs, (size_t)(message_end(h) - attrs),
+                                        (uint64_t)m->src_len << 24 | (uint64_t)m->dst_len << 16 | (uint64_t)m->tos << 8 | m->action);
+    attr_each(a, attrs, message_end(h)) {
         switch (mnl_attr_get_type(a)) {
         case FRA_PRIORITY: r->priority = attr_u32(a, &bad); break;
         case FRA_TABLE: r->table = attr_u32(a, &bad); break;
+        case FRA_SUPPRESS_PREFIXLEN: r->plain &= attr_u32(a, &bad) == UINT32_MAX; break;
         case FRA_IIFNAME:
         case FRA_OIFNAME:
         case FRA_FWMARK:

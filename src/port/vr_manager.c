@@ -17,15 +17,31 @@
 #include "core/thread.h"
 #include "netlink/netns.h"
 #include "port/kernel_state.h"
+#include "netlink/vrf.h"
 #include "rib/rib_manager.h"
 #include "table/iface.h"
 #include "table/vr.h"
+
+#define TABLE_MAIN 254
 
 static int netns_fd[VR_MAX];
 
 int vr_manager_netns(uint16_t vr)
 {
     return netns_fd[vr];
+}
+
+bool vr_manager_has_vrf(const char *netns, uint32_t table)
+{
+    char err[200];
+    int fd;
+
+    thread_must_be(ROLE_CONTROL);
+    if (table == TABLE_MAIN || netns_open(netns, &fd, err, sizeof err)) // no such namespace: told elsewhere
+        return true;
+    bool has = netlink_has_vrf(fd, table);
+    netns_close(fd);
+    return has;
 }
 
 static bool same_namespace(int a, int b)
@@ -202,7 +218,7 @@ int vr_manager_init(void)
     thread_must_be(ROLE_CONTROL);
     for (unsigned i = 0; i < VR_MAX; i++)
         netns_fd[i] = NETNS_OWN;
-    int r = add("default", "", 254, NETNS_OWN, err, sizeof err);
+    int r = add("default", "", TABLE_MAIN, NETNS_OWN, err, sizeof err);
     if (r)
         log_error("vr_manager: %s", err);
     return r;

@@ -191,20 +191,30 @@ static void tell_longest(struct question *q)
 
 // --- both ---
 
-// How far back what was asked can be told: for several tables, the one that came last.
-static uint64_t reach(const struct question *q)
+static uint64_t reach_of(const struct question *q, uint16_t vr)
 {
     uint64_t since = 0;
+
+    for (uint8_t family = IP4; family <= IP6; family += IP6 - IP4) {
+        uint64_t one = journal_reach(vr, family);
+
+        if ((!q->q.family || q->q.family == family) && one > since)
+            since = one;
+    }
+    return since;
+}
+
+// How far back what was asked can be told. Of several virtual routers the oldest one counts: before a younger one was there
+// nothing of it changed.
+static uint64_t reach(const struct question *q)
+{
+    uint64_t since = UINT64_MAX;
 
     for (unsigned i = 0; i < VR_MAX; i++) {
         if (!rib_vr_find((uint16_t)i) || (q->q.vr >= 0 && q->q.vr != (int)i))
             continue;
-        for (uint8_t family = IP4; family <= IP6; family += IP6 - IP4) {
-            uint64_t one = journal_reach((uint16_t)i, family);
-
-            if ((!q->q.family || q->q.family == family) && one > since)
-                since = one;
-        }
+        uint64_t one = reach_of(q, (uint16_t)i);
+        since = one < since ? one : since;
     }
     return since;
 }

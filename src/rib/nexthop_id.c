@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nexthop_id.c - counted next-hop ids, the four that all share, and aliases
+// nexthop_id.c - counted next-hop ids, those that all share, and aliases
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static uint32_t shared[NEXTHOP_KIND_N];
 int nexthop_manager_init(void)
 {
     static const enum nexthop_kind kind[] = {NEXTHOP_LOCAL, NEXTHOP_BLACKHOLE, NEXTHOP_UNREACHABLE,
-                                             NEXTHOP_PROHIBIT};
+                                             NEXTHOP_PROHIBIT, NEXTHOP_NO_ROUTE};
 
     int err = journal_init(); // it is told of ids that are freed
 
@@ -92,15 +92,15 @@ static uint16_t alias_head[ALIAS_HEADS], alias_next[NEXTHOP_MAX];
 
 static uint16_t *alias_list(const struct nexthop_alias *a)
 {
-    uint64_t own = (uint64_t)a->target << 17 | (uint64_t)a->counter << 1 | a->is_default;
+    uint64_t own = (uint64_t)a->target << 33 | (uint64_t)a->mtu << 17 | (uint64_t)a->counter << 1 | a->is_default;
 
     return &alias_head[hash_bytes(a->other, a->n * sizeof *a->other, own) % ALIAS_HEADS];
 }
 
 static bool alias_same(const struct nexthop_alias *a, const struct nexthop_alias *b)
 {
-    return a->target == b->target && a->counter == b->counter && a->is_default == b->is_default && a->n == b->n &&
-           !memcmp(a->other, b->other, a->n * sizeof *a->other);
+    return a->target == b->target && a->counter == b->counter && a->mtu == b->mtu && a->is_default == b->is_default &&
+           a->n == b->n && !memcmp(a->other, b->other, a->n * sizeof *a->other);
 }
 
 uint32_t nexthop_alias(const struct nexthop_alias *a)
@@ -158,4 +158,16 @@ void nexthop_free_unused(void)
 uint32_t nexthop_holders(uint32_t id)
 {
     return holders[id];
+}
+
+bool nexthop_leads_on(uint32_t id)
+{
+    switch (nexthop_word_kind(nexthop_word(nexthop_get(id)))) {
+    case NEXTHOP_ADJACENCY:
+    case NEXTHOP_GROUP:
+    case NEXTHOP_HOLD:
+    case NEXTHOP_GLEAN:
+    case NEXTHOP_FAILED: return true;
+    default: return false;
+    }
 }

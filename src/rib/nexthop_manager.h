@@ -10,6 +10,7 @@
 //     local, blackhole ...  one id each, for all
 //     default route, several candidates   where uRPF asks: an ALIAS of the above (rib_source.c);
 //     counted prefixes                    likewise (rib_counted.c)
+//     routes with an MTU of their own     likewise (rib_fib.c)
 //
 // Ids are counted: a hop set, a group and every FIB prefix that names an id
 // hold it, and the last one to let go frees it after the next commit. So a path
@@ -30,13 +31,14 @@ struct rib_vr;
 
 int nexthop_manager_init(void); // the shared ids; 0 or -errno
 void nexthop_manager_fini(void);
-uint32_t nexthop_shared(enum nexthop_kind kind); // LOCAL, BLACKHOLE, UNREACHABLE, PROHIBIT
+uint32_t nexthop_shared(enum nexthop_kind kind); // LOCAL, BLACKHOLE, UNREACHABLE, PROHIBIT, NO_ROUTE
 
 uint32_t nexthop_make(enum nexthop_kind kind, uint16_t iface); // held once; 0 when the table is full
 void nexthop_hold(uint32_t id);       // 0 is fine
 void nexthop_put(uint32_t id);        // 0 is fine
 void nexthop_free_unused(void);       // after fib_commit: ids nobody holds
 uint32_t nexthop_holders(uint32_t id);
+bool nexthop_leads_on(uint32_t id); // to somebody who can send; not: to us, or nowhere
 // The alias of that content, found or made; not held for the caller. Its target itself when the table is full.
 uint32_t nexthop_alias(const struct nexthop_alias *a);
 

@@ -14,6 +14,7 @@
 // rib_index.c (numbers), rib_list.c (lists), rib_path.c (paths), rib_work.c (their prefixes), rib_fib.c (best route into the FIB),
 // rib_source.c (what uRPF asks), rib_counted.c (prefixes whose packets are counted),
 // rib_event.c (what an event means), rib_row.c (what a dump's rows mean), rib_link.c (what the kernel does silently),
+// rib_unfollowed.c (what the kernel routes by and we do not),
 // rib_want.c, rib_sync.c and rib_gap.c (dumps), rib_audit.c and rib_compare.c (audits), rib_journal.c.
 #ifndef RIB_RIB_H
 #define RIB_RIB_H
@@ -59,6 +60,7 @@ struct rib_path {
     uint32_t nhid, metrics_hash;
     struct ip_addr prefsrc;
     uint16_t n_hops;
+    uint16_t mtu; // of the route, 0 = none
     // state
     bool queued;    // in v->dirty: its prefixes have to be looked at again
     bool condemned; // the kernel has deleted its routes: ours go, bit by bit
@@ -179,6 +181,12 @@ struct rib_counted { // a prefix whose packets are counted
     uint16_t slot; // of table/prefix_count.h, held
 };
 
+#define RIB_DEFAULT_RULES 3 // local, local later, main
+struct rib_default_rule {
+    bool there;
+    uint8_t gen;
+};
+
 struct rib_vr {
     uint16_t id;
     uint32_t table;
@@ -188,6 +196,7 @@ struct rib_vr {
     VEC(struct rib_path *) path; // by number; 0 is nobody
     VEC(uint32_t) path_free;
     uint32_t *path_bucket, n_path_buckets, n_paths;
+    uint32_t n_mtu_paths; // that have an MTU
     VEC(uint32_t) dirty; // paths whose prefixes wait for their second look
     struct rib_map link, object; // struct rib_link, struct nexthop_object
     struct rib_mroutes *mroutes; // rib_multicast.h; NULL = there never were any
@@ -199,10 +208,12 @@ struct rib_vr {
     unsigned n_macvlans; // among the links
     uint8_t sources[2]; // IPv4, IPv6: enum rib_sources
     VEC(struct rib_counted) counted[2]; // IPv4, IPv6; sorted
-    uint64_t rules;   // policy rules that are there and ignored
+    struct rib_map unfollowed; // by hash of what it is (rib_unfollowed.c)
+    struct rib_default_rule default_rule[2][RIB_DEFAULT_RULES]; // IPv4, IPv6
+    bool has_rules[2]; // the kernel has told of some: one without policy routing has none
     uint64_t messages, batches, overruns, resyncs, swept, diverged, last_change_ns;
     uint64_t window_ns, window_messages; // of the millisecond that tells a storm (rib_manager.c)
-    uint64_t malformed, unexpected, ignored_routes, fib_errors;
+    uint64_t malformed, unexpected, fib_errors;
 };
 
 static inline struct rib *rib_of(struct rib_vr *v, uint8_t family)

@@ -16,16 +16,14 @@
 
 #include "base/clock.h"
 #include "rib/rib.h"
+#include "rib/rib_unfollowed.h"
 
 bool rib_wants(struct rib_vr *v, const struct netlink_route *m)
 {
     if (m->cloned || !m->type || m->type > RTN_THROW)
         return false;
-    if (m->tos || m->from) { // chosen by more than the destination
-        v->ignored_routes++;
-        log_warning("rib: route with %s ignored: vr=%u", m->tos ? "a TOS" : "a source prefix", v->id);
+    if (m->tos || m->from) // chosen by more than the destination
         return false;
-    }
     if (m->table == v->table)
         return true;
     if (m->table != RIB_TABLE_LOCAL)
@@ -194,7 +192,7 @@ static bool delete_leg(struct rib_vr *v, struct rib *r, const struct span *s, co
         if (p->n_hops < 2)
             continue;
         rest = (struct netlink_route){.prefix = m->prefix, .type = p->type, .scope = p->scope,
-                                      .encap = p->encap, .metrics_hash = p->metrics_hash,
+                                      .encap = p->encap, .metrics_hash = p->metrics_hash, .mtu = p->mtu,
                                       .prefsrc = p->prefsrc};
         for (unsigned i = 0; i < p->n_hops; i++) {
             const struct netlink_hop *hop = &p->hop[i];
@@ -254,8 +252,10 @@ void rib_event_route(struct rib_vr *v, const struct netlink_event *e)
     uint8_t flags = flags_of(m, v);
     uint32_t node;
 
-    if (!rib_wants(v, m))
+    if (!rib_wants(v, m)) {
+        rib_unfollowed_route(v, m, e->del);
         return;
+    }
     rib_sync_touch(v, &m->prefix);
     rib_rows_event(v, &m->prefix);
     if (e->del) {

@@ -104,6 +104,25 @@ static uint32_t leading(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t
     return host ? host : route;
 }
 
+// MTU of the route, or of the one that a neighbour's host is reached by. RFC 8200 5 lets no link of IPv6 have less than
+// 1280, and Linux no route.
+static uint16_t mtu_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
+{
+    const struct rib_route *t = rib_route_at(r, route);
+    struct prefix p;
+    uint16_t mtu;
+
+    if (t->flags & RIB_ROUTE_HOST) {
+        rib_trie_prefix(&r->trie, node, &p);
+        node = rib_longest(v, r, &p);
+        if (!node)
+            return 0;
+        t = rib_route_at(r, rib_best(v, r, node));
+    }
+    mtu = rib_path_at(v, t->path)->mtu;
+    return mtu && r->trie.family == IP6 && mtu < IP6_MTU_MIN ? IP6_MTU_MIN : mtu;
+}
+
 // That next hop, or an alias of it when there is something to say of the prefix that is its own.
 static uint32_t alias_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route, uint32_t nexthop)
 {
@@ -113,7 +132,8 @@ static uint32_t alias_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_
     rib_trie_prefix(&r->trie, node, &p);
     rib_source_ask(v, r, &p, route, &a);
     a.counter = rib_counted_slot(v, &p, nexthop);
-    return a.is_default || a.n || a.counter ? nexthop_alias(&a) : nexthop;
+    a.mtu = v->n_mtu_paths && nexthop_leads_on(nexthop) ? mtu_of(v, r, node, route) : 0;
+    return a.is_default || a.n || a.counter || a.mtu ? nexthop_alias(&a) : nexthop;
 }
 
 // What the FIB is to have for a node.
@@ -122,7 +142,7 @@ static uint32_t leaf_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t
     uint32_t nexthop = nexthop_of(v, r, leading(v, r, node, route));
     unsigned six = r->trie.family == IP6;
 
-    return nexthop && (v->sources[six] || v->counted[six].n) ? alias_of(v, r, node, route, nexthop) : nexthop;
+    return nexthop && (v->sources[six] || v->counted[six].n || v->n_mtu_paths) ? alias_of(v, r, node, route, nexthop) : nexthop;
 }
 
 static void failed(struct rib_vr *v, const struct prefix *p, int error)
@@ -192,12 +212,30 @@ bool rib_install(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
     return true;
 }
 
+// The hosts of a prefix take its MTU.
+static void hosts_follow(struct rib_vr *v, struct rib *r, const struct prefix *p)
+{
+    uint32_t n = rib_trie_first_in(&r->neigh, p), host;
+    struct prefix addr;
+
+    for (; n && rib_trie_is_in(&r->neigh, n, p); n = rib_trie_next(&r->neigh, n)) {
+        rib_trie_prefix(&r->neigh, n, &addr);
+        host = rib_trie_find(&r->trie, &addr);
+        if (host)
+            rib_evaluate_host(v, r, host);
+    }
+}
+
 static bool reinstall(struct rib_vr *v, struct rib *r, uint32_t node, struct prefix *p)
 {
-    bool changed = !r->deferred && rib_install(v, r, node, rib_best(v, r, node));
+    uint16_t mtu = nexthop_route_mtu(rib_trie_at(&r->trie, node)->nexthop);
+    bool changed = !r->deferred && rib_install(v, r, node, rib_best(v, r, node)), follow;
 
+    follow = changed && nexthop_route_mtu(rib_trie_at(&r->trie, node)->nexthop) != mtu;
     rib_trie_prefix(&r->trie, node, p);
     rib_trie_prune(&r->trie, node);
+    if (follow && p->len < ip_bits(p->family))
+        hosts_follow(v, r, p);
     return changed;
 }
 

@@ -169,7 +169,7 @@ static bool agree(const char *kernel, const char *fib)
     if (!strcmp(kernel, fib))
         return true;
     if (!strcmp(kernel, "none") || !strcmp(kernel, "unreachable"))
-        return !strcmp(fib, "none") || !strcmp(fib, "unreachable");
+        return !strcmp(fib, "none") || !strcmp(fib, "unreachable") || !strcmp(fib, "no-route");
     if (!strncmp(kernel, "adjacency e", 11))
         return (!strncmp(fib, "group e", 7) && fib[7] == kernel[11] && !fib[8]) ||
                (!strncmp(fib, "failed e", 8) && fib[8] == kernel[11]) ||

@@ -21,6 +21,7 @@
 #include "rib/neigh.h"
 #include "rib/rib.h"
 #include "rib/rib_multicast.h"
+#include "rib/rib_unfollowed.h"
 
 #define VERIFY_DELAY_NS (100 * NS_PER_MS)
 
@@ -122,6 +123,9 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     was_up = l->up;
     had_carrier = l->carrier;
     is_news = !l->known || memcmp(&l->told, m, sizeof *m);
+    // Linux changes the MTU of IPv6 routes with that of their link, without a word.
+    if (l->known && l->told.mtu != m->mtu && v->n_mtu_paths)
+        rib_sync_want(v, RIB_STAGES_ROUTES6, VERIFY_DELAY_NS);
     v->n_macvlans += (unsigned)(m->kind == NETLINK_LINK_MACVLAN) - (unsigned)(l->known && l->told.kind == NETLINK_LINK_MACVLAN);
     l->known = true;
     l->gen = v->gen;
@@ -227,32 +231,9 @@ void rib_event_netconf(struct rib_vr *v, const struct netlink_netconf *m)
     rib_link_rehop(v, 0);
 }
 
-// The three rules that every namespace begins with, and the one a VRF adds, are what we do anyway.
-static bool is_default(const struct netlink_rule *m)
-{
-    return (m->plain && ((m->priority == 0 && m->table == RIB_TABLE_LOCAL) ||
-                         (m->priority == 32766 && m->table == RIB_TABLE_MAIN) ||
-                         (m->priority == 32767 && m->table == 253))) ||
-           (m->priority == 1000 && !m->table);
-}
-
 void rib_event_rule(struct rib_vr *v, const struct netlink_event *e)
 {
-    const struct netlink_rule *m = &e->rule;
-
-    if (is_default(m)) {
-        if (e->del)
-            log_warning("rib: default routing rule deleted in Linux, followed here as if it were there: "
-                        "vr=%u priority=%u", v->id, m->priority);
-        return;
-    }
-    if (e->del) {
-        v->rules -= v->rules > 0;
-        return;
-    }
-    v->rules++;
-    log_warning("rib: routing rule ignored, forwarding looks at the main table only: vr=%u priority=%u",
-                v->id, m->priority);
+    rib_unfollowed_rule(v, &e->rule, e->del);
 }
 
 void rib_event_nexthop(struct rib_vr *v, const struct netlink_event *e)

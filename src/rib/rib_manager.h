@@ -54,13 +54,14 @@ int rib_manager_counted_add(const char *vr, const struct prefix *p);
 int rib_manager_counted_del(const char *vr, const struct prefix *p);
 
 // --- control, asking: rows are delivered in chunks by calls on the control loop ---
-enum rib_route_type { RIB_UNICAST, RIB_LOCAL, RIB_BROADCAST, RIB_CONNECTED, RIB_BLACKHOLE, RIB_UNREACHABLE, RIB_PROHIBIT, RIB_MULTICAST };
+enum rib_route_type { RIB_UNICAST, RIB_LOCAL, RIB_BROADCAST, RIB_CONNECTED, RIB_BLACKHOLE, RIB_UNREACHABLE, RIB_PROHIBIT, RIB_MULTICAST, RIB_THROW };
 
 struct rib_hop {
     char iface[16]; // the link in Linux, ours or not; "" = unknown
     struct ip_addr gateway; // family 0 = on link
     uint16_t weight;
     bool resolved, alive;
+    bool foreign; // a unicast route by a link that is none of our interfaces
 };
 
 struct rib_row {
@@ -68,6 +69,7 @@ struct rib_row {
     uint8_t type; // enum rib_route_type
     uint8_t protocol; // rtm_protocol: 186 BGP, 188 OSPF, 189 RIP, 4 static, 2 kernel…
     uint32_t metric;
+    uint16_t mtu; // of the route, 0 = none
     bool active; // in the FIB
     uint32_t nexthop; // id in the FIB, 0 = none
     const char *nexthop_kind; // nexthop_kind_name()
@@ -190,6 +192,22 @@ int rib_manager_multicast(void (*done)(void *ctx, const struct multicast_row *ro
                                        const struct multicast_join_row *join, unsigned n_join),
                           void *ctx);
 
+// What Linux routes by and forwarding does not (rib_unfollowed.h).
+enum rib_unfollowed_kind {
+#define UNFOLLOWED(name, word, counts, sentence) UNFOLLOWED_##name,
+#include "rib/unfollowed.def"
+#undef UNFOLLOWED
+    UNFOLLOWED_KIND_N
+};
+#define RIB_UNFOLLOWED_TEXT 128
+struct rib_unfollowed {
+    uint64_t n; // of the kinds that count
+    struct rib_unfollowed_of {
+        uint64_t n;
+        char example[RIB_UNFOLLOWED_TEXT];
+    } of[UNFOLLOWED_KIND_N];
+};
+
 struct rib_stats {
     uint64_t routes4, routes6;          // kernel routes held (all candidates)
     uint64_t fib_routes4, fib_routes6;  // prefixes in the FIB
@@ -197,6 +215,7 @@ struct rib_stats {
     uint64_t messages, batches, overruns, resyncs, swept; // netlink messages, drained batches, ENOBUFS, re-dumps, entries removed by them
     uint64_t diverged;                  // prefixes that re-dumps found different and no event explains: silent changes we had not derived
     uint64_t ignored_rules;             // policy rules seen and ignored
+    uint64_t unfollowed;                // rules and routes that Linux routes by and forwarding does not
     uint32_t netlink_port;              // of our socket for announcements
     uint64_t updates4, updates6;        // FIB changes
     uint64_t last_change_ns, resync_ns; // clock of the last FIB change; duration of the last (re)sync
@@ -227,6 +246,7 @@ struct rib_audit_report {
         struct prefix prefix;
         const char *what;
     } finding[RIB_FINDINGS];
+    struct rib_unfollowed unfollowed; // now
 };
 // The next audit of a router, at once and at full speed.
 int rib_manager_audit(uint16_t vr, void (*done)(void *ctx, const struct rib_audit_report *r), void *ctx);

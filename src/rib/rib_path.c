@@ -25,6 +25,7 @@ static void key_fill(struct rib_path *p, const struct netlink_route *m)
     p->encap = m->encap;
     p->nhid = m->nhid;
     p->metrics_hash = m->metrics_hash;
+    p->mtu = m->mtu;
     p->prefsrc = m->prefsrc;
     p->n_hops = m->n_hops;
 }
@@ -89,8 +90,8 @@ static uint8_t fixed_kind(const struct rib_path *p)
     case RTN_BLACKHOLE: return NEXTHOP_BLACKHOLE;
     case RTN_PROHIBIT: return NEXTHOP_PROHIBIT;
     case RTN_UNREACHABLE: return NEXTHOP_UNREACHABLE;
-    // "throw" ends the table's lookup; the next table (default) is empty, so the kernel answers "unreachable" too.
-    case RTN_THROW: return NEXTHOP_UNREACHABLE;
+    // It ends the table's lookup. What tables Linux asks next (rule 32767: default) are not followed: rib_unfollowed.c.
+    case RTN_THROW: return NEXTHOP_NO_ROUTE;
     default: return p->encap ? NEXTHOP_UNREACHABLE : 0;
     }
 }
@@ -148,6 +149,7 @@ struct rib_path *rib_path_get(struct rib_vr *v, const struct netlink_route *m)
     p->hash_next = v->path_bucket[p->hash & (v->n_path_buckets - 1)];
     v->path_bucket[p->hash & (v->n_path_buckets - 1)] = p->id;
     v->n_paths++;
+    v->n_mtu_paths += p->mtu != 0;
     path_fill(v, p);
     return p;
 }
@@ -167,6 +169,7 @@ void rib_path_put(struct rib_vr *v, struct rib_path *p)
     v->path.item[p->id] = NULL;
     *vec_push(&v->path_free) = p->id;
     v->n_paths--;
+    v->n_mtu_paths -= p->mtu != 0;
     free(p);
 }
 

@@ -28,6 +28,7 @@
 // right before, and they kept it so. The gaps of a dump and those of the one
 // before have less and less in common, however much changes meanwhile.
 #include "rib/rib.h"
+#include "rib/rib_unfollowed.h"
 
 enum rib_gap_table rib_gap_table(const struct rib_vr *v, uint32_t table)
 {
@@ -198,8 +199,10 @@ void rib_row_route(struct rib_vr *v, const struct netlink_route *m)
     rib_gaps_row(&v->sync.gaps, table, v->events.datagrams, in_tree ? &m->prefix : NULL);
     if (in_tree && (s->table != table || !prefix_equal(&s->prefix, &m->prefix)))
         rib_rows_end(v);
-    if (!rib_wants(v, m))
+    if (!rib_wants(v, m)) {
+        rib_unfollowed_route(v, m, false);
         return;
+    }
     v->sync.checked++;
     s->prefix = m->prefix;
     s->table = table;

@@ -15,6 +15,7 @@
 #include "rib/rib_audit.h"
 #include "rib/rib_manager.h"
 #include "rib/rib_reply.h"
+#include "rib/rib_unfollowed.h"
 #include "table/counter.h"
 #include "table/iface.h"
 
@@ -131,7 +132,6 @@ static void fill_stats(struct rib_vr *v, struct rib_stats *s)
         .resyncs = v->resyncs,
         .swept = v->swept,
         .diverged = v->diverged,
-        .ignored_rules = v->rules,
         .updates4 = v->rib[0].updates,
         .updates6 = v->rib[1].updates,
         .last_change_ns = v->last_change_ns,
@@ -162,6 +162,10 @@ static void fill_stats(struct rib_vr *v, struct rib_stats *s)
     for (int i = 0; i < 2; i++)
         s->rib_bytes += pool_bytes(&v->rib[i].trie.node) + pool_bytes(&v->rib[i].route) +
                         pool_bytes(&v->rib[i].neigh.node);
+    struct rib_unfollowed u;
+    rib_unfollowed_report(v, &u);
+    s->ignored_rules = u.of[UNFOLLOWED_RULE].n;
+    s->unfollowed = u.n;
     memcpy(s->by_protocol4, v->rib[0].by_protocol, sizeof s->by_protocol4);
     memcpy(s->by_protocol6, v->rib[1].by_protocol, sizeof s->by_protocol6);
 }
@@ -215,6 +219,8 @@ static void audit_done(void *ctx, const struct rib_audit_report *r)
     struct audit_question *q = ctx;
 
     q->report = *r;
+    if (rib_vr_find(q->vr))
+        rib_unfollowed_report(rib_vr_find(q->vr), &q->report.unfollowed);
     rib_reply(audit_answer, q);
 }
 

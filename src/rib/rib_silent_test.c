@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "rib/rib_kit.h"
+#include "table/nexthop.h"
+#include "table/vr.h"
 
 static int open_kit(void **state)
 {
@@ -289,6 +291,90 @@ static void lowest_metric_wins(void **state)
     assert_int_equal(kit_audit(), 0);
 }
 
+static uint64_t unfollowed(enum rib_unfollowed_kind kind)
+{
+    static struct rib_audit_report r; // large
+
+    kit_audit_report(false, &r);
+    return r.unfollowed.of[kind].n;
+}
+
+static void what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_with_it(void **state)
+{
+    static struct rib_audit_report r;
+
+    kit_do("ip rule add pref 100 from 10.9.0.0/24 lookup 77; ip rule add pref 100 from 10.8.0.0/24 lookup 77");
+    kit_do("ip route add 1.1.1.0/24 tos 0x10 via 10.0.1.2; ip route add 1.2.0.0/16 via 10.0.1.2 table 253");
+    kit_do("ip -6 route add 2001:db8:1::/48 from 2001:db8:9::/48 via fd01::2; ip rule add pref 101 to 1.0.0.0/8 lookup 77");
+    kit_eventually(unfollowed(UNFOLLOWED_RULE) == 3 && unfollowed(UNFOLLOWED_TOS) == 1 && unfollowed(UNFOLLOWED_TABLE) == 1 &&
+                   unfollowed(UNFOLLOWED_SOURCE) == 1);
+    kit_audit_report(true, &r); // a dump tells all of it again
+    assert_int_equal(r.diverged, 0);
+    assert_int_equal(r.unfollowed.n, 6);
+    assert_string_equal(r.unfollowed.of[UNFOLLOWED_TOS].example, "1.1.1.0/24 tos 0x10");
+    kit_do("ip rule del pref 100 from 10.8.0.0/24 lookup 77");
+    kit_eventually(unfollowed(UNFOLLOWED_RULE) == 2);
+    kit_do("ip link set e1 down"); // Linux deletes the IPv4 routes without a word
+    kit_eventually(unfollowed(UNFOLLOWED_TOS) == 0 && unfollowed(UNFOLLOWED_TABLE) == 0 && unfollowed(UNFOLLOWED_SOURCE) == 0);
+    kit_do("ip rule del pref 100; ip rule del pref 101");
+    kit_eventually(unfollowed(UNFOLLOWED_RULE) == 0);
+    kit_do("ip rule del pref 32766");
+    kit_eventually(unfollowed(UNFOLLOWED_RULE) == 1);
+    kit_do("ip rule add pref 32766 lookup main; ip rule add pref 32765 lookup local; ip rule del pref 0");
+    kit_eventually(unfollowed(UNFOLLOWED_RULE) == 0);
+}
+
+static void leaf_mtu(void *arg)
+{
+    struct ip_addr *a = arg;
+    struct vr *vr = vr_get(VR_DEFAULT);
+
+    a->ip4 = nexthop_route_mtu(fib_find(a->family == IP4 ? vr->fib4 : vr->fib6, a));
+}
+
+static unsigned mtu_of(const char *text)
+{
+    struct ip_addr a;
+
+    assert_int_equal(ip_parse(text, &a), 0);
+    kit_in_rib_manager(leaf_mtu, &a);
+    return a.ip4;
+}
+
+static void routes_of_one_gateway_have_an_mtu_each(void **state)
+{
+    gateways();
+    kit_do("ip route add 1.1.1.0/24 via 10.0.1.2 mtu 1000; ip route add 1.2.0.0/16 via 10.0.1.2 mtu lock 900");
+    kit_do("ip route add 1.3.0.0/16 via 10.0.1.2; ip nexthop add id 10 via 10.0.1.2 dev e1; ip route add 1.4.0.0/16 nhid 10 mtu 800");
+    kit_do("ip -6 route add 2001:db8:1::/48 via fd01::2 mtu 1300; ip -6 route add 2001:db8:2::/48 via fd01::2 mtu 1000");
+    kit_eventually(mtu_of("1.1.1.1") == 1000 && mtu_of("1.2.0.1") == 900 && mtu_of("1.4.0.1") == 800);
+    kit_eventually(mtu_of("2001:db8:1::1") == 1300 && mtu_of("2001:db8:2::1") == 1280); // no less, as in Linux
+    assert_int_equal(mtu_of("1.3.0.1"), 0);
+    kit_expect("1.1.1.1", A1);
+    kit_expect("1.4.0.1", A1);
+    kit_do("ip link set e1 mtu 1290"); // takes the MTU of IPv6 routes along, in silence
+    kit_eventually(mtu_of("2001:db8:1::1") == 1290);
+    kit_do("ip link set e1 mtu 1500");
+    kit_eventually(mtu_of("2001:db8:1::1") == 1500);
+    kit_do("ip route replace 1.1.1.0/24 via 10.0.1.2; ip route add blackhole 1.2.3.0/24 mtu 700");
+    kit_eventually(mtu_of("1.1.1.1") == 0);
+    kit_expect("1.2.3.1", "blackhole");
+    assert_int_equal(kit_audit(), 0);
+}
+
+static void hosts_have_the_mtu_of_the_route_to_their_link(void **state)
+{
+    kit_do("ip neigh replace 10.0.1.9 lladdr 02:00:00:00:01:09 dev e1 nud permanent");
+    kit_expect("10.0.1.9", "adjacency e1 02:00:00:00:01:09");
+    kit_do("ip route replace 10.0.1.0/24 dev e1 proto kernel scope link src 10.0.1.1 mtu 1200");
+    kit_eventually(mtu_of("10.0.1.9") == 1200 && mtu_of("10.0.1.8") == 1200);
+    kit_expect("10.0.1.9", "adjacency e1 02:00:00:00:01:09");
+    assert_int_equal(kit_audit(), 0);
+    kit_do("ip route replace 10.0.1.0/24 dev e1 proto kernel scope link src 10.0.1.1");
+    kit_eventually(mtu_of("10.0.1.9") == 0 && mtu_of("10.0.1.8") == 0);
+    assert_int_equal(kit_audit(), 0);
+}
+
 static void every_type_of_route_has_its_next_hop(void **state)
 {
     gateways();
@@ -302,7 +388,7 @@ static void every_type_of_route_has_its_next_hop(void **state)
     kit_expect("1.2.0.1", "blackhole");
     kit_expect("1.3.0.1", "unreachable");
     kit_expect("1.4.0.1", "prohibit");
-    kit_expect("1.5.0.1", "unreachable"); // the kernel answers so, too: the table after main is empty
+    kit_expect("1.5.0.1", "no-route"); // although 1.0.0.0/8 has one: the tables after main are empty
     kit_expect("1.6.0.1", "hold e2");
     kit_expect("1.7.0.1", "unreachable"); // leaves by none of our interfaces
     kit_expect("239.1.0.1", "none");
@@ -460,6 +546,9 @@ int main(void)
         T(ipv4_append_prepend_and_replace_keep_the_order),
         T(lowest_metric_wins),
         T(every_type_of_route_has_its_next_hop),
+        T(what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_with_it),
+        T(routes_of_one_gateway_have_an_mtu_each),
+        T(hosts_have_the_mtu_of_the_route_to_their_link),
         T(deleted_link_takes_everything),
         T(moved_link_takes_everything),
         T(flushed_routes_go),

@@ -17,19 +17,6 @@
 #include "rib/rib.h"
 #include "rib/rib_manager.h"
 
-// Leads it to somebody who can send? (Not: to us, or nowhere.)
-static bool leads_on(uint32_t id)
-{
-    switch (nexthop_word_kind(nexthop_word(nexthop_get(id)))) {
-    case NEXTHOP_ADJACENCY:
-    case NEXTHOP_GROUP:
-    case NEXTHOP_HOLD:
-    case NEXTHOP_GLEAN:
-    case NEXTHOP_FAILED: return true;
-    default: return false;
-    }
-}
-
 static bool is_among(const uint16_t *id, unsigned n, uint32_t wanted)
 {
     for (unsigned i = 0; i < n; i++)
@@ -48,7 +35,7 @@ static unsigned others(struct rib_vr *v, struct rib *r, uint32_t best, uint32_t 
         const struct rib_path *path = t->flags & RIB_ROUTE_HOST ? NULL : rib_path_at(v, t->path);
         uint32_t leads = path && path->type == RTN_UNICAST && rib_path_usable(v, path) ? rib_path_nexthop(path) : 0;
 
-        if (leads && leads != nexthop && leads_on(leads) && !is_among(other, n, leads))
+        if (leads && leads != nexthop && nexthop_leads_on(leads) && !is_among(other, n, leads))
             other[n++] = (uint16_t)leads;
     }
     return n;
@@ -58,7 +45,7 @@ void rib_source_ask(struct rib_vr *v, struct rib *r, const struct prefix *p, uin
 {
     uint8_t asked = v->sources[r->trie.family == IP6];
 
-    if (!leads_on(a->target))
+    if (!nexthop_leads_on(a->target))
         return;
     a->is_default = asked & RIB_SOURCES_DEFAULT && p->len == 0;
     a->n = asked & RIB_SOURCES_ALL ? (uint8_t)others(v, r, best, a->target, a->other) : 0;

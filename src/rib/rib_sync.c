@@ -41,6 +41,7 @@
 #include "rib/rib.h"
 #include "rib/rib_audit.h"
 #include "rib/rib_multicast.h"
+#include "rib/rib_unfollowed.h"
 #include "table/fib.h"
 
 #define SWEEP_BUDGET (1u << 16) // routes looked at per turn
@@ -94,8 +95,6 @@ static void next_stage(struct rib_vr *v)
     if (s->stage == RIB_STAGE_ROUTE4 || s->stage == RIB_STAGE_ROUTE6)
         v->rib[s->stage == RIB_STAGE_ROUTE6].gen++;
     rib_gaps_begin(&s->gaps, s->stage == RIB_STAGE_ROUTE6 ? IP6 : IP4);
-    if (s->stage == RIB_STAGE_RULE4)
-        v->rules = 0;
     err = netlink_dump(&v->events, request[s->stage].type, request[s->stage].family);
     s->seq = v->events.seq;
     s->heard = true;
@@ -219,6 +218,8 @@ static bool end_stage(struct rib_vr *v)
             break;
         }
         case RIB_STAGE_ADDR: rib_link_sweep_addr(v); break;
+        case RIB_STAGE_RULE4:
+        case RIB_STAGE_RULE6: rib_unfollowed_sweep(v, (enum rib_stage)s->stage); break;
         case RIB_STAGE_NEXTHOP: nexthop_object_sweep(v, v->gen); break;
         case RIB_STAGE_NEIGH:
             again = s->stirred;
@@ -245,6 +246,7 @@ static bool end_stage(struct rib_vr *v)
                 return false;
             s->sweep = 0;
             settle_doubt(v);
+            rib_unfollowed_sweep(v, (enum rib_stage)s->stage);
             break;
         }
         if (again)

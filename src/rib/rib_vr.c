@@ -15,6 +15,7 @@
 #include "rib/rib.h"
 #include "rib/rib_audit.h"
 #include "rib/rib_multicast.h"
+#include "rib/rib_unfollowed.h"
 
 #define TURN_NS (4 * NS_PER_MS)
 #define DUMP_BATCH 8 // a datagram of a dump has hundreds of rows, one of events a single message
@@ -76,6 +77,7 @@ void rib_vr_free(struct rib_vr *v)
     nexthop_object_fini(v);
     neigh_vr_gone(v);
     rib_counted_fini(v);
+    rib_unfollowed_fini(v);
     rib_multicast_fini(v);
     map_each(&v->link, l) {
         nexthop_put(l->glean);

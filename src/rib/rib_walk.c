@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/protocol.h"
 #include "core/mailbox.h"
 #include "rib/neigh.h"
 #include "rib/rib.h"
@@ -48,6 +49,7 @@ static uint8_t type_of(const struct rib_path *p, const struct rib_route *t)
     case RTN_BLACKHOLE: return RIB_BLACKHOLE;
     case RTN_PROHIBIT: return RIB_PROHIBIT;
     case RTN_MULTICAST: return RIB_MULTICAST;
+    case RTN_THROW: return RIB_THROW;
     case RTN_UNICAST:
         return t->protocol == RTPROT_KERNEL && p->n_hops && !p->hop[0].gateway.family ? RIB_CONNECTED
                                                                                       : RIB_UNICAST;
@@ -55,7 +57,7 @@ static uint8_t type_of(const struct rib_path *p, const struct rib_route *t)
     }
 }
 
-static void fill_hop(struct rib_vr *v, struct rib_hop *h, const struct netlink_hop *key,
+static void fill_hop(struct rib_vr *v, struct rib_hop *h, uint8_t type, const struct netlink_hop *key,
                      const struct neigh *n)
 {
     const struct rib_link *l = rib_link_find(v, key->ifindex);
@@ -66,6 +68,7 @@ static void fill_hop(struct rib_vr *v, struct rib_hop *h, const struct netlink_h
     if (l)
         memcpy(h->iface, l->name, sizeof h->iface);
     h->alive = hop_is_alive(v, key);
+    h->foreign = type == RTN_UNICAST && l && !l->via;
     h->resolved = key->gateway.family ? n && neigh_is_resolved(n) : l && l->via;
 }
 
@@ -82,6 +85,7 @@ static void fill_row(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t ro
     row->type = type_of(p, t);
     row->protocol = t->protocol;
     row->metric = t->metric;
+    row->mtu = p->mtu;
     row->active = active;
     row->nexthop = active ? nexthop_real(n->nexthop) : 0;
     row->nexthop_kind = row->nexthop
@@ -89,10 +93,10 @@ static void fill_row(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t ro
                             : "";
     if (s->n || p->nhid) {
         for (unsigned i = 0; i < s->n && row->n_hops < RIB_ROW_HOPS; i++)
-            fill_hop(v, &row->hop[row->n_hops++], &s->hop[i].key, s->hop[i].neigh);
+            fill_hop(v, &row->hop[row->n_hops++], p->type, &s->hop[i].key, s->hop[i].neigh);
     } else {
         for (unsigned i = 0; i < p->n_hops && row->n_hops < RIB_ROW_HOPS; i++)
-            fill_hop(v, &row->hop[row->n_hops++], &p->hop[i], NULL);
+            fill_hop(v, &row->hop[row->n_hops++], p->type, &p->hop[i], NULL);
     }
 }
 
@@ -100,7 +104,7 @@ static bool is_asked(struct rib_vr *v, const struct rib_query *q, const struct r
 {
     if (t->flags & RIB_ROUTE_HOST)
         return false;
-    return (q->protocol < 0 || q->protocol == t->protocol) &&
+    return (q->protocol < 0 || protocol_is(t->protocol, q->protocol)) &&
            (q->type < 0 || q->type == type_of(rib_path_at(v, t->path), t));
 }
 

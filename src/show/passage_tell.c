@@ -84,6 +84,13 @@ static void write_route(struct jwrite *j, const struct rib_row *row)
     jwrite_int(j, "metric", row->metric);
 }
 
+// Why a route of Linux leads nowhere here.
+static void write_foreign(struct jwrite *j, const struct rib_row *row)
+{
+    if (row->prefix.family && row->n_hops && row->hop[0].foreign)
+        jwrite_string(j, "foreign", row->hop[0].iface);
+}
+
 static void write_neigh(struct jwrite *j, const struct neigh_row *n)
 {
     static const uint8_t none[6];
@@ -128,6 +135,10 @@ static void write_lookup(const struct telling *t, unsigned i)
     write_iface(j, "interface", l->iface);
     if (l->mtu)
         jwrite_int(j, "mtu", l->mtu);
+    if (l->route_mtu)
+        jwrite_int(j, "route-mtu", l->route_mtu);
+    if (l->kind == NEXTHOP_UNREACHABLE)
+        write_foreign(j, &t->row[i]);
     if (t->neigh[i].addr.family)
         write_neigh(j, &t->neigh[i]);
     jwrite_end(j, '}');

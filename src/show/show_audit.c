@@ -6,6 +6,31 @@
 #include "table/limits.h"
 #include "table/vr.h"
 
+static const struct {
+    const char *word, *sentence;
+} unfollowed_kinds[UNFOLLOWED_KIND_N] = {
+#define UNFOLLOWED(name, word, counts, sentence) {word, sentence},
+#include "rib/unfollowed.def"
+#undef UNFOLLOWED
+};
+
+static void write_unfollowed(struct jwrite *j, const struct rib_unfollowed *u)
+{
+    jwrite_u64(j, "not-followed", u->n);
+    jwrite_begin(j, "unfollowed", '[');
+    for (unsigned k = 0; k < UNFOLLOWED_KIND_N; k++) {
+        if (!u->of[k].n)
+            continue;
+        jwrite_begin(j, NULL, '{');
+        jwrite_string(j, "kind", unfollowed_kinds[k].word);
+        jwrite_u64(j, "routes", u->of[k].n);
+        jwrite_string(j, "example", u->of[k].example);
+        jwrite_string(j, "effect", unfollowed_kinds[k].sentence);
+        jwrite_end(j, '}');
+    }
+    jwrite_end(j, ']');
+}
+
 void audit_write(struct jwrite *j, const struct rib_audit_report *r)
 {
     jwrite_u64(j, "checked", r->checked);
@@ -23,6 +48,7 @@ void audit_write(struct jwrite *j, const struct rib_audit_report *r)
         jwrite_end(j, '}');
     }
     jwrite_end(j, ']');
+    write_unfollowed(j, &r->unfollowed);
 }
 
 static void answered(void *ctx, const struct rib_audit_report *r)

@@ -29,7 +29,8 @@
 static const char *const route_types[] = {
     [RIB_UNICAST] = "unicast",     [RIB_LOCAL] = "local",         [RIB_BROADCAST] = "broadcast",
     [RIB_CONNECTED] = "connected", [RIB_BLACKHOLE] = "blackhole", [RIB_UNREACHABLE] = "unreachable",
-    [RIB_PROHIBIT] = "prohibit",   [RIB_MULTICAST] = "multicast"};
+    [RIB_PROHIBIT] = "prohibit",   [RIB_MULTICAST] = "multicast",
+    [RIB_THROW] = "throw"};
 
 const char *route_type_name(unsigned type)
 {
@@ -56,6 +57,8 @@ static void write_hop(struct jwrite *j, const struct rib_hop *h)
     jwrite_int(j, "weight", h->weight);
     jwrite_bool(j, "resolved", h->resolved);
     jwrite_bool(j, "alive", h->alive);
+    if (h->foreign)
+        jwrite_bool(j, "foreign", true);
     jwrite_end(j, '}');
 }
 
@@ -68,6 +71,8 @@ static void write_row(struct jwrite *j, const struct rib_row *r)
     jwrite_string(j, "type", route_type_name(r->type));
     jwrite_string(j, "protocol", protocol_name(r->protocol, buf));
     jwrite_int(j, "metric", r->metric);
+    if (r->mtu)
+        jwrite_int(j, "mtu", r->mtu);
     jwrite_bool(j, "active", r->active);
     jwrite_int(j, "nexthop", r->nexthop);
     if (r->nexthop_kind)
@@ -198,13 +203,11 @@ static bool read_query(struct http *h, struct rib_query *q)
                     "'prefix' is '%s', expected one address for match=longest", prefix);
     else if (protocol && q->protocol < 0)
         http_refuse(h, 400, "invalid-value",
-                    "'protocol' is '%s', expected kernel, static, bgp, ospf, rip, isis, bird, "
-                    "ra, boot or a number 0..255",
-                    protocol);
+                    "'protocol' is '%s', expected %s or a number 0..255", protocol, protocol_names());
     else if (type && q->type < 0)
         http_refuse(h, 400, "invalid-value",
                     "'type' is '%s', expected unicast, local, broadcast, connected, blackhole, "
-                    "unreachable, prohibit or multicast",
+                    "unreachable, prohibit, multicast or throw",
                     type);
     else
         return true;

@@ -102,6 +102,7 @@ static void write_vr(struct jwrite *j, const struct vr *v, const struct rib_stat
     jwrite_u64(j, "swept", r->swept);
     jwrite_u64(j, "diverged", r->diverged);
     jwrite_u64(j, "rules-ignored", r->ignored_rules);
+    jwrite_u64(j, "not-followed", r->unfollowed);
     jwrite_u64(j, "nexthops", r->nexthops);
     jwrite_u64(j, "neighbors", r->neighbors);
     jwrite_u64(j, "held", r->held);

@@ -35,7 +35,8 @@ struct packet_meta { // in the mbuf's private area, 64 bytes
     uint32_t nexthop; // hold, INJECT_NEXTHOP
     uint64_t since_ns; // hold: arrival at neigh_manager
     struct rte_mbuf *next_held;
-    uint8_t spare[32];
+    uint16_t mtu; // hold, INJECT_NEXTHOP: of route and way out when the packet was held, 0 = none
+    uint8_t spare[30];
 };
 _Static_assert(sizeof(struct packet_meta) == 64, "size of the private area");
 

@@ -305,6 +305,7 @@ const char *nexthop_kind_name(enum nexthop_kind kind)
         [NEXTHOP_FAILED] = "failed",
         [NEXTHOP_BROADCAST] = "broadcast",
         [NEXTHOP_ALIAS] = "alias",
+        [NEXTHOP_NO_ROUTE] = "no-route",
     };
     return kind < NEXTHOP_KIND_N ? names[kind] : "none";
 }

@@ -47,7 +47,8 @@ enum nexthop_kind {
     NEXTHOP_PROHIBIT,    // ICMP administratively prohibited
     NEXTHOP_FAILED,      // neighbour did not answer: ICMP host unreachable, until tried again
     NEXTHOP_BROADCAST,   // broadcast address of a subnet of ours: to the TAP, or out of its interface to everybody
-    NEXTHOP_ALIAS,       // stands for another one, and tells what is the prefix's own: what uRPF asks, where it is counted
+    NEXTHOP_ALIAS,       // stands for another one, and tells what is the prefix's own: MTU, what uRPF asks, where it is counted
+    NEXTHOP_NO_ROUTE,    // as if the table had nothing for it, shorter prefixes included: ICMP net unreachable
     NEXTHOP_KIND_N
 };
 
@@ -56,6 +57,7 @@ struct nexthop_alias { // of a prefix: never changed
     uint16_t counter;   // of table/prefix_count.h; 0 = its packets are not counted
     uint8_t is_default; // the prefix is the default route
     uint8_t n;
+    uint16_t mtu;       // of the route, bytes of layer 3; 0 = that of the way out alone counts
     uint16_t other[NEXTHOP_ALIAS_MAX]; // next hops of the routes to it that are not the best
 };
 
@@ -113,6 +115,10 @@ static inline uint16_t nexthop_word_mtu(uint64_t word)
 {
     return (uint16_t)(word >> 32);
 }
+static inline uint64_t nexthop_word_narrowed(uint64_t word, uint16_t mtu) // the same with that MTU
+{
+    return (word & ~(0xffffull << 32)) | (uint64_t)mtu << 32;
+}
 static inline uint8_t nexthop_word_port(uint64_t word)
 {
     return (uint8_t)(word >> 48);
@@ -141,6 +147,13 @@ static inline uint32_t nexthop_real(uint32_t id)
     const struct nexthop *nh = nexthop_get(id);
 
     return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ALIAS ? nh->alias.target : id;
+}
+// MTU of the route that the prefix has, 0 = none: what the way out takes is another matter.
+static inline uint16_t nexthop_route_mtu(uint32_t id)
+{
+    const struct nexthop *nh = nexthop_get(id);
+
+    return nexthop_word_kind(nexthop_word(nh)) == NEXTHOP_ALIAS ? nh->alias.mtu : 0;
 }
 bool nexthop_leads_out(uint32_t id, uint16_t iface); // no alias: by that interface, or some member of the group does
 

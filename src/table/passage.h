@@ -36,6 +36,7 @@ struct passage_lookup {
     uint32_t nexthop;   // id of the member, or the leaf
     uint8_t kind;       // enum nexthop_kind
     uint16_t iface, mtu; // of the way out, 0 = none
+    uint16_t route_mtu;  // of the route, 0 = none
     uint8_t n_nodes;
     struct fib_node node[PASSAGE_NODES];
 };

@@ -115,9 +115,11 @@ def state():
             {"vr": "default", "audits": "10", "ended": "192", "checked": "1062046", "prefixes": "1062050",
              "lookups": "4000000", "blocks": "1", "diverged": "2", "took": 1512, "longest-pause": 4100,
              "finding": [{"prefix": "10.1.0.0/16", "what": "the FIB had it not"},
-                         {"prefix": "2001:db8::/32", "what": "the kernel had it, the RIB not"}], "fib-divergence": "2"},
+                         {"prefix": "2001:db8::/32", "what": "the kernel had it, the RIB not"}], "fib-divergence": "2", "not-followed": "2",
+             "unfollowed": [{"kind": "rule", "routes": "2", "example": "IPv4 rule 100: lookup 77",
+                             "effect": "policy rules: forwarding looks at one table, by destination"}]},
             {"vr": "red", "audits": "0", "checked": "0", "prefixes": "0", "lookups": "0", "blocks": "0", "diverged": "0",
-             "took": 0, "longest-pause": 0, "finding": [], "fib-divergence": "0"}],
+             "took": 0, "longest-pause": 0, "finding": [], "fib-divergence": "0", "not-followed": "0", "unfollowed": []}],
         "latency": [
             {"input": "p0", "output": "p1", "packets": "1048576", "mean": "1450", "median": "1200", "p90": "2100", "p99": "12300",
              "p999": "85000", "max": "1234567", "bucket": [{"below": "1300", "packets": "1000000"}, {"below": "90000", "packets": "48576"}]}],
@@ -204,7 +206,7 @@ def interface(name, number, port_name, vlan, addresses, kind="port", vr="default
 def vr(name, number, table, n4, n6):
     return {"name": name, "id": number, "namespace": "", "table": table, "flow-hash": "l4", "flow-label": True,
             "flow-hash-seed": 4242, "synced": True, "messages": "1062100",
-            "batches": "5000", "overruns": "0", "resyncs": "1", "swept": "0", "diverged": "0", "rules-ignored": "0",
+            "batches": "5000", "overruns": "0", "resyncs": "1", "swept": "0", "diverged": "0", "rules-ignored": "0", "not-followed": "0",
             "nexthops": "12", "neighbors": "3", "held": "0", "rib-bytes": "104857600",
             "fib": [{"family": family, "engine": "poptrie", "engine-faults": "0", "engine-rebuilds": "0",
                      "rib-routes": str(n + 3), "routes": str(n), "nodes": str(n // 10),

@@ -11,6 +11,10 @@ import pytest
 from conftest import ROOT
 from server import Refused
 
+from kamuee import arguments, commands
+from kamuee.grammar import Grammar
+from kamuee.show_route import asked
+
 ROW = json.dumps({"prefix": "203.0.113.0/24", "type": "unicast", "protocol": "bgp", "metric": 20, "active": True,
                   "nexthop": 7, "kind": "adjacency",
                   "hop": [{"interface": "p0", "gateway": "192.0.2.2", "weight": 1, "resolved": True, "alive": True}]})
@@ -65,6 +69,49 @@ def test_audit_that_healed_something_is_1(kamuee, daemon):
     assert result.code == 1
     assert "2 of 100 routes differed and were healed" in result.out
     assert daemon.asked[-1][2] == {"vr": "red"}
+
+
+def test_audit_that_names_what_is_not_followed_is_1(kamuee, daemon):
+    daemon.operations["audit"] = lambda given: {
+        "checked": "100", "diverged": "0", "not-followed": "3", "unfollowed": [
+            {"kind": "rule", "routes": "2", "example": "IPv4 rule 100: lookup 77", "effect": "policy rules: …"},
+            {"kind": "tos", "routes": "1", "example": "198.51.100.0/24 tos 0x10", "effect": "routes for one TOS: …"},
+            {"kind": "link", "routes": "1", "example": "0.0.0.0/0 by mgmt, which is no interface of kamueed", "effect": "refused"}]}
+    result = kamuee("audit")
+    assert result.code == 1
+    assert result.out.splitlines()[0] == "100 routes checked: kernel, RIB and FIB agree, but 3 of the kernel's rules and routes are not followed:"
+    assert "    rule: IPv4 rule 100: lookup 77 and 1 more" in result.out.splitlines()
+    assert "    link: 0.0.0.0/0 by mgmt, which is no interface of kamueed" in result.out.splitlines()
+
+
+def test_a_route_by_a_management_port_is_no_failure_of_an_audit(kamuee, daemon):
+    daemon.operations["audit"] = lambda given: {
+        "checked": "100", "diverged": "0", "not-followed": "0", "unfollowed": [
+            {"kind": "link", "routes": "1", "example": "0.0.0.0/0 by mgmt, which is no interface of kamueed", "effect": "refused"}]}
+    result = kamuee("audit")
+    assert (result.code, result.out.splitlines()[0]) == (0, "100 routes checked: kernel, RIB and FIB agree")
+    assert "mgmt, which is no interface of kamueed" in result.out
+
+
+@pytest.mark.parametrize("words, query", [
+    ("10.0.0.0/8", {"prefix": "10.0.0.0/8", "match": "exact"}), ("vr red 10.0.0.0/8", {"prefix": "10.0.0.0/8", "match": "exact"}),
+    ("10.0.0.0/8 longer-prefixes", {"prefix": "10.0.0.0/8", "match": "longer"}),
+    ("longer-prefixes 10.0.0.0/8 vr red", {"prefix": "10.0.0.0/8", "match": "longer"}),
+    ("vr red protocol bgp", {"protocol": "bgp"}), ("protocol bgp vr red type unicast", {"protocol": "bgp", "type": "unicast"})])
+def test_words_of_show_route_come_in_any_order(kamuee, daemon, words, query):
+    args = Grammar(commands.COMMANDS, arguments.accepts).match(f"show ipv4 route {words}".split()).args
+    assert {"protocol": args.get("PROTOCOL"), "type": args.get("TYPE"), **asked(args, "ipv4")} == {"protocol": None, "type": None, **query}
+    assert args.get("VR") == ("red" if "red" in words else None)
+
+
+@pytest.mark.parametrize("line, said", [
+    ("show ipv4 route 300.1.1.1", "'300.1.1.1' is no IPv4 address"), ("show ipv6 route 2001:db8::g", "'2001:db8::g' is no IPv6 address"),
+    ("show ipv4 route 10.0.0.0/40", "the length of an IPv4 prefix is a number from 0 to 32"), ("lookup foo", "'foo' is no address"),
+    ("show ipv4 route longer-prefixes", "longer-prefixes needs a prefix"), ("show ipv4 route bgp", "expected:")])
+def test_a_wrong_address_is_called_so(kamuee, line, said):
+    result = kamuee(*line.split())
+    assert result.code == 2 and said in result.err
+    assert said == "expected:" or "is no address" not in result.err or line == "lookup foo"
 
 
 def test_help_and_version_need_no_daemon(kamuee):
@@ -208,10 +255,10 @@ def test_commands_come_from_the_standard_input(program):
 # --- filters ---
 
 @pytest.mark.parametrize("filters, expected", [
-    (r"include ^[BO].*\[", ["B * 198.51.100.0/24 [20] via 192.0.2.2, p0, weight 2",
-                            "O   198.51.100.0/24 [110] via 203.0.113.1, p1"]),
+    (r"include ^[BO].*metric", ["B * 198.51.100.0/24 metric 20 via 192.0.2.2, p0, weight 2",
+                                "O   198.51.100.0/24 metric 110 via 203.0.113.1, p1"]),
     (r"include 198\.51 | exclude via 192 | count", ["2"]),
-    ("begin ^O", ["O   198.51.100.0/24 [110] via 203.0.113.1, p1"]),
+    ("begin ^O", ["O   198.51.100.0/24 metric 110 via 203.0.113.1, p1"]),
     ("inc blackhole", ["S * 10.0.0.0/8 blackhole"]),
     ("no-more | begin ^O | count", ["1"]),
 ])

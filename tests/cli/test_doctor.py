@@ -125,7 +125,8 @@ def test_a_tuned_machine_has_nothing_to_do(tmp_path):
     found = look(plant(tmp_path, GOOD))
     assert {finding.check: finding.status for finding in found if finding.status in ("advice", "wrong")} == {}
     good = {finding.check for finding in found if finding.status == "good"}
-    assert good >= {check.name for check in command.CHECKS} - {"steal", "rss", *AGREE}  # no hypervisor; one queue; kamueed does not run
+    quiet = {"steal", "rss", "route-not-followed", *AGREE}   # no hypervisor; one queue; kamueed does not run
+    assert good >= {check.name for check in command.CHECKS} - quiet
 
 
 def test_avx2_has_vectors_for_everything(tmp_path):
@@ -207,6 +208,7 @@ def test_each_disagreement_with_the_kernel_is_seen(tmp_path, check, files, kamue
     assert [finding.status for finding in found] == [status], found
     told = f"{found[0].subject}: " + " ".join([found[0].found, found[0].wanted, found[0].effect, *found[0].fix])
     assert words in told and found[0].effect
+    assert {row[0] for row in WRONG} | {"rss", "route-not-followed"} == {check.name for check in command.CHECKS}
 
 
 @pytest.mark.parametrize("packets, status", [((90_000, 5_000, 5_000), "advice"), ((40_000, 30_000, 30_000), "good"), ((10, 0, 0), "absent")])
@@ -214,6 +216,15 @@ def test_rss_is_judged_by_the_queues_of_a_running_router(tmp_path, packets, stat
     queues = [{"queue": n, "rx-packets": count} for n, count in enumerate(packets)]
     state = {"system": {}, "thread": [], "port": [{"name": "p0", "devargs": CARD, "rss": ["ipv4"], "statistics": {"queue": queues}}]}
     assert [finding.status for finding in look(plant(tmp_path, GOOD), ["rss"], state)] == [status]
+
+
+def test_what_is_not_followed_is_wrong(tmp_path):
+    kind = {"kind": "rule", "routes": 2, "example": "IPv4 rule 100: lookup 77", "effect": "policy rules"}
+    link = {"kind": "link", "routes": 1, "example": "0.0.0.0/0 by mgmt", "effect": "refused"}
+    state = {"audit": [{"vr": "default", "not-followed": 2, "unfollowed": [kind, link]}, {"vr": "red", "not-followed": 0, "unfollowed": [link]}]}
+    found = command.findings(Facts(Host(str(tmp_path)), [], state), ["route-not-followed"])
+    assert [(finding.status, finding.subject) for finding in found] == [("wrong", "default"), ("good", "red")]
+    assert "IPv4 rule 100: lookup 77 and 1 more" in found[0].found
 
 
 def test_a_machine_that_tells_nothing_is_not_called_good(tmp_path):

@@ -38,7 +38,7 @@ class Facts:
     def __init__(self, host: Host, lines: list[str], state: dict | None = None):
         self.host = host
         self.config = words_of(lines)
-        self.state = state  # of kamueed: system, port, thread; None: it does not run
+        self.state = state  # of kamueed: system, port, thread, audit; None: it does not run
 
     def setting(self, *path: str) -> str | None:
         """The value of a line 'set PATH… VALUE'."""

@@ -115,5 +115,19 @@ def spread(facts: Facts) -> Iterator[Finding]:
         yield absent("rss", "ports", "none has several receive queues" if facts.state else "kamueed does not run")
 
 
+def not_followed(facts: Facts) -> Iterator[Finding]:
+    """Does forwarding go by all that Linux routes by? What routes by links of Linux alone means is told by audit."""
+    routers = (facts.state or {}).get("audit", [])
+    for router in routers:
+        kinds = [kind for kind in router.get("unfollowed", []) if kind["kind"] != "link"] if router.get("not-followed") else []
+        for kind in kinds:
+            more = f" and {kind['routes'] - 1} more" if kind["routes"] > 1 else ""
+            yield Finding("route-not-followed", "wrong", router["vr"], f"{kind['kind']}: {kind['example']}{more}", "none of it", kind["effect"])
+        if not kinds:
+            yield good("route-not-followed", router["vr"], "forwarding goes by every rule and route of Linux")
+    if not routers:
+        yield absent("route-not-followed", "kernel", "kamueed does not run")
+
+
 CHECKS = (Check("tun", tun), Check("rp-filter", rp_filter), Check("kernel-forwarding", forwarding), Check("neighbor-table", neighbours),
-          Check("other-daemons", daemons), Check("rss", spread))
+          Check("other-daemons", daemons), Check("rss", spread), Check("route-not-followed", not_followed))

@@ -91,6 +91,11 @@ int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat
 
 // --- vr_manager, thread_manager ---
 
+bool vr_manager_has_vrf(const char *netns, uint32_t table)
+{
+    return true;
+}
+
 int vr_manager_netns(uint16_t vr)
 {
     return -1;

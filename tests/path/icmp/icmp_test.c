@@ -162,6 +162,110 @@ static void a_packet_too_big_is_told_with_the_mtu_of_the_way_out(void **state)
     assert_error6(&f, &e, 2, 0, 1400);
 }
 
+// The route's next hop, or a group of two of it.
+static void with_route_mtu(uint32_t to, uint16_t mtu4, uint16_t mtu6)
+{
+    rig_role(ROLE_RIB_MANAGER);
+    rig_route(VR_DEFAULT, "198.51.100.0/24", nexthop_alias_new(&(struct nexthop_alias){.target = to, .mtu = mtu4}));
+    rig_route(VR_DEFAULT, "2001:db8:1::/48", nexthop_alias_new(&(struct nexthop_alias){.target = to, .mtu = mtu6}));
+}
+
+// rfc: 1191 4 MUST
+// rfc: 4443 3.2 MUST
+static void a_packet_too_big_for_its_route_is_told_with_the_mtu_of_the_route(void **state)
+{
+    struct ip_spec s4 = plain4, s6 = plain6;
+    struct frame f, e;
+    two_interfaces();
+    uint32_t on = rig_adjacency(out, 1), member[2] = {on, rig_adjacency(out, 2)}, group = rig_group(member, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        with_route_mtu(i ? group : on, 1000, 1300);
+        s4.fragment = 0x4000;
+        s4.payload = 1000 - 28 + 1;
+        s6.payload = 1300 - 48 + 1;
+        assert_true(error_about(&s4, &f, &e));
+        assert_error4(&f, &e, 3, 4, 1000);
+        assert_true(error_about(&s6, &f, &e));
+        assert_error6(&f, &e, 2, 0, 1300);
+        s4.payload--;
+        s6.payload--;
+        assert_false(error_about(&s4, &f, &e)); // they fit
+        assert_false(error_about(&s6, &f, &e));
+        assert_int_equal(rig_discard(1), 2);
+    }
+    assert_int_equal(rig_drops(DROP_IP4_TOO_BIG), 2);
+    assert_int_equal(rig_drops(DROP_IP6_TOO_BIG), 2);
+}
+
+static void of_route_and_link_the_smaller_mtu_counts(void **state)
+{
+    struct ip_spec s4 = plain4, s6 = plain6;
+    struct frame f, e;
+    s4.fragment = 0x4000;
+    s4.payload = s6.payload = 1460;
+    two_interfaces();
+    iface_get(out)->mtu = 1400;
+    rig_role(ROLE_RIB_MANAGER);
+    with_route_mtu(rig_adjacency(out, 1), 9000, 1450);
+    assert_true(error_about(&s4, &f, &e));
+    assert_error4(&f, &e, 3, 4, 1400);
+    assert_true(error_about(&s6, &f, &e));
+    assert_error6(&f, &e, 2, 0, 1400);
+}
+
+// rfc: 791 3.2 MUST
+static void pieces_are_no_larger_than_the_route_takes(void **state)
+{
+    struct ip_spec s4 = plain4;
+    struct frame f, piece;
+    unsigned bytes = 0;
+    s4.payload = 1400;
+    two_interfaces();
+    with_route_mtu(rig_adjacency(out, 1), 600, 0);
+    f = frame_ip(&s4);
+    rig_send(0, &f);
+    rig_poll();
+    for (unsigned n = 0; n < 3; n++) {
+        assert_true(rig_receive(1, &piece));
+        assert_true(piece.n <= 14 + 600);
+        assert_true(frame_is_ip4_sound(&piece));
+        bytes += piece.n - 34;
+    }
+    assert_false(rig_receive(1, &piece));
+    assert_int_equal(bytes, 1408);
+}
+
+static void a_packet_that_was_held_obeys_the_mtu_of_its_route_as_well(void **state)
+{
+    struct ip_spec s4 = plain4, s6 = plain6;
+    struct frame f, f4, f6, e;
+    two_interfaces();
+    uint32_t nh = rig_nexthop(NEXTHOP_HOLD, out);
+    with_route_mtu(nh, 1000, 1300);
+    s4.fragment = 0x4000;
+    s4.payload = s6.payload = 1400;
+    f4 = frame_ip(&s4);
+    f6 = frame_ip(&s6);
+    rig_send(0, &f4);
+    rig_send(0, &f6);
+    rig_poll();
+    struct rte_mbuf *m4 = rig_held(), *m6 = rig_held();
+    rig_role(ROLE_RIB_MANAGER);
+    nexthop_set_adjacency(nh, out, neighbor_mac(8));
+    rig_inject(0, m4);
+    rig_poll();
+    assert_true(rig_receive(0, &e));
+    assert_int_equal(e.b[34] << 8 | e.b[35], 3 << 8 | 4);
+    assert_int_equal(e.b[40] << 8 | e.b[41], 1000);
+    rig_inject(0, m6);
+    rig_poll();
+    assert_true(rig_receive(0, &e));
+    assert_int_equal(e.b[54], 2);
+    assert_int_equal(e.b[60] << 8 | e.b[61], 1300);
+    assert_false(error_about(&plain4, &f, &e)); // small ones take the way that is there now
+    assert_int_equal(rig_discard(1), 1);
+}
+
 // rfc: 1812 4.3.2.3 SHOULD
 static void the_quote_ends_where_the_packet_does_not_the_padding(void **state)
 {
@@ -530,6 +634,10 @@ int main(void)
         path_test(each_kind_of_dead_end_has_its_own_code),
         path_test(a_blackhole_says_nothing),
         path_test(a_packet_too_big_is_told_with_the_mtu_of_the_way_out),
+        path_test(a_packet_too_big_for_its_route_is_told_with_the_mtu_of_the_route),
+        path_test(of_route_and_link_the_smaller_mtu_counts),
+        path_test(pieces_are_no_larger_than_the_route_takes),
+        path_test(a_packet_that_was_held_obeys_the_mtu_of_its_route_as_well),
         path_test(the_quote_ends_where_the_packet_does_not_the_padding),
         path_test(a_quote_is_gathered_from_all_segments),
         path_test(the_rules_say_about_what_an_error_may_be_sent),

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// vrf.h - has Linux a VRF device of a table?
+//
+// Without one Linux makes no interface routes in the table: rib_unfollowed.c tells about it later, a commit at once. Control.
+#ifndef NETLINK_VRF_H
+#define NETLINK_VRF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// In the namespace (netns.h; NETNS_OWN: our own). True also when it cannot be found out.
+bool netlink_has_vrf(int netns_fd, uint32_t table);
+
+#endif

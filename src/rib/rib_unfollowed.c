@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rib_unfollowed.c - what Linux routes by and forwarding does not
+//
+// The FIB is one table, looked up by destination. Linux may ask more tables in the order of its rules, and choose a route by
+// TOS or source as well. Such rules and routes are kept here by what they are (a hash of it), so that an announcement that comes
+// twice counts once, and a dump's sweep takes away what Linux has deleted without a word. The first of each kind is
+// the example that is shown.
+//
+// The rules that every namespace begins with are what we do anyway: these are remembered by being there, and missed.
+#include "rib/rib_unfollowed.h"
+
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+#define TABLE_DEFAULT 253
+#define RULE_L3MDEV 1000
+#define RULE_MAIN 32766
+#define RULE_DEFAULT 32767
+
+static const struct {
+    const char *word;
+    bool counts;
+} kinds[UNFOLLOWED_KIND_N] = {
+#define UNFOLLOWED(name, word, counts, sentence) {word, counts},
+#include "rib/unfollowed.def"
+#undef UNFOLLOWED
+};
+
+struct item {
+    uint8_t kind, gen; // enum rib_unfollowed_kind
+    uint8_t family;
+    struct prefix prefix, source;
+    uint32_t number; // priority, TOS or table
+    uint32_t table, selectors; // of a rule
+};
+
+// --- what is kept ---
+
+static uint32_t key_of(const struct item *i)
+{
+    uint64_t h = hash_mix64((uint64_t)i->kind << 40 | (uint64_t)i->family << 32 | i->number) ^ hash_mix64((uint64_t)i->table << 32 | i->selectors);
+
+    h = hash_bytes(i->prefix.b, 16, h ^ (uint64_t)i->prefix.len << 48);
+    return (uint32_t)hash_bytes(i->source.b, 16, h ^ (uint64_t)i->source.len << 48) | 1;
+}
+
+static const char *item_text(const struct item *i, char *buf, size_t n)
+{
+    char prefix[PREFIX_TEXT_MAX], source[PREFIX_TEXT_MAX];
+
+    switch (i->kind) {
+    case UNFOLLOWED_RULE:
+        snprintf(buf, n, i->table ? "IPv%u rule %u: lookup %u" : "IPv%u rule %u", i->family, i->number, i->table);
+        break;
+    case UNFOLLOWED_TOS: snprintf(buf, n, "%s tos 0x%02x", prefix_format(&i->prefix, prefix), i->number); break;
+    case UNFOLLOWED_SOURCE:
+        snprintf(buf, n, "%s from %s", prefix_format(&i->prefix, prefix), prefix_format(&i->source, source));
+        break;
+    default: snprintf(buf, n, "%s table %u", prefix_format(&i->prefix, prefix), i->number); break;
+    }
+    return buf;
+}
+
+static void keep(struct rib_vr *v, const struct item *what)
+{
+    uint32_t key = key_of(what);
+    struct item *i = map_find(&v->unfollowed, key);
+    char text[RIB_UNFOLLOWED_TEXT];
+
+    if (!i) {
+        i = malloc(sizeof *i);
+        bug_on(!i);
+        *i = *what;
+        map_set(&v->unfollowed, key, i);
+        log_warning("rib: the kernel routes by this, forwarding does not: vr=%u kind=%s what=\"%s\"", v->id,
+                    kinds[i->kind].word, item_text(i, text, sizeof text));
+    }
+    i->gen = v->gen;
+}
+
+static void forget(struct rib_vr *v, uint32_t key)
+{
+    free(map_find(&v->unfollowed, key));
+    map_del(&v->unfollowed, key);
+}
+
+void rib_unfollowed_sweep(struct rib_vr *v, enum rib_stage stage)
+{
+    bool rules = stage == RIB_STAGE_RULE4 || stage == RIB_STAGE_RULE6;
+    uint8_t family = stage == RIB_STAGE_RULE6 || stage == RIB_STAGE_ROUTE6 ? IP6 : IP4;
+    VEC(uint32_t) gone = {0};
+    struct item *i;
+
+    map_each(&v->unfollowed, i) if ((i->kind == UNFOLLOWED_RULE) == rules && i->family == family && i->gen != v->gen)
+        *vec_push(&gone) = key_of(i);
+    vec_foreach (&gone, key)
+        forget(v, *key);
+    vec_free(&gone);
+    if (rules)
+        for (unsigned n = 0; n < RIB_DEFAULT_RULES; n++)
+            v->default_rule[family == IP6][n].there &= v->default_rule[family == IP6][n].gen == v->gen;
+}
+
+void rib_unfollowed_fini(struct rib_vr *v)
+{
+    struct item *i;
+
+    map_each(&v->unfollowed, i) free(i);
+    map_fini(&v->unfollowed);
+}
+
+// --- rules ---
+
+// The rules that every namespace begins with; NOT_DEFAULT: none of them. What else does no harm is HARMLESS: the table
+// `default` is judged by its routes, and a VRF's tables have virtual routers of their own. The local table may
+// be asked later, as VRF devices need it, as long as that is before main.
+enum { LOCAL, LOCAL_LATER, MAIN, HARMLESS, NOT_DEFAULT };
+_Static_assert(HARMLESS == RIB_DEFAULT_RULES, "those that are missed");
+
+static int which_default(const struct netlink_rule *m)
+{
+    if (m->plain && m->priority < RULE_MAIN && m->table == RIB_TABLE_LOCAL)
+        return m->priority ? LOCAL_LATER : LOCAL;
+    if (m->plain && m->priority == RULE_MAIN && m->table == RIB_TABLE_MAIN)
+        return MAIN;
+    if ((m->plain && m->priority == RULE_DEFAULT && m->table == TABLE_DEFAULT) || (m->priority == RULE_L3MDEV && !m->table))
+        return HARMLESS;
+    return NOT_DEFAULT;
+}
+
+void rib_unfollowed_rule(struct rib_vr *v, const struct netlink_rule *m, bool del)
+{
+    struct item i = {.kind = UNFOLLOWED_RULE, .family = m->family, .number = m->priority, .table = m->table,
+                     .selectors = m->selectors};
+    int which = which_default(m);
+
+    v->has_rules[m->family == IP6] = true;
+    if (which < RIB_DEFAULT_RULES)
+        v->default_rule[m->family == IP6][which] = (struct rib_default_rule){!del, v->gen};
+    if (which != NOT_DEFAULT || v->table != RIB_TABLE_MAIN) // who follows another table was told to, whatever the rules say
+        return;
+    if (del)
+        forget(v, key_of(&i));
+    else
+        keep(v, &i);
+}
+
+// --- routes ---
+
+// Why Linux may route by it and the RIB has it not; UNFOLLOWED_KIND_N: it does not.
+static enum rib_unfollowed_kind why(const struct rib_vr *v, const struct netlink_route *m)
+{
+    if (m->cloned || !m->type || m->type > RTN_THROW)
+        return UNFOLLOWED_KIND_N;
+    // Rule 32767 of IPv4, which is there from the start, asks it after main; IPv6 has no such rule.
+    if (m->table == TABLE_DEFAULT && v->table == RIB_TABLE_MAIN && m->prefix.family == IP4)
+        return UNFOLLOWED_TABLE;
+    if (m->table != v->table && !(m->table == RIB_TABLE_LOCAL && v->table == RIB_TABLE_MAIN))
+        return UNFOLLOWED_KIND_N;
+    return m->tos ? UNFOLLOWED_TOS : m->from ? UNFOLLOWED_SOURCE : UNFOLLOWED_KIND_N;
+}
+
+void rib_unfollowed_route(struct rib_vr *v, const struct netlink_route *m, bool del)
+{
+    struct item i = {.kind = (uint8_t)why(v, m), .family = m->prefix.family, .prefix = m->prefix, .source = m->source};
+
+    if (i.kind == UNFOLLOWED_KIND_N)
+        return;
+    i.number = i.kind == UNFOLLOWED_TOS ? m->tos : i.kind == UNFOLLOWED_TABLE ? m->table : 0;
+    if (del)
+        forget(v, key_of(&i));
+    else
+        keep(v, &i);
+}
+
+// --- the report ---
+
+static void add(struct rib_unfollowed *u, enum rib_unfollowed_kind kind, uint64_t n, const char *example)
+{
+    struct rib_unfollowed_of *of = &u->of[kind];
+
+    if (!of->n && example)
+        snprintf(of->example, sizeof of->example, "%s", example);
+    of->n += n;
+    if (kinds[kind].counts)
+        u->n += n;
+}
+
+static void report_missing(struct rib_unfollowed *u, bool there, bool six, const char *table)
+{
+    char text[RIB_UNFOLLOWED_TEXT];
+
+    if (there)
+        return;
+    snprintf(text, sizeof text, "IPv%u rule 'lookup %s' is not there: forwarding goes on as with it", six ? 6 : 4, table);
+    add(u, UNFOLLOWED_RULE, 1, text);
+}
+
+static void report_rules(struct rib_vr *v, struct rib_unfollowed *u)
+{
+    for (unsigned six = 0; v->synced && v->table == RIB_TABLE_MAIN && six < 2; six++) {
+        const struct rib_default_rule *r = v->default_rule[six];
+
+        if (!v->has_rules[six])
+            continue;
+        report_missing(u, r[LOCAL].there || r[LOCAL_LATER].there, six, "local");
+        report_missing(u, r[MAIN].there, six, "main");
+    }
+}
+
+// By a link that is none of our interfaces: a management port, say. What is on its own subnets is not to be routed there.
+static bool leaves_elsewhere(struct rib_vr *v, struct rib_path *p)
+{
+    const struct hop_set *s = rib_path_hops(p);
+
+    if (p->type != RTN_UNICAST || !s->n)
+        return false;
+    for (unsigned i = 0; i < s->n; i++) {
+        const struct rib_link *l = rib_link_find(v, s->hop[i].key.ifindex);
+        if (!s->hop[i].key.gateway.family || !l || l->iface)
+            return false;
+    }
+    return true;
+}
+
+static enum rib_unfollowed_kind why_path(struct rib_vr *v, struct rib_path *p)
+{
+    if (p->type == RTN_THROW && v->table != RIB_TABLE_MAIN)
+        return UNFOLLOWED_THROW;
+    if (p->type == RTN_UNICAST && (p->encap || (p->object && p->object->unusable)))
+        return UNFOLLOWED_ENCAP;
+    return leaves_elsewhere(v, p) ? UNFOLLOWED_LINK : UNFOLLOWED_KIND_N;
+}
+
+static void path_text(struct rib_vr *v, struct rib_path *p, enum rib_unfollowed_kind kind, char text[RIB_UNFOLLOWED_TEXT])
+{
+    struct rib *r = rib_of(v, p->family);
+    const struct hop_set *s = rib_path_hops(p);
+    struct prefix prefix;
+    char buf[PREFIX_TEXT_MAX];
+
+    rib_trie_prefix(&r->trie, rib_route_at(r, p->head)->node, &prefix);
+    if (kind == UNFOLLOWED_LINK)
+        snprintf(text, RIB_UNFOLLOWED_TEXT, "%s by %s, which is no interface of kamueed", prefix_format(&prefix, buf),
+                 rib_link_find(v, s->hop[0].key.ifindex)->name);
+    else
+        snprintf(text, RIB_UNFOLLOWED_TEXT, "%s", prefix_format(&prefix, buf));
+}
+
+static void report_paths(struct rib_vr *v, struct rib_unfollowed *u)
+{
+    char text[RIB_UNFOLLOWED_TEXT];
+
+    for (uint32_t id = 1; id < v->path.n; id++) {
+        struct rib_path *p = rib_path_at(v, id);
+        enum rib_unfollowed_kind kind = p && p->n_routes && !p->condemned ? why_path(v, p) : UNFOLLOWED_KIND_N;
+
+        if (kind == UNFOLLOWED_KIND_N)
+            continue;
+        path_text(v, p, kind, text);
+        add(u, kind, p->n_routes, text);
+    }
+}
+
+// Routes of interfaces, which only a VRF device makes in its table.
+static void report_device(struct rib_vr *v, struct rib_unfollowed *u)
+{
+    char text[RIB_UNFOLLOWED_TEXT];
+    struct rib_link *l;
+
+    if (!v->synced || v->table == RIB_TABLE_MAIN || v->table == RIB_TABLE_LOCAL)
+        return;
+    map_each(&v->link, l) if (l->known && l->told.vrf_table == v->table) return;
+    snprintf(text, sizeof text, "no VRF device has table %u: connected routes of its interfaces are in main", v->table);
+    add(u, UNFOLLOWED_DEVICE, 1, text);
+}
+
+void rib_unfollowed_report(struct rib_vr *v, struct rib_unfollowed *u)
+{
+    char text[RIB_UNFOLLOWED_TEXT];
+    struct item *i;
+
+    *u = (struct rib_unfollowed){0};
+    map_each(&v->unfollowed, i) add(u, i->kind, 1, item_text(i, text, sizeof text));
+    report_rules(v, u);
+    report_paths(v, u);
+    report_device(v, u);
+}
