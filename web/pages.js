@@ -185,15 +185,18 @@ async function differ(revision, before) {
 }
 
 async function configuration() {
-  const now = await state("configuration"), last = now.revision.map(r => r.back), said = JSON.stringify(now.revision);
+  const now = await state("configuration"), kept = now.revision.filter(r => r.back !== undefined).map(r => r.back), said = JSON.stringify(now.revision);
   const waiting = now.unconfirmed;
   answered("waiting", ...waiting ? [node("p", {class: "alarm minor"}, `The commit by ${waiting.by} is undone in ${waiting.seconds} s unless it is confirmed.`)] : [],
     ...now.session.map(one => node("p", {}, `${one.by} is editing: ${one.changes} lines not committed.`)));
   if (seen.configuration === said) return 2 * EVERY_MS;   // buttons keep the focus
   seen.configuration = said;
-  fill_or("revisions", now.revision.map((r, i) => {
+  fill_or("revisions", now.revision.map(r => {
+    if (r.back === undefined)
+      return [node("th", {scope: "row", class: "n"}, ""), cell(when(r.time)), cell(r.by), node("td", {class: "wide"}, r.comment ?? ""), number(r.changes),
+              node("td", {class: "warn"}, "rolled back"), cell("")];
     const button = node("button", {type: "button", class: "small", "aria-label": `what revision ${r.back} changed`}, "changes");
-    button.addEventListener("click", () => differ(r.back, last[i + 1]).catch(error => { at("difference-section").hidden = false; failed("difference", error); }));
+    button.addEventListener("click", () => differ(r.back, kept[kept.indexOf(r.back) + 1]).catch(error => { at("difference-section").hidden = false; failed("difference", error); }));
     return [node("th", {scope: "row", class: "n"}, r.back), cell(when(r.time)), cell(r.by), node("td", {class: "wide"}, r.comment ?? ""), number(r.changes),
             node("td", {class: r.confirmed ? "" : "warn"}, r.confirmed ? "yes" : "no"), cell(button)];
   }), "Nothing has been committed yet.");

@@ -278,8 +278,6 @@ static void look_at_node(const struct lysc_node *s, bool at_top, struct text *wr
 
     if (lysc_node_musts(s) || lysc_node_when(s))
         text_printf(wrong, "%s: must or when\n", s->name);
-    if (s->nodetype == LYS_CHOICE && s->flags & LYS_MAND_TRUE)
-        text_printf(wrong, "%s: mandatory choice\n", s->name);
     if (s->nodetype == LYS_CHOICE && at_top)
         text_printf(wrong, "%s: choice at the top\n", s->name);
     if (s->nodetype == LYS_LEAFLIST && at_top)

@@ -95,7 +95,8 @@ def test_data_needs_the_key_and_nothing_can_be_changed(daemon, url):
     assert ask(daemon, LOOKUP, key, "POST", '{"kamuee:input":{"address":["198.51.100.7"]}}')[0] == 200
     for method, path in (("POST", "restconf/operations/kamuee:configure"), ("POST", "restconf/operations/kamuee:shutdown"),
                          ("POST", "restconf/operations/kamuee:web-address"), ("POST", "restconf/operations/kamuee:edit"),
-                         ("POST", "restconf/operations/kamuee:clear-counters"), ("POST", "restconf/streams/events"), ("GET", "restconf/data/kamuee:port"), ("GET", "restconf/data"),
+                         ("POST", "restconf/operations/kamuee:clear-counters"), ("POST", "restconf/streams/events"),
+                         ("GET", "restconf/data/kamuee:port"), ("GET", "restconf/data"),
                          ("DELETE", "restconf/data/kamuee:port=p0"), ("PUT", "restconf/data/kamuee:state/ledger"), ("GET", "metrics"),
                          ("GET", "restconf/data/kamuee:statement"), ("GET", "../etc/passwd"), ("POST", "")):
         assert ask(daemon, PAGE + path, key, method)[0] in (403, 405), path

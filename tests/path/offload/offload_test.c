@@ -18,6 +18,7 @@ static void two_interfaces(void)
     uint32_t local = rig_nexthop(NEXTHOP_LOCAL, in);
     rig_route(VR_DEFAULT, "10.0.0.1/32", local);
     rig_route(VR_DEFAULT, "2001:db8:a::1/128", local);
+    rig_link_local(in, "fe80::1");
 }
 
 // The sum of RFC 1071 byte by byte, as far from the router's own as can be.
