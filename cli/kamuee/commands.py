@@ -85,7 +85,7 @@ COMMANDS = (
     Command("show memory", "memory by region", "show_system:memory", json="memory"),
     Command("show version", "versions of kamueed and DPDK", "show_system:version", json="version"),
     Command("show system", "the daemon: up time, memory, lookup kernel", "show_system:system", json="system"),
-    Command("show tech-support [FILE]", "everything for whoever was not there, in one archive", "tech_support:run"),
+    Command("show tech-support [FILE]", "collect diagnostics into one archive", "tech_support:run"),
     Command("show running-config", "the running configuration as set lines", "configuration:running", json="running-config"),
     Command("show configuration", "the same; while editing, the candidate", "configuration:show", json="running-config"),
     Command("show configuration revisions", "what was committed: when, by whom, why", "configuration:revisions", json="revision"),

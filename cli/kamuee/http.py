@@ -146,7 +146,7 @@ def reason(error: OSError) -> str:
 
 
 def remedy(error: OSError) -> str:
-    """What the person at the keyboard can do about a socket that can not be reached."""
+    """What the person at the keyboard can do about a socket that cannot be reached."""
     if isinstance(error, PermissionError):
         return "be root or a member of the group kamuee: sudo adduser $USER kamuee"
     if isinstance(error, FileNotFoundError):

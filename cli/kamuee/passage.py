@@ -146,10 +146,10 @@ def error(step: dict) -> Iterator[str]:
     if not asked:
         return
     if asked["result"] == "sent":
-        text = f"the sender is told: ICMP {frames.icmp(step.get('family', 'ipv4'), asked['type'], asked['code'])}"
+        text = f"the sender gets: ICMP {frames.icmp(step.get('family', 'ipv4'), asked['type'], asked['code'])}"
         yield text + (f", MTU {asked['word']}" if is_mtu(step, asked) else "")
     elif asked["result"] == "reset":
-        yield "the sender is told: TCP reset"
+        yield "the sender gets: TCP reset"
     elif asked["result"] == "limited":
         yield "the sender is not told: too many ICMP errors lately"
     else:
@@ -205,5 +205,5 @@ def verdict(passage: dict) -> str:
         return "held until the neighbour is resolved"
     if last["result"] == "dropped":
         told_it = any(step.get("icmp-error", {}).get("result") in ("sent", "reset") for step in steps)
-        return f"dropped: {last['reason']}" + ("; the sender is told" if told_it else "")
+        return f"dropped: {last['reason']}" + ("; the sender gets an error" if told_it else "")
     return "goes on"

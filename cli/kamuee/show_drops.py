@@ -69,7 +69,7 @@ def recall(path: str, pid: int | None, now: float) -> dict | None:
 
 
 def keep(path: str, value: dict) -> None:
-    """A folder that can not be written costs only the rates."""
+    """A folder that cannot be written costs only the rates."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with open(f"{path}.{os.getpid()}", "w", encoding="ascii") as file:

@@ -4,7 +4,7 @@
 // A list of CPU models would be wrong for the next one, and for those whose gathers a microcode update has made slow. What is measured
 // differs by a factor of two or so either way; the least of many trials is not moved by interrupts. They go on for about a
 // millisecond: some CPUs run everything at a quarter of their speed for the first 0.1 to 0.2 ms in which 512-bit registers are used (Ice Lake:
-// loads 3.63 cycles a word, gathers 3.65, and then 0.88 and 3.08), in which the two can not be told from each other.
+// loads 3.63 cycles a word, gathers 3.65, and then 0.88 and 3.08), in which the two cannot be told from each other.
 #include "base/gather.h"
 
 #include "base/cpu.h"

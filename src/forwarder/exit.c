@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exit.c - packets whose next hop can not simply take them
+// exit.c - packets whose next hop cannot simply take them
 //
 // One packet at a time, after the common ones have been sorted out. In order:
 // ours -> punt; a subnet's broadcast address -> punt, out as broadcast, or silence; blackhole -> silence; TTL used up -> ICMP time exceeded; not
@@ -20,7 +20,7 @@ enum { ICMP4_UNREACHABLE = 3, ICMP4_TIME_EXCEEDED = 11 };
 enum { ICMP6_UNREACHABLE = 1, ICMP6_TOO_BIG = 2, ICMP6_TIME_EXCEEDED = 3 };
 enum { ICMP4_CODE_FRAG_NEEDED = 4 };
 
-// What the sender is told: codes of ICMP type 3 (RFC 1812 5.2.7.1) and of ICMPv6 type 1 (RFC 4443 3.1).
+// What the sender gets: codes of ICMP type 3 (RFC 1812 5.2.7.1) and of ICMPv6 type 1 (RFC 4443 3.1).
 static const struct refusal {
     uint8_t code4, code6;
     uint8_t reason4, reason6;

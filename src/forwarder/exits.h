@@ -5,7 +5,7 @@
 
 #include "forwarder/state.h"
 
-// Packet i of b can not use its next hop as it is (b->nh, b->word): ICMP error, hold, punt, fragments, drop.
+// Packet i of b cannot use its next hop as it is (b->nh, b->word): ICMP error, hold, punt, fragments, drop.
 void fwd_exit(struct forwarder *f, struct burst *b, unsigned i);
 void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_class c);
 void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);

@@ -72,7 +72,7 @@ static const uint8_t *source6(uint16_t iface)
     return is_set6(own) ? own : vr_get(iface_get(iface)->vr)->addr6;
 }
 
-// Only these ICMP types are known not to be errors; anything else, or what can not be read, may be one.
+// Only these ICMP types are known not to be errors; anything else, or what cannot be read, may be one.
 static bool icmp4_is_query(uint8_t type)
 {
     const uint32_t query = 1u << 0 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 13 | 1u << 14 | 1u << 15 |

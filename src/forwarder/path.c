@@ -339,7 +339,7 @@ PATH_INLINE void path_whole(struct forwarder *f, const struct plan_rx *q, unsign
 static void depth_sample(struct forwarder *f, const struct plan_rx *q, unsigned n)
 {
     struct plan_rx_stats *stats = &forwarder_slot[f->index].rx_stats[q->port][q->queue];
-    int rest = rte_eth_rx_queue_count(q->port, q->queue); // negative: the driver can not tell
+    int rest = rte_eth_rx_queue_count(q->port, q->queue); // negative: the driver cannot tell
 
     if (rest < 0)
         return;

@@ -5,7 +5,7 @@
 // PACKET_FANOUT_FLAG_DEFRAG and offers no way to say otherwise. With that flag
 // the kernel puts IPv4 fragments together before the ring sees them; the
 // datagram is then longer than a ring frame, arrives cut, and a router must not
-// reassemble what it forwards anyway (RFC 1812 §4.2.2.7). The flag can not be taken back from a
+// reassemble what it forwards anyway (RFC 1812 §4.2.2.7). The flag cannot be taken back from a
 // socket that has it. So the executable has its own setsockopt(): the dynamic
 // linker gives it precedence over libc's, the driver's call comes here, and only
 // that flag of that option is changed on the way to the kernel.

@@ -101,7 +101,7 @@ static void write_redirects(struct metrics *m)
 void metrics_acl(struct metrics *m, const struct acl_answer *a)
 {
     write_redirects(m);
-    metric_family(m, METRIC_GAUGE, "acl_building", "", "1: lists or sets are being built; nothing else is told of them meanwhile.");
+    metric_family(m, METRIC_GAUGE, "acl_building", "", "1: lists or sets are being built; their other metrics are missing meanwhile.");
     metric_u64(m, !a, NULL);
     if (!a)
         return;
@@ -122,7 +122,7 @@ static const struct {
     {"mirror_sent_packets", "packets", "Packets that the mirror copied: of a port, or for rules of access lists (session).",
      offsetof(struct watch_count, taken)},
     {"mirror_sent_bytes", "bytes", "Bytes of those frames.", offsetof(struct watch_count, bytes)},
-    {"mirror_missed_packets", "packets", "Packets that the mirror had no room for.", offsetof(struct watch_count, missed)},
+    {"mirror_missed_packets", "packets", "Packets the mirror missed because its queue was full.", offsetof(struct watch_count, missed)},
 };
 
 static void write_mirror(struct metrics *m, const struct mirror *mirror, uint64_t n)

@@ -53,7 +53,7 @@ static void write_port_counters(struct metrics *m, const struct port_state *p, u
         FIELD(rx_bytes, "rx_bytes", "bytes", "Bytes that the device received."),
         FIELD(tx_packets, "tx_packets", "packets", "Packets that the device sent."),
         FIELD(tx_bytes, "tx_bytes", "bytes", "Bytes that the device sent."),
-        FIELD(rx_missed, "rx_missed_packets", "packets", "Packets that the device had no room for: the router was too slow."),
+        FIELD(rx_missed, "rx_missed_packets", "packets", "Packets the device dropped because its receive queue was full: the router was too slow."),
         FIELD(rx_errors, "rx_errors_packets", "packets", "Packets that the device received with errors."),
         FIELD(rx_no_buffer, "rx_no_buffer_packets", "packets", "Packets that the device had no buffer for."),
         FIELD(tx_errors, "tx_errors_packets", "packets", "Packets that the device could not send."),
@@ -108,7 +108,7 @@ static void write_queues(struct metrics *m, const struct port_state *p, unsigned
     metric_family(m, METRIC_COUNTER, "queue_rx_bytes", "bytes", "Bytes that forwarders took from the receive queue.");
     each_queue(m, p, n, queue_bytes);
     metric_family(m, METRIC_GAUGE, "queue_depth_packets", "packets",
-                  "Packets that waited when a burst was taken, at the last sample; 0 where the driver can not tell.");
+                  "Packets that waited when a burst was taken, at the last sample; 0 where the driver cannot tell.");
     each_queue(m, p, n, queue_depth);
     metric_family(m, METRIC_GAUGE, "queue_depth_max_packets", "packets", "The most of all samples of the depth.");
     each_queue(m, p, n, queue_depth_max);

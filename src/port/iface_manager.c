@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // iface_manager.c - interfaces, their TAPs and their virtual router
 //
-// An interface is complete before a packet can find it, and can not be found any
+// An interface is complete before a packet can find it, and cannot be found any
 // more before it is taken apart:
 //
 //     add   table entry -> TAP -> tap_manager -> rib_manager -> the port leads to it

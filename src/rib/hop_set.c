@@ -93,14 +93,14 @@ static bool resolve_group(struct rib_vr *v, struct hop_set *s)
         return set_id(s, nexthop_shared(NEXTHOP_UNREACHABLE), false);
     if (s->group) {
         if (nexthop_group_set(s->id, member, weight, n))
-            log_error("nexthop: no room for the group's buckets: group=%u members=%u", s->id, n);
+            log_error("nexthop: table full, group has no buckets: group=%u members=%u", s->id, n);
         else if (journal_knows(s->id))
             rib_journal_group(v, s);
         return false;
     }
     id = nexthop_group_new(member, weight, n);
     if (!id) {
-        log_error("nexthop: no room for a group: members=%u used=%u", n, nexthop_used());
+        log_error("nexthop: table full, no group: members=%u used=%u", n, nexthop_used());
         return set_id(s, nexthop_shared(NEXTHOP_UNREACHABLE), false);
     }
     nexthop_hold(id);

@@ -56,7 +56,7 @@ struct rib_route {
 struct rib_path {
     // identity
     uint8_t family, type, scope; // type, scope: rtm_*
-    bool encap;                  // we can not do it: unreachable
+    bool encap;                  // we cannot do it: unreachable
     uint32_t nhid, metrics_hash;
     struct ip_addr prefsrc;
     uint16_t n_hops;

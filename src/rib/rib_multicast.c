@@ -120,7 +120,7 @@ static int publish(struct rib_vr *v, const struct rib_mroute *r)
         from_kernel(v, &e, r->kernel);
     err = is_published(v, &e) ? 0 : multicast_set(v->id, &e);
     if (err && !v->mroutes->full)
-        log_warning("rib: multicast route has no room, its packets are dropped: vr=%u routes=%u error=%d", v->id,
+        log_warning("rib: multicast table full, packets of the route are dropped: vr=%u routes=%u error=%d", v->id,
                     v->mroutes->n, err);
     v->mroutes->full = err;
     return err;

@@ -3,7 +3,7 @@
 #ifndef RIB_RIB_REPLY_H
 #define RIB_RIB_REPLY_H
 
-// Control asks: runs fn(arg) on rib_manager. `arg` is heap memory, fn's from now on; it is freed when the question can not be put.
+// Control asks: runs fn(arg) on rib_manager. `arg` is heap memory, fn's from now on; it is freed when the question cannot be put.
 // 0, -ENOMEM (arg is NULL), or what mailbox_post says.
 int rib_ask(void (*fn)(void *arg), void *arg);
 

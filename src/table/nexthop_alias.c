@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nexthop_alias.c - what is a prefix's own: its MTU, is it the default route, by which interfaces does it lead, where is it counted?
 //
-// Prefixes share next hops, so a next hop can not say what is particular to one
+// Prefixes share next hops, so a next hop cannot say what is particular to one
 // prefix. Those few whose route has an MTU, of which uRPF has to know more, or whose packets are counted, name an alias: it says that and
 // which next hop it stands for. The forwarding path goes through it as it does through a group.
 #include <errno.h>

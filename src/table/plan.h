@@ -75,7 +75,7 @@ static inline bool plan_wait_is_interrupt(const struct plan_wait *w)
 
 struct plan_rx_stats { // written by the forwarder, one for each queue
     uint64_t packets, bytes;
-    uint64_t depth_samples;       // 0: the driver can not tell how full the queue is
+    uint64_t depth_samples;       // 0: the driver cannot tell how full the queue is
     uint32_t depth, depth_max;    // packets that waited when a burst was taken: at the last sample, most of all samples
 };
 // All forwarders' together, each word read atomically: a queue may have moved, and each keeps what it took. Depth: the largest.

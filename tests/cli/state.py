@@ -39,7 +39,7 @@ def state():
             {"name": "ip4_ttl", "packets": "1234567", "severity": "normal",
              "sentence": "IPv4 time to live has run out", "source": "RFC 1812 5.3.1"},
             {"name": "ip4_martian_src", "packets": "0", "severity": "attack",
-             "sentence": "IPv4 source address can not be a source", "source": "RFC 1812 5.3.7"},
+             "sentence": "IPv4 source address cannot be a source", "source": "RFC 1812 5.3.7"},
             {"name": "inject_no_forwarder", "packets": "3", "severity": "config",
              "sentence": "no forwarder serves the port of the interface", "source": ""}],
         "punt": [

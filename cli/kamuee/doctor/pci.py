@@ -57,7 +57,7 @@ def in_flight(facts: Facts) -> Iterator[Finding]:
                           "6 to 7 of 80 Gb/s at 128 to 256 bytes (2015 paper, 5.1)",
                           (f"setpci -s {address} CAP_EXP+8.w=0100:0100",), safe=True)
         else:
-            yield absent("extended-tag", port, f"{address}: the card can not")
+            yield absent("extended-tag", port, f"{address}: the card cannot")
         size = 128 << (control >> 12 & 7)
         yield good("max-read-request-size", port, f"{size} bytes; 128 to 4096 made no difference (2015 paper, 4.5)")
 
@@ -127,7 +127,7 @@ def driver(facts: Facts) -> Iterator[Finding]:
             yield Finding("nic-driver", "advice", port, f"{address}: {now}", "vfio-pci", "no interrupts for an idle forwarder, no protection by the IOMMU",
                           bind(address))
         else:
-            yield Finding("nic-driver", "wrong", port, f"{address}: {now or 'no driver'}", "vfio-pci", "DPDK can not take the card from the kernel's driver",
+            yield Finding("nic-driver", "wrong", port, f"{address}: {now or 'no driver'}", "vfio-pci", "DPDK cannot take the card from the kernel's driver",
                           bind(address))
 
 
@@ -150,7 +150,7 @@ def iommu(facts: Facts) -> Iterator[Finding]:
                       "the kernel's own cards (mlx5, too) pay a translation for each buffer")
     elif by_vfio and facts.host.text("/sys/module/vfio/parameters/enable_unsafe_noiommu_mode") != "Y":
         yield Finding("iommu", "wrong", ", ".join(by_vfio), "vfio-pci without an IOMMU", "intel_iommu=on or amd_iommu=on, and iommu=pt, at boot",
-                      "the ports can not be attached",
+                      "the ports cannot be attached",
                       ("echo 1 > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode   # in a virtual machine without one",))
     else:
         yield absent("iommu", "machine", "there is none, or it is off")

@@ -217,7 +217,7 @@ static void what_leaves_the_common_path_is_told_as_other(void **state)
     assert_int_equal(c->stage[STAGE_OTHER].packets, 1);
 }
 
-// net_ring can not say how full it is; a driver that can is played for the moment.
+// net_ring cannot say how full it is; a driver that can is played for the moment.
 static unsigned waiting;
 static uint32_t count_waiting(void *queue)
 {
