@@ -201,7 +201,9 @@ static bool is_ethernet(const char *devargs)
         return true;
     if (strncmp(devargs, "net_", 4) && strncmp(devargs, "eth_", 4)) // VMBus: a UUID
         return n == 36 && strspn(devargs, "0123456789abcdefABCDEF-") == n;
-    return strspn(devargs, "abcdefghijklmnopqrstuvwxyz0123456789_") == n;
+    size_t driver = strspn(devargs, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return driver == n || (devargs[driver] == '-' && // named after the port
+                           driver + strspn(devargs + driver, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-") == n);
 }
 
 static bool names_file(const char *devargs, const char *key)
