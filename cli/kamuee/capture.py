@@ -131,7 +131,7 @@ def watch_reader(fd: int, answer: http.Answer, left: threading.Event) -> None:
     """Ends the capture when the reader behind the pipe leaves, frames or not."""
     poll = select.poll()
     poll.register(fd, 0)
-    if not os.path.exists(f"/proc/self/fd/{fd}") or not is_pipe(fd):
+    if not is_pipe(fd):
         return
     poll.poll()
     left.set()
@@ -139,7 +139,10 @@ def watch_reader(fd: int, answer: http.Answer, left: threading.Event) -> None:
 
 
 def is_pipe(fd: int) -> bool:
-    return os.readlink(f"/proc/self/fd/{fd}").startswith("pipe:")
+    try:
+        return os.readlink(f"/proc/self/fd/{fd}").startswith("pipe:")
+    except OSError:                                      # closed meanwhile
+        return False
 
 
 def summary(context: Context, answer: http.Answer) -> str:
