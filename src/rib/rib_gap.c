@@ -45,7 +45,7 @@ void rib_gaps_deleted(struct rib_gaps *g, enum rib_gap_table table, const struct
 {
     struct rib_gaps_deleted *d = &g->deleted[0];
 
-    if (g->deleted_since != g->datagram) { // only what was deleted lately matters
+    if (g->family == IP4 && g->deleted_since != g->datagram) { // only what was deleted lately matters
         struct rib_gaps_deleted before = *d;
 
         *d = g->deleted[1];

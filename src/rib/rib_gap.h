@@ -10,14 +10,15 @@
 //   datagrams it begins at the root and skips as many prefixes as it has shown;
 //   had one of these been deleted meanwhile, it skips others too. So what may be
 //   missing is between the last row of the one datagram and the first of the
-//   next, and only if something before them was deleted.
+//   next, and only if something before them was deleted since the dump began: a
+//   deletion alone does not make the kernel begin again, so it counts later, too.
 // - IPv4: it walks addresses, smaller ones first, and has a list for each, of
 //   both tables and all lengths, longer ones first. A datagram that ends within
 //   such a list is followed by one that skips as many routes of the list as were
 //   passed; had one of these been deleted, it skips others too, or, if none is
 //   left, some of the next address. So again it is between the two rows, and only
 //   if a prefix with an address between theirs was deleted.
-// "Meanwhile" is while the first of the two was filled, or after it, so the event
+// In IPv4 "meanwhile" is while the first of the two was filled, or after it, so the event
 // stands behind the datagram before it (a deletion of IPv4 that is announced and not
 // made yet is the last event that there is, and is remembered longer).
 // The kernel says nothing of this. These places are the gaps: what no row showed
@@ -57,7 +58,7 @@ struct rib_gaps { // zeros: no dump
     bool cut;                   // a datagram of this table began, and no row has told yet where
     bool follows;               // `row` is the one before in this table and datagram
     struct prefix row;
-    // What was deleted since the last datagram of rows before such an event, and between that one and the one before it.
+    // What was deleted. IPv4: since the last datagram of rows before such an event, and between that one and the one before it.
     struct rib_gaps_deleted {
         bool any[RIB_GAP_TABLES];           // IPv6: in the table; in the order of the walk it begins with
         struct prefix first[RIB_GAP_TABLES];
