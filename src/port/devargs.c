@@ -269,7 +269,8 @@ int devargs_check(const char *devargs, char *err, size_t err_size)
     }
     if (!copy || !is_ethernet(devargs)) {
         free(copy);
-        snprintf(err, err_size, "'devargs' is '%s', expected a PCI address or a device net_DRIVERNUMBER", devargs);
+        snprintf(err, err_size, "'devargs' is '%s', expected a PCI address or a device net_DRIVERNUMBER; an interface of Linux: 'kernel-interface %s' "
+                                "instead of 'devargs %s'", devargs, devargs, devargs);
         return -EINVAL;
     }
     if (!next)

@@ -41,7 +41,7 @@ class Daemon:
     def command(self, *more: str) -> list[str]:
         # nsenter keeps the mount namespace, so that /run/netns is the one of the test
         return ["nsenter", f"--net=/run/netns/{self.name}", self.binary, "--config", str(self.file), "--run-dir",
-                str(self.dir), "--device-dir", tempfile.gettempdir(), "--memory", "128", "--no-huge", *more]
+                str(self.dir), "--file-dir", tempfile.gettempdir(), "--device-dir", tempfile.gettempdir(), "--memory", "128", "--no-huge", *more]
 
     def start(self, config: str, *more: str) -> "Daemon":
         self.file.write_text(config)

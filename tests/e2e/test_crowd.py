@@ -46,11 +46,11 @@ def test_a_thousand_idle_connections_lock_nobody_out_of_the_socket(daemon, many_
 
 
 def test_who_fills_all_descriptors_locks_nobody_out(daemon, many_descriptors):
-    """`ulimit -n 100`: the silent ones go when few are left."""
+    """`ulimit -n 256`: the silent ones go when few are left."""
     command = daemon.command
-    daemon.command = lambda *more: ["prlimit", "--nofile=100:100", *command(*more)]
+    daemon.command = lambda *more: ["prlimit", "--nofile=256:256", *command(*more)]
     daemon.start("set port p0 devargs net_af_packet0,iface=a0\n")
-    crowd = [socket.socket(socket.AF_UNIX) for _ in range(100)]
+    crowd = [socket.socket(socket.AF_UNIX) for _ in range(256)]
     try:
         for one in crowd:
             one.connect(str(daemon.socket))
@@ -68,7 +68,9 @@ def test_who_fills_all_descriptors_locks_nobody_out(daemon, many_descriptors):
 def ask_as_reader(daemon, script: str) -> str:
     """Python of a user of the group `staff`; `path` is the socket."""
     prelude = f"import os, socket, sys\nos.setgroups([]); os.setgid({grp.getgrnam('staff').gr_gid}); os.setuid(65534)\npath = {str(daemon.socket)!r}\n"
-    return subprocess.run([sys.executable, "-c", prelude + textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=True).stdout
+    done = subprocess.run([sys.executable, "-c", prelude + textwrap.dedent(script)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_a_reader_fills_neither_connections_nor_memory(daemon):
@@ -80,8 +82,8 @@ def test_a_reader_fills_neither_connections_nor_memory(daemon):
         crowd = []
         for _ in range(200):
             one = socket.socket(socket.AF_UNIX)
+            one.connect(path)                            # waits while the listener's queue is full
             one.settimeout(10)
-            one.connect(path)
             one.sendall(head)
             crowd.append(one)
         zeros, codes = bytes(1 << 20), set()

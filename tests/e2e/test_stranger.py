@@ -106,7 +106,8 @@ def test_by_tcp_a_stranger_without_token_or_certificate_gets_nothing(router):
     for wrong in ({}, {"Authorization": "Bearer guess"}, {"Authorization": "Basic b3BlcmF0b3I6Z3Vlc3M="}, {"X-Kamuee-Key": "0" * 32}):
         said = stranger(router, ASKS.replace('"127.0.0.1"', '"127.0.0.1" if tls else "127.0.0.2"'),
                         [(port, tls, *asked, wrong) for port, tls in ((TLS, True), (PLAIN, False)) for asked in FORBIDDEN])
-        assert set(said) == {401}, (wrong, said)
+        # After ten wrong tokens none is looked at for a while (429).
+        assert set(said) <= {401, 429}, (wrong, said)
     right = {"Authorization": f"Bearer {TOKEN}"}
     assert stranger(router, ASKS, [(TLS, True, "GET", "/restconf/data/kamuee:state/system", right)]) == [200]
 
