@@ -147,11 +147,11 @@ async function search() {
     node("td", {class: "list"}, ...route.hop.length ? route.hop.map(hop => node("div", {class: hop.alive === false ? "bad" : undefined},
       via(hop) + (route.hop.length > 1 ? `, weight ${hop.weight}` : ""))) : [route.kind ?? route.type]),
     cell(route.protocol), cell(route.type), number(route.metric), node("td", {class: route.active ? "good" : ""}, route.active ? "yes" : "no")]));
-  await changes(text);
+  await changes(rows.length === 1 ? rows[0].prefix : text.includes("/") ? text : undefined);
 }
 
-async function changes(text) {
-  const {change = []} = await call("route-changes", {limit: 50, ...(text.includes("/") ? {prefix: text, longer: true} : text ? {prefix: text + (text.includes(":") ? "/128" : "/32"), longer: true} : {})});
+async function changes(prefix) {
+  const {change = []} = await call("route-changes", {limit: 50, ...(prefix ? {prefix, longer: true} : {})});
   fill_or("changes", change.map(one => [first(clock(one.time)), node("td", {class: "code"}, one.prefix ?? "legs of a next hop"), cell(way(one.from)),
                                         cell(way(one.to)), cell(one.vr)]), "None is in the journal.");
 }
