@@ -136,9 +136,11 @@ function query(text) {
 }
 
 async function search() {
+  const number_of = search.number = (search.number ?? 0) + 1;
   const text = at("routes-prefix").value.trim(), vr = encodeURIComponent(at("routes-vr").value);
   const families = !text ? ["ipv4", "ipv6"] : [text.includes(":") ? "ipv6" : "ipv4"];
   const answers = await Promise.all(families.map(family => state(`routes=${vr},${family}?${query(text)}`)));
+  if (number_of !== search.number) return;            // another search began meanwhile
   const rows = answers.flatMap(answer => (Array.isArray(answer) ? answer[0]?.route : answer.route) ?? []);
   at("routes-count").className = "";
   at("routes-count").textContent = rows.length ? `${count(rows.length)} shown` + (rows.length >= ROWS ? `; there may be more: name a prefix` : "")
@@ -164,8 +166,10 @@ async function routes() {
   choices("routes-vr", vrs.map(vr => vr.name));
   at("protocols").replaceChildren(...[...new Set(vrs.flatMap(vr => vr.fib.flatMap(fib => (fib.protocol ?? []).map(p => p.name))))]
     .map(name => node("option", {value: name})));
-  if (!seen.routes) await search();
-  seen.routes = true;
+  if (!seen.routes) {
+    seen.routes = true;
+    await search();
+  }
   return 10 * EVERY_MS;
 }
 

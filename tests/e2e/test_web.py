@@ -114,6 +114,7 @@ def test_the_page_forbids_what_it_does_not_need(daemon):
 
 
 def go(browser, page: str) -> None:
+    eventually(lambda: browser.text("#live") == "live", 30, lambda: browser.text("body")[:500])   # it has taken the key from the address
     browser.run(f"location.hash = '#/{page}'")
     eventually(lambda: browser.run(f"!document.querySelector('[data-page={page}]').hidden && live.textContent === 'live'"), 30,
                lambda: browser.text("body")[:500])
