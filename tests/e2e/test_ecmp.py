@@ -12,6 +12,7 @@ nodes:
     routes: [default via 10.1.0.1, "default via fd00:1::1"]
   r:
     kind: $ROUTER
+    sysctl: {net.ipv6.conf.default.keep_addr_on_down: "1", net.ipv6.conf.all.keep_addr_on_down: "1"}
     interfaces:
       p0: [10.1.0.1/24, "fd00:1::1/64"]
       p1: [10.12.1.1/24, "fd00:12::1/64"]
