@@ -21,6 +21,7 @@ IDLE = 1000
 PATIENCE_S = 25  # less than the 30 s after which a silent connection ends in any case
 TOKEN = "crowd"
 HELLO = bytes.fromhex("1603010200010001fc")  # a TLS handshake begins, and never goes on
+ELSEWHERE = ("127.0.0.9", 0)   # another client than the crowd: an address at its bound harms itself
 
 
 @pytest.fixture
@@ -141,7 +142,7 @@ def test_a_thousand_unfinished_handshakes_lock_nobody_out(tls_daemon, many_descr
     trusting = ssl.create_default_context(cafile=str(tls_daemon.dir / "cert.pem"))
     crowd = in_namespace(tls_daemon.name, lambda: crowd_of(("127.0.0.1", 8443), says))
     try:
-        operator = http.client.HTTPSConnection("127.0.0.1", 8443, timeout=PATIENCE_S, context=trusting)
+        operator = http.client.HTTPSConnection("127.0.0.1", 8443, timeout=PATIENCE_S, context=trusting, source_address=ELSEWHERE)
         assert in_namespace(tls_daemon.name, lambda: operator_asks(operator)) == 200
         tls_daemon.configure("set port p0 mtu 2000")  # by the UNIX socket
         assert tls_daemon.client.state("port=p0")[0]["mtu"] == 2000
@@ -160,14 +161,14 @@ def test_one_unfinished_handshake_is_shut_before_a_silent_connection_would_be(tl
 
 def test_a_thousand_idle_connections_by_tcp_lock_nobody_out_and_who_waits_for_an_answer_keeps_it(tls_daemon, many_descriptors):
     def follow() -> socket.socket:
-        sock = socket.create_connection(("127.0.0.2", 8080), PATIENCE_S)
+        sock = socket.create_connection(("127.0.0.2", 8080), PATIENCE_S, ELSEWHERE)
         sock.send(f"GET /restconf/streams/events HTTP/1.1\r\nHost: k\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
         assert b" 200 " in sock.recv(4096)
         return sock
     follower = in_namespace(tls_daemon.name, follow)
     crowd = in_namespace(tls_daemon.name, lambda: crowd_of(("127.0.0.2", 8080), b"GET"))
     try:
-        operator = http.client.HTTPConnection("127.0.0.2", 8080, timeout=PATIENCE_S)
+        operator = http.client.HTTPConnection("127.0.0.2", 8080, timeout=PATIENCE_S, source_address=ELSEWHERE)
         assert in_namespace(tls_daemon.name, lambda: operator_asks(operator)) == 200
         tls_daemon.configure("set port p0 mtu 2000")
         said = b""

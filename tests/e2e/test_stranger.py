@@ -109,7 +109,8 @@ def test_by_tcp_a_stranger_without_token_or_certificate_gets_nothing(router):
         # After ten wrong tokens none is looked at for a while (429).
         assert set(said) <= {401, 429}, (wrong, said)
     right = {"Authorization": f"Bearer {TOKEN}"}
-    assert stranger(router, ASKS, [(TLS, True, "GET", "/restconf/data/kamuee:state/system", right)]) == [200]
+    eventually(lambda: stranger(router, ASKS, [(TLS, True, "GET", "/restconf/data/kamuee:state/system", right)]) == [200],
+               what="the right token is taken when the pause is over")
 
 
 def test_the_listeners_for_everybody_give_what_they_are_for_and_nothing_else(router):
