@@ -238,7 +238,7 @@ def test_pictures_for_the_documents(daemon, url, browser):
         browser.open(url, width=1280)
         points = "document.querySelector('#hour-graph polyline.rx')?.getAttribute('points').split(' ').filter(Boolean).length ?? 0"
         eventually(lambda: browser.run(points) >= int(os.environ.get("POINTS", "12")), 4000)
-        for scheme, size, page in (("light", "desktop", "overview"), ("dark", "desktop", "overview"), ("light", "phone", "overview"),
+        for scheme, size, page in (("light", "desktop", "overview"), ("dark", "desktop", "overview"),
                                    ("light", "tablet", "interfaces"), ("light", "phone", "interfaces"), ("light", "desktop", "routes"),
                                    ("light", "desktop", "configuration")):
             browser.open(url, width=WIDTHS[size], scheme=scheme)
