@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // apply_settings.c - steps of what a configuration has once
+//
+// Each setting is a step of its own: a step that fails has changed nothing, and those before it are undone.
 #include "apply/apply_settings.h"
 
 #include <errno.h>
@@ -11,49 +13,125 @@
 #include "table/latency.h"
 #include "table/nexthop_count.h"
 
-static int run_settings(const struct step *step, const void *from, const void *to, char *err, size_t n)
-{
-    const struct model_settings *s = to;
+struct setting {
+    struct step_kind kind; // first: a step finds its setting by it
+    size_t at, size;       // in struct model_settings
+    int (*set)(const struct model_settings *s, char *err, size_t n);
+    bool (*same)(const struct model_settings *a, const struct model_settings *b); // NULL = compare the bytes
+};
 
-    if (rib_manager_set_journal(s->journal_mib)) {
-        snprintf(err, n, "journal: no memory for a journal of %u MiB: give it a smaller size", s->journal_mib);
-        return -ENOMEM;
-    }
-    if (latency_start(s->latency_sample)) {
-        snprintf(err, n, "forwarding latency-sample: no memory for histograms of latency");
-        return -ENOMEM;
-    }
-    if (nexthop_count_set(s->count_nexthops)) {
-        snprintf(err, n, "counters: no memory for those of next hops");
-        return -ENOMEM;
-    }
+static int set_journal(const struct model_settings *s, char *err, size_t n)
+{
+    if (!rib_manager_set_journal(s->journal_mib))
+        return 0;
+    snprintf(err, n, "journal: no memory for a journal of %u MiB: give it a smaller size", s->journal_mib);
+    return -ENOMEM;
+}
+
+static int set_latency_sample(const struct model_settings *s, char *err, size_t n)
+{
+    if (!latency_start(s->latency_sample))
+        return 0;
+    snprintf(err, n, "forwarding latency-sample: no memory for histograms of latency");
+    return -ENOMEM;
+}
+
+static int set_count_nexthops(const struct model_settings *s, char *err, size_t n)
+{
+    if (!nexthop_count_set(s->count_nexthops))
+        return 0;
+    snprintf(err, n, "counters: no memory for those of next hops");
+    return -ENOMEM;
+}
+
+static int set_audit_interval(const struct model_settings *s, char *err, size_t n)
+{
     rib_manager_set_audit_interval(s->audit_interval_s);
+    return 0;
+}
+
+static int set_log_level(const struct model_settings *s, char *err, size_t n)
+{
     log_set_level((enum log_level)s->log_level);
+    return 0;
+}
+
+static int set_idle(const struct model_settings *s, char *err, size_t n)
+{
     thread_manager_set_idle(s->idle);
+    return 0;
+}
+
+static int set_receive_buffer(const struct model_settings *s, char *err, size_t n)
+{
     rib_manager_set_receive_buffer(s->receive_buffer);
+    return 0;
+}
+
+static int set_ip4_options(const struct model_settings *s, char *err, size_t n)
+{
     __atomic_store_n(&plan_ip4_options, s->ip4_options, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static int set_punt(const struct model_settings *s, char *err, size_t n)
+{
     for (unsigned c = 0; c < PUNT_CLASS_N; c++)
         punt_policy_set(c, &s->punt[c]);
+    return 0;
+}
+
+static int set_icmp(const struct model_settings *s, char *err, size_t n)
+{
     icmp_limit_set(&s->icmp);
+    return 0;
+}
+
+static int set_alarms(const struct model_settings *s, char *err, size_t n)
+{
     alarm_set_limits(s->alarm);
+    return 0;
+}
+
+static int set_daemons(const struct model_settings *s, char *err, size_t n)
+{
     routing_daemon_set(&s->daemons);
     return 0;
 }
 
-static const struct step_kind settings_kind = {"", run_settings}; // what is refused names itself
-
-static bool settings_same(const struct model_settings *a, const struct model_settings *b)
+static int run_setting(const struct step *step, const void *from, const void *to, char *err, size_t n)
 {
-    return a->log_level == b->log_level && a->idle == b->idle &&
-           a->receive_buffer == b->receive_buffer && a->journal_mib == b->journal_mib &&
-           a->audit_interval_s == b->audit_interval_s && a->ip4_options == b->ip4_options &&
-           a->latency_sample == b->latency_sample && a->count_nexthops == b->count_nexthops &&
-           !memcmp(a->punt, b->punt, sizeof a->punt) && !memcmp(&a->icmp, &b->icmp, sizeof a->icmp) &&
-           !memcmp(&a->daemons, &b->daemons, sizeof a->daemons) && model_same_alarms(a, b);
+    return ((const struct setting *)step->kind)->set(to, err, n);
+}
+
+// What is refused names itself, so `what` is empty.
+#define SETTING(member, set, ...) \
+    {{"", run_setting}, offsetof(struct model_settings, member), sizeof(((struct model_settings *)0)->member), set, __VA_ARGS__}
+static const struct setting settings[] = {
+    SETTING(journal_mib, set_journal),
+    SETTING(latency_sample, set_latency_sample),
+    SETTING(count_nexthops, set_count_nexthops),
+    SETTING(audit_interval_s, set_audit_interval),
+    SETTING(log_level, set_log_level),
+    SETTING(idle, set_idle),
+    SETTING(receive_buffer, set_receive_buffer),
+    SETTING(ip4_options, set_ip4_options),
+    SETTING(punt, set_punt),
+    SETTING(icmp, set_icmp),
+    SETTING(alarm, set_alarms, model_same_alarms),
+    SETTING(daemons, set_daemons),
+};
+
+static bool same(const struct setting *s, const struct model_settings *a, const struct model_settings *b)
+{
+    return s->same ? s->same(a, b) : !memcmp((const char *)a + s->at, (const char *)b + s->at, s->size);
 }
 
 void plan_settings(struct plan_steps *p)
 {
-    if (!settings_same(&p->from->settings, &p->to->settings))
-        step_add(p, &settings_kind, "", &p->from->settings, &p->to->settings, 0);
+    const struct model_settings *from = &p->from->settings, *to = &p->to->settings;
+
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (!same(&settings[i], from, to))
+            step_add(p, &settings[i].kind, "", from, to, 0);
 }

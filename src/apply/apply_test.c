@@ -11,8 +11,11 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <libyang/libyang.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "apply/apply.h"
 #include "config/config.h"
@@ -322,7 +325,7 @@ static void settings_reach_their_owners_and_come_back(void **state)
     assert_int_not_equal(apply_change(a, b, &e), 0);
     assert_string_equal(
         text_str(&fake_calls),
-        "idle 0\nreceive-buffer 5000\nattach p0\nidle 1\nreceive-buffer 268435456\n");
+        "idle 0\nreceive-buffer 5000\nattach p0\nreceive-buffer 268435456\nidle 1\n");
     assert_int_equal(log_get_level(), LOG_LEVEL_INFO);
     assert_int_equal(e.item[0].line, 4);
     assert_string_equal(e.item[0].sentence, "port p0: the device p0 refuses to attach");
@@ -347,6 +350,34 @@ static void journal_and_audit_are_set_and_set_back_and_memory_may_be_short(void 
     assert_int_equal(apply_change(a, b, &e), -ENOMEM);
     assert_string_equal(e.item[0].sentence, "journal: no memory for a journal of 7 MiB: give it a smaller size");
     assert_int_equal(fake_audit_interval_s, 300);
+    errors_free(&e);
+    model_free(a);
+    model_free(b);
+}
+
+// No address space is left but 16 MiB: counters of next hops need more.
+static void a_setting_without_memory_takes_the_others_back(void **state)
+{
+    struct model *a = model_of(""), *b = model_of("set journal size 7\nset counters nexthop true\n");
+    struct errors e = {0};
+    struct rlimit all, few;
+    FILE *f = fopen("/proc/self/statm", "r");
+    unsigned long pages;
+
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%lu", &pages), 1);
+    fclose(f);
+    fake_reset();
+    assert_int_equal(apply_change(b, a, &e), 0);
+    assert_int_equal(fake_journal_mib, 64);
+    getrlimit(RLIMIT_AS, &all);
+    few = (struct rlimit){pages * (rlim_t)sysconf(_SC_PAGESIZE) + (16 << 20), all.rlim_max};
+    setrlimit(RLIMIT_AS, &few);
+    int r = apply_change(a, b, &e);
+    setrlimit(RLIMIT_AS, &all);
+    assert_int_equal(r, -ENOMEM);
+    assert_string_equal(e.item[0].sentence, "counters: no memory for those of next hops");
+    assert_int_equal(fake_journal_mib, 64);
     errors_free(&e);
     model_free(a);
     model_free(b);
@@ -490,6 +521,7 @@ int main(void)
         cmocka_unit_test(queues_that_go_leave_their_thread_first),
         cmocka_unit_test(settings_reach_their_owners_and_come_back),
         cmocka_unit_test(journal_and_audit_are_set_and_set_back_and_memory_may_be_short),
+        cmocka_unit_test(a_setting_without_memory_takes_the_others_back),
         cmocka_unit_test(limits_of_the_exception_path_are_set_and_set_back),
         cmocka_unit_test(random_changes_with_every_call_failing_once),
         cmocka_unit_test(a_policy_comes_with_its_interface_and_goes_with_it),
