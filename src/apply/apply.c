@@ -2,7 +2,7 @@
 // apply.c - from one model to another through the managers: all or nothing
 //
 // The difference of two models becomes a list of steps (apply_step.h), which each area says in its apply_X.c.
-// The order (plan_all) is the one in which nothing is ever used after it went
+// The order (apply_plan) is the one in which nothing is ever used after it went
 // or before it came: access lists come or change; multicast routes and counted prefixes go, queues leave threads, vports go, interfaces leave virtual
 // routers that go, ports go, virtual routers go; then all of it comes in the
 // opposite order. A thing that cannot be changed in place (a vport's VLAN, a
@@ -28,7 +28,7 @@
 #include "core/thread.h"
 #include "port/iface_manager.h"
 
-static void plan_all(struct plan_steps *p, const struct model *from, const struct model *to)
+void apply_plan(struct plan_steps *p, const struct model *from, const struct model *to)
 {
     *p = (struct plan_steps){.from = from, .to = to};
     plan_threads_begin(p);
@@ -52,6 +52,12 @@ static void plan_all(struct plan_steps *p, const struct model *from, const struc
     plan_listens(p);
     plan_export(p);
     plan_api(p); // last: who closes his own listener still gets an answer
+}
+
+void apply_plan_free(struct plan_steps *p)
+{
+    vec_free(&p->step);
+    plan_threads_end(p);
 }
 
 static void blame(const struct step *s, const char *sentence, struct errors *e)
@@ -83,7 +89,7 @@ int apply_change(const struct model *from, const struct model *to, struct errors
     int r = 0;
 
     thread_must_be(ROLE_CONTROL);
-    plan_all(&p, from, to);
+    apply_plan(&p, from, to);
     for (size_t i = 0; i < p.step.n && !r; i++) {
         char err[256] = "";
 
@@ -96,7 +102,6 @@ int apply_change(const struct model *from, const struct model *to, struct errors
     }
     iface_manager_settle();
     plan_acls_end(&p, !r);
-    vec_free(&p.step);
-    plan_threads_end(&p);
+    apply_plan_free(&p);
     return r;
 }
