@@ -102,6 +102,7 @@ static void wrong_rules_are_refused_with_what_was_expected(void **state)
     } wrong[] = {
         {"set acl e rule 1 permti tcp", "unknown word 'permti', expected one of permit, deny or reject"},
         {"set acl e rule 1 permit tcp frm any", "unknown word 'frm', did you mean 'from'?"},
+        {"set acl e rule 1 permit udp police rate 100", "police: unknown word 'rate', expected one of 1..400000000 (kbit/s), burst"},
         {"set acl e rule 1 permit", "acl e rule 1: 'protocol' is required: a protocol: ip (all)"},
         {"set acl e rule 1 permit nonsense", "acl e rule 1: 'nonsense' is no protocol"},
         {"set acl e rule 1 permit udp established", "'established' and 'tcp-flags' need the protocol tcp"},

@@ -63,7 +63,7 @@ bool yang_value_ok(const struct lysc_node *leaf, const char *value); // referenc
 // Appends libyang's last complaint in the words of a set line, with what was expected where that is known.
 void yang_say_error(struct text *t);
 
-// Nearest word by spelling among the children (configuration only when `config`), or NULL when
+// Nearest word by spelling among the children (when `config`: those that a line of configuration names), or NULL when
 // nothing is near.
 const char *yang_nearest(const struct lysc_node *parent, const char *word, bool config);
 // Number of edits (insert, delete, replace, swap neighbours) from a to b.

@@ -269,7 +269,7 @@ const char *yang_nearest(const struct lysc_node *parent, const char *word, bool 
                                      : 4; // exclusive: one wrong letter in three is a typo
 
     for (const struct lysc_node *s = NULL; (s = yang_next(s, parent));) {
-        if (lysc_is_key(s) || (config && !yang_is_config(s)))
+        if (lysc_is_key(s) || (config && (!yang_is_config(s) || yang_is_keywordless(s))))
             continue;
         unsigned d = n >= 2 && !strncmp(s->name, word, n) ? 1 : yang_distance(word, s->name);
         if (d < best_distance) {
