@@ -11,6 +11,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_mbuf_pool_ops.h>
+#include <rte_memzone.h>
 #include <stdio.h>
 
 #include "table/icmp.h"
@@ -30,11 +31,48 @@ static struct rte_ring *ring_new(const char *kind, unsigned index, unsigned size
     return rte_ring_create(name, size, SOCKET_ID_ANY, RING_F_MP_RTS_ENQ | RING_F_SC_DEQ | flags);
 }
 
-// rte_pktmbuf_pool_create() with one choice more. Without huge pages DPDK gives each buffer 4 KiB pages of its own, so that
-// a device could reach it by physical addresses. That takes nearly twice the memory, and all buffers begin
-// at the same offset of a page, that is, in the same few sets of the first-level cache, where a burst does
-// not fit any more. Where devices use virtual addresses nothing needs that, and buffers are packed.
-static int pool_fill(struct rte_mempool *pool, uint16_t data_room)
+static void zone_free(struct rte_mempool_memhdr *chunk, void *zone)
+{
+    (void)chunk;
+    rte_memzone_free(zone);
+}
+
+// Places buffers side by side. RTE_MEMPOOL_F_NO_IOVA_CONTIG alone is not enough: for DPDK it also means that no device ever sees
+// the buffers, and rte_mempool_populate_default() would give them no IOVA. Theirs is the virtual address, which DPDK has mapped for
+// vfio with the rest of its memory. Memory may be in pieces; each zone is as large as can be had.
+static int populate_packed(struct rte_mempool *pool)
+{
+    size_t most = SIZE_MAX, least, align;
+    char name[RTE_MEMZONE_NAMESIZE];
+
+    pool->flags &= ~RTE_MEMPOOL_F_NON_IO; // before the event that the pool is ready, by which drivers map it
+    for (unsigned i = 0; pool->populated_size < pool->size; i++) {
+        ssize_t bytes = rte_mempool_op_calc_mem_size_default(pool, pool->size - pool->populated_size, 0, &least, &align);
+        const struct rte_memzone *zone;
+        if (bytes < 0)
+            return (int)bytes;
+        snprintf(name, sizeof name, RTE_MEMPOOL_MZ_FORMAT "_%u", pool->name, i);
+        least = RTE_MIN((size_t)pool->header_size + pool->elt_size + pool->trailer_size, (size_t)bytes);
+        for (;;) {
+            most = RTE_MIN(most, (size_t)bytes);
+            zone = rte_memzone_reserve_aligned(name, most, pool->socket_id, 0, (unsigned)align);
+            if (zone || rte_errno != ENOMEM || most / 2 < least)
+                break;
+            most /= 2;
+        }
+        if (!zone)
+            return -rte_errno;
+        int r = rte_mempool_populate_iova(pool, zone->addr, (rte_iova_t)(uintptr_t)zone->addr, zone->len, zone_free,
+                                          (void *)(uintptr_t)zone);
+        if (r <= 0) {
+            rte_memzone_free(zone);
+            return r ? r : -ENOBUFS;
+        }
+    }
+    return 0;
+}
+
+static int pool_fill(struct rte_mempool *pool, uint16_t data_room, bool packed)
 {
     struct rte_pktmbuf_pool_private room = {.mbuf_data_room_size = data_room,
                                             .mbuf_priv_size = sizeof(struct packet_meta)};
@@ -43,13 +81,17 @@ static int pool_fill(struct rte_mempool *pool, uint16_t data_room)
     if (r)
         return r;
     rte_pktmbuf_pool_init(pool, &room);
-    r = rte_mempool_populate_default(pool);
+    r = packed ? populate_packed(pool) : rte_mempool_populate_default(pool);
     if (r < 0)
         return r;
     rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
     return 0;
 }
 
+// rte_pktmbuf_pool_create() with one choice more. Without huge pages DPDK gives each buffer 4 KiB pages of its own, so that
+// a device could reach it by physical addresses. That takes nearly twice the memory, and all buffers begin
+// at the same offset of a page, that is, in the same few sets of the first-level cache, where a burst does
+// not fit any more. Where devices use virtual addresses nothing needs that, and buffers are packed.
 struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache, uint16_t data_room, int socket,
                                     bool within_pages)
 {
@@ -58,7 +100,7 @@ struct rte_mempool *packet_pool_new(const char *name, unsigned n, unsigned cache
     struct rte_mempool *pool =
         rte_mempool_create_empty(name, n, bytes, cache, sizeof(struct rte_pktmbuf_pool_private), socket,
                                  packed ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0);
-    int r = pool ? pool_fill(pool, data_room) : 0;
+    int r = pool ? pool_fill(pool, data_room, packed) : 0;
 
     if (!r)
         return pool;

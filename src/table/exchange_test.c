@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <rte_eal.h>
 
 #include "core/eal.h"
 #include "core/rcu.h"
@@ -52,6 +53,25 @@ static void full_ring_takes_what_fits_and_refuses_the_rest(void **state)
     assert_int_equal(sent, PUNT_QUEUE_MAX);
 }
 
+static void look_where(struct rte_mempool *pool, void *wrong, void *buffer, unsigned i)
+{
+    const struct rte_mbuf *m = buffer;
+
+    *(unsigned *)wrong += rte_mbuf_iova_get(m) == RTE_BAD_IOVA || rte_mbuf_iova_get(m) != (rte_iova_t)(uintptr_t)m->buf_addr ||
+                          rte_mempool_virt2iova(m) != (rte_iova_t)(uintptr_t)m;
+}
+
+// A card writes to the address that the buffer has for devices (IOVA); under vfio that is the virtual address.
+static void a_card_finds_each_buffer_where_it_is(void **state)
+{
+    unsigned wrong = 0;
+
+    assert_int_equal(rte_eal_iova_mode(), RTE_IOVA_VA);
+    assert_int_equal(rte_mempool_obj_iter(exchange_pool, look_where, &wrong), BUFFERS);
+    assert_int_equal(wrong, 0);
+    assert_false(exchange_pool->flags & RTE_MEMPOOL_F_NON_IO); // drivers that map memory themselves pass over such pools
+}
+
 static void fini_frees_what_is_left(void **state)
 {
     void *all[8] = {0};
@@ -69,6 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packets_in_rings_are_held_in_the_ledger),
         cmocka_unit_test(full_ring_takes_what_fits_and_refuses_the_rest),
+        cmocka_unit_test(a_card_finds_each_buffer_where_it_is),
         cmocka_unit_test(fini_frees_what_is_left),
     };
     char err[300], name[32];
