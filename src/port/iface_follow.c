@@ -119,9 +119,10 @@ static void look_master(const struct iface *i, const struct iface_kernel_event *
     snprintf(what, sizeof what, "its TAP is part of %s: Linux gives that device what comes for the router, while packets are forwarded "
              "as if it were not (ip link set %s nomaster)", e->master, i->name);
     kernel_state_set(i->name, "master", e->master[0] && !in_vrf ? what : NULL);
+    // Without any such device the virtual router has the alarm route-not-followed, once for all of its interfaces.
     snprintf(what, sizeof what, "virtual router %s is table %u, but its TAP is in no VRF device of that table, so its connected routes "
              "are elsewhere (ip link set %s master VRF)", v->name, expected, i->name);
-    kernel_state_set(i->name, "vrf", expected && !in_vrf ? what : NULL);
+    kernel_state_set(i->name, "vrf", expected && e->has_vrf && !in_vrf ? what : NULL);
 }
 
 static void event(const struct iface_kernel_event *e)

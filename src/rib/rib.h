@@ -340,6 +340,8 @@ void rib_iface_unbind(struct rib_vr *v, uint16_t iface);
 void rib_iface_addresses(struct rib_vr *v, struct rib_link *l); // writes the addresses of ICMP errors
 void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone); // to control
 void rib_iface_stacked(struct rib_vr *v, struct rib_link *l); // the link, or its addresses, changed: it may be a macvlan on one of ours
+void rib_iface_vrf(struct rib_vr *v, const struct rib_link *device); // likewise: it may be the VRF device of our table
+bool rib_iface_has_vrf(const struct rib_vr *v); // has some VRF device our table?
 void rib_iface_suspect(struct rib_vr *v, int ifindex); // likewise: it may be set up as no router's
 void rib_iface_upper(struct rib_vr *v, const struct rib_link *l); // likewise: it may stand on one of ours (VRRP's macvlan)
 

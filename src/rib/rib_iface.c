@@ -224,6 +224,14 @@ static void add_master(struct rib_vr *v, const struct rib_link *l, struct iface_
     e->vrf_table = master->told.vrf_table;
 }
 
+bool rib_iface_has_vrf(const struct rib_vr *v)
+{
+    struct rib_link *l;
+
+    map_each(&v->link, l) if (l->known && l->told.kind == NETLINK_LINK_VRF && l->told.vrf_table == v->table) return true;
+    return false;
+}
+
 static void add_macs(struct rib_vr *v, const struct rib_link *base, struct iface_kernel_event *e)
 {
     struct rib_link *l;
@@ -244,13 +252,23 @@ void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
     struct iface_kernel_event *e = malloc(sizeof *e);
 
     bug_on(!e);
-    *e = (struct iface_kernel_event){.vr = v->id, .ifindex = l->ifindex, .admin_up = l->up && !gone, .gone = gone};
+    *e = (struct iface_kernel_event){.vr = v->id, .ifindex = l->ifindex, .admin_up = l->up && !gone, .gone = gone,
+                                     .has_vrf = rib_iface_has_vrf(v)};
     add_master(v, l, e);
     add_macs(v, l, e);
     if (mailbox_post(ROLE_CONTROL, report, e)) {
         log_error("rib: control does not take a link event: vr=%u link=%s", v->id, l->name);
         free(e);
     }
+}
+
+void rib_iface_vrf(struct rib_vr *v, const struct rib_link *device)
+{
+    struct rib_link *l;
+
+    if (device->told.kind != NETLINK_LINK_VRF || device->told.vrf_table != v->table)
+        return;
+    map_each(&v->link, l) if (l->iface && l->known) rib_iface_report(v, l, false);
 }
 
 static void ask_to_look(struct rib_vr *v, int ifindex, const char *upper)

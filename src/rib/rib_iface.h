@@ -14,6 +14,7 @@ struct iface_kernel_event {
     bool admin_up, gone;
     char master[16];    // bridge, bond, VRF … that it has been put into, "" = none
     uint32_t vrf_table; // of that one; 0: it is no VRF
+    bool has_vrf;       // some VRF device has the table of the virtual router
     unsigned n_macs;    // macvlans that stand on it, are up and have addresses; more than IFACE_MACS: mac[] has the first
     uint64_t mac[IFACE_MACS]; // theirs, as iface_mac_word() has them
     bool settings; // look at its sysctls (ifindex <= 0: at those of all), and nothing else is told here

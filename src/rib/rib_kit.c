@@ -37,6 +37,7 @@
 
 uint16_t kit_iface[3];
 unsigned kit_reports, kit_gone;
+bool kit_has_vrf;
 static struct event_base *loop;
 static pid_t peer;
 static struct vr *vr; // asked about
@@ -47,6 +48,7 @@ static void count_event(const struct iface_kernel_event *e)
 {
     kit_reports++;
     kit_gone += e->gone;
+    kit_has_vrf = e->has_vrf;
 }
 
 static void write_file(const char *path, const char *text)

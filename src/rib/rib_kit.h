@@ -29,6 +29,7 @@ int kit_peer_pid(void); // of a process in the second namespace
 void kit_run(unsigned ms); // lets control's loop run
 extern uint16_t kit_iface[3]; // ids of e1 and e2 at [1] and [2]
 extern unsigned kit_reports, kit_gone; // link events that control was told
+extern bool kit_has_vrf;               // what the last of them said
 
 // What the FIB says about an address: "none", "glean e1", "hold e1", "failed e1", "adjacency e1 02:00:00:00:00:01",
 // "group e1 e2", "local", "blackhole" ...; static buffer.

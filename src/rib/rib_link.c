@@ -89,6 +89,7 @@ void rib_link_gone(struct rib_vr *v, struct rib_link *l)
     vec_clear(&l->addr);
     v->n_macvlans -= l->told.kind == NETLINK_LINK_MACVLAN;
     rib_iface_addresses(v, l);
+    rib_iface_vrf(v, l);
     rib_multicast_link_gone(v, l);
     lose_paths(v, l->ifindex, LOSS_GONE);
     nexthop_object_link_lost(v, l->ifindex);
@@ -133,8 +134,10 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     l->carrier = m->carrier;
     l->told = *m;
     memcpy(l->name, m->name, sizeof l->name);
-    if (is_news)
+    if (is_news) {
         rib_iface_stacked(v, l);
+        rib_iface_vrf(v, l);
+    }
     if (l->iface && is_news)
         rib_iface_report(v, l, false);
     else if (is_news)

@@ -10,7 +10,10 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "rib/rib.h"
 #include "rib/rib_kit.h"
+#include "rib/rib_unfollowed.h"
+#include "table/iface.h"
 #include "table/nexthop.h"
 #include "table/vr.h"
 
@@ -524,6 +527,50 @@ static void local_table_shadows_longer_routes_of_main(void **state)
     assert_int_equal(kit_audit(), 0);
 }
 
+// The kernel of many a test machine has no VRF devices, so it is announced by hand.
+static struct {
+    uint16_t vr;
+    struct netlink_event event;
+    struct rib_unfollowed unfollowed;
+} vrf;
+
+static void announce_vrf(void *arg)
+{
+    rib_event_link(rib_vr_find(vrf.vr), &vrf.event);
+    rib_unfollowed_report(rib_vr_find(vrf.vr), &vrf.unfollowed);
+}
+
+static void a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces(void **state)
+{
+    struct vr *red = vr_new("red");
+    struct iface *e1 = iface_get(kit_iface[1]);
+    uint16_t before = e1->vr;
+
+    assert_int_equal(rib_manager_iface_del(e1->id), 0);
+    e1->vr = red->id;
+    assert_int_equal(rib_manager_vr_add(red->id, -1, 77), 0);
+    assert_int_equal(rib_manager_iface_add(e1->id), 0);
+    vrf.vr = red->id;
+    for (unsigned i = 0; i < 3; i++) { // 0: a device of another table; 1: that of this one; 2: it is deleted
+        unsigned reports;
+
+        kit_run(300); // what the start reports
+        reports = kit_reports;
+        vrf.event = (struct netlink_event){.del = i == 2};
+        vrf.event.link = (struct netlink_link){.ifindex = 990 + (i > 0), .kind = NETLINK_LINK_VRF, .vrf_table = i ? 77 : 78, .up = true};
+        kit_in_rib_manager(announce_vrf, NULL);
+        if (i)
+            kit_eventually(kit_reports > reports);
+        assert_int_equal(kit_has_vrf, i == 1);                                  // kernel-state names the interface
+        assert_int_equal(vrf.unfollowed.of[UNFOLLOWED_DEVICE].n, i != 1);       // or route-not-followed the table
+    }
+    assert_int_equal(rib_manager_iface_del(e1->id), 0);
+    assert_int_equal(rib_manager_vr_del(red->id), 0);
+    e1->vr = before;
+    assert_int_equal(rib_manager_iface_add(e1->id), 0);
+    vr_free(red);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, open_kit, close_kit)
@@ -558,6 +605,7 @@ int main(void)
         T(ipv6_disabled_on_a_link),
         T(route_before_its_interface_is_ours),
         T(local_table_shadows_longer_routes_of_main),
+        T(a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces),
     };
     int failed;
 

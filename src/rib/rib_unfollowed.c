@@ -270,11 +270,9 @@ static void report_paths(struct rib_vr *v, struct rib_unfollowed *u)
 static void report_device(struct rib_vr *v, struct rib_unfollowed *u)
 {
     char text[RIB_UNFOLLOWED_TEXT];
-    struct rib_link *l;
 
-    if (!v->synced || v->table == RIB_TABLE_MAIN || v->table == RIB_TABLE_LOCAL)
+    if (!v->synced || v->table == RIB_TABLE_MAIN || v->table == RIB_TABLE_LOCAL || rib_iface_has_vrf(v))
         return;
-    map_each(&v->link, l) if (l->known && l->told.vrf_table == v->table) return;
     snprintf(text, sizeof text, "no VRF device has table %u: connected routes of its interfaces are in main", v->table);
     add(u, UNFOLLOWED_DEVICE, 1, text);
 }

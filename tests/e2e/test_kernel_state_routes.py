@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -216,6 +217,25 @@ def test_a_vr_of_a_table_without_its_device_is_noted_by_the_commit(lab, do):
         assert any("no VRF device of table 77" in note and "ip link add red type vrf table 77" in note for note in notes), notes
     finally:
         client.call("configure", line=["delete vr red"])
+
+
+def test_a_table_without_its_device_is_one_alarm_however_many_interfaces_are_in_it(lab):
+    client = measure.client(lab["r"])
+    lines = ["set vr red table 77", *(f"set interface p{i} vr red" for i in range(2))]
+    try:
+        client.call("configure", line=lines)
+        eventually(lambda: alarms(client) == [("route-not-followed", "red")], 30, lambda: str(alarms(client)))
+        time.sleep(3)                                    # three looks later
+        assert alarms(client) == [("route-not-followed", "red")]
+        assert not client.call("audit", vr="red").get("kernel-state")
+        assert {entry["kind"] for entry in client.call("audit", vr="red")["unfollowed"]} == {"device"}
+    finally:
+        client.call("configure", line=["delete interface p0", "delete interface p1", "delete vr red"])
+    eventually(lambda: not alarms(client), 30, lambda: str(alarms(client)))
+
+
+def alarms(client) -> list[tuple[str, str]]:
+    return sorted((entry["name"], entry["subject"]) for entry in client.entries("alarm"))
 
 
 @pytest.mark.rfc("1191", "4", "MUST")
