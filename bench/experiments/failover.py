@@ -62,7 +62,6 @@ nodes:
     interfaces: {{p0: [10.1.0.1/24, "fd00:100::1/64"], {", ".join(addresses(i, 1) for i in ways)}}}
   far:
     kind: host
-    sysctl: {{net.ipv6.conf.default.keep_addr_on_down: "1", net.ipv6.conf.all.keep_addr_on_down: "1"}}
     interfaces: {{{", ".join(addresses(i, 2) for i in ways)}, lo: [{TARGETS[0]}/32, "{TARGETS[1]}/128"]}}
     routes: [default via 10.12.1.1, "default via fd00:1::1"]
 links: [[src:eth0, r:p0], {", ".join(f"[r:p{i}, far:p{i}]" for i in ways)}]

@@ -108,6 +108,13 @@ def forwarded_by_kernel(node: BaseNode) -> int:
     return total
 
 
+def link_up(node: BaseNode, interface: str) -> None:
+    """Sets a link up as whoever configures it does (zebra, networkd, a script): Linux took its IPv6 addresses away when it went down."""
+    node.ip(f"link set dev {interface} up")
+    for address in node.node.interfaces[interface].addresses:
+        node.ip(f"addr replace {address} dev {interface}")
+
+
 # --- ping ---
 
 @dataclass

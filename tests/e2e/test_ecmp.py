@@ -2,7 +2,7 @@
 """Equal-cost paths: both are used, a failing member hands its flows to the other, each flow stays on one path."""
 import pytest
 
-from support import assert_reaches, eventually, hops, received, receiver, send
+from support import assert_reaches, eventually, hops, link_up, received, receiver, send
 
 TWO_PATHS = """
 nodes:
@@ -12,7 +12,6 @@ nodes:
     routes: [default via 10.1.0.1, "default via fd00:1::1"]
   r:
     kind: $ROUTER
-    sysctl: {net.ipv6.conf.default.keep_addr_on_down: "1", net.ipv6.conf.all.keep_addr_on_down: "1"}
     interfaces:
       p0: [10.1.0.1/24, "fd00:1::1/64"]
       p1: [10.12.1.1/24, "fd00:12::1/64"]
@@ -102,7 +101,7 @@ def test_a_failing_member_hands_its_flows_to_the_other(lab):
         assert arrived == N and over_p2 == 0
     finally:
         lab["far"].ip("link set dev p2 up")
-        lab["r"].ip("link set dev p2 up")
+        link_up(lab["r"], "p2")
     # The kernel deletes a next hop with its link and does not bring it back by itself: that is the routing
     # daemon's part, played here by hand.
     for route in ROUTES.values():                    # refused until the connected prefixes are back

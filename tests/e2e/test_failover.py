@@ -31,7 +31,6 @@ nodes:
       p4: [10.12.4.1/24, "fd00:15::1/64"]
   far:
     kind: host
-    sysctl: {net.ipv6.conf.default.keep_addr_on_down: "1", net.ipv6.conf.all.keep_addr_on_down: "1"}
     interfaces:
       p1: [10.12.1.2/24, "fd00:12::2/64"]
       p2: [10.12.2.2/24, "fd00:13::2/64"]

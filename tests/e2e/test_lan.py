@@ -117,16 +117,15 @@ def test_directed_broadcast_ends_here_unless_it_is_allowed(lab, kind):
 
 
 def test_a_broadcast_on_the_link_itself_reaches_the_router(lab, kind):
-    lab["r"].namespace.sysctl({"net.ipv4.icmp_echo_ignore_broadcasts": "0"})
+    lab["r"].namespace.sysctl({"net.ipv4.icmp_echo_ignore_broadcasts": "0"})  # Linux, and h2, do not answer unless asked to
     eventually(lambda: "from 10.1.0.1" in ping(lab["h1"], "10.1.0.255", 2, extra="-b").said, 20, "the router answers")
 
 
-# The kernel answers for others; it wants forwarding on for the interface, which is the TAP, and never forwards transit
-# packets by it: they do not come that way.
+# The kernel answers for others; it wants forwarding on for the interface, which is the TAP: kamueed has seen to that. It never
+# forwards transit packets by it: they do not come that way.
 
 def test_arp_is_answered_for_a_host_that_is_elsewhere(lab, kind):
     assert not reaches(lab["h1"], "10.1.0.50")
-    lab["r"].namespace.sysctl({"net.ipv4.conf.p0.forwarding": "1"})
     lab["r"].ip("neigh add proxy 10.1.0.50 dev p0")
     eventually(lambda: reaches(lab["h1"], "10.1.0.50"), 20, "an entry for one address")
     lab["r"].ip("neigh del proxy 10.1.0.50 dev p0")
@@ -143,7 +142,7 @@ def test_arp_is_answered_for_a_host_that_is_elsewhere(lab, kind):
 
 def test_neighbour_solicitations_are_answered_for_a_host_that_is_elsewhere(lab, kind):
     assert not reaches(lab["h1"], "fd00:1::50")
-    lab["r"].namespace.sysctl({"net.ipv6.conf.p0.forwarding": "1", "net.ipv6.conf.p0.proxy_ndp": "1"})
+    lab["r"].namespace.sysctl({"net.ipv6.conf.p0.proxy_ndp": "1"})
     lab["r"].ip("-6 neigh add proxy fd00:1::50 dev p0")
     eventually(lambda: reaches(lab["h1"], "fd00:1::50"), 20, "an entry for one address")
     lab["r"].ip("-6 neigh del proxy fd00:1::50 dev p0")

@@ -2,7 +2,7 @@
 """Interfaces that go down and up, neighbours that change their MAC address, hosts that move."""
 import pytest
 
-from support import Pinging, assert_no_loss, assert_reaches, eventually, reaches
+from support import Pinging, assert_no_loss, assert_reaches, eventually, link_up, reaches
 
 LINE = """
 nodes:
@@ -12,7 +12,6 @@ nodes:
     routes: [default via 10.1.0.1, "default via fd00:1::1"]
   r:
     kind: $ROUTER
-    sysctl: {net.ipv6.conf.default.keep_addr_on_down: "1", net.ipv6.conf.all.keep_addr_on_down: "1"}
     interfaces: {p0: [10.1.0.1/24, "fd00:1::1/64"], p1: [10.2.0.1/24, "fd00:2::1/64"]}
   h2:
     kind: host
@@ -48,8 +47,22 @@ def test_an_interface_set_down_stops_carrying_and_carries_again(lab):
     lab["r"].ip("link set dev p1 down")
     for target in TARGETS:
         eventually(lambda: not reaches(lab["h1"], target), 30, f"{target} is not reached through a port set down")
-    lab["r"].ip("link set dev p1 up")
+    link_up(lab["r"], "p1")
     add_routes(lab)                                  # the kernel has deleted them with the link
+    assert_all_reached(lab)
+
+
+def test_without_its_ipv6_address_an_interface_that_is_up_again_forwards_ipv4_alone(lab, kind):
+    if kind == "router":
+        pytest.skip("the lab has Linux keep IPv6 addresses")
+    assert_all_reached(lab)
+    lab["r"].ip("link set dev p1 down")
+    lab["r"].ip("link set dev p1 up")
+    assert_reaches(lab["h1"], "10.2.0.2")            # IPv4 addresses stay
+    assert not lab["r"].ip_json("-6 addr show dev p1 scope global")
+    assert not reaches(lab["h1"], "fd00:2::2") and not reaches(lab["h1"], "2001:db8:100::1")
+    link_up(lab["r"], "p1")
+    add_routes(lab)
     assert_all_reached(lab)
 
 
@@ -95,7 +108,7 @@ def test_other_ports_do_not_notice_an_interface_that_flaps(lab):
     pinging = Pinging(lab["h1"], "10.1.0.1")
     for _ in range(5):
         lab["r"].ip("link set dev p1 down")
-        lab["r"].ip("link set dev p1 up")
+        link_up(lab["r"], "p1")
     add_routes(lab)
     result = pinging.stop()
     assert result.lost <= 1, result.said

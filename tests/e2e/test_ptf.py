@@ -44,7 +44,6 @@ def lab(labs, kind):
             router.ip(f"neigh replace {address} lladdr 02:00:00:00:0{i}:02 dev p{i} nud permanent")
     for route in ROUTES:
         router.ip(route)
-    router.namespace.sysctl({"net.ipv4.fib_multipath_hash_policy": "1", "net.ipv6.fib_multipath_hash_policy": "1"})
     return lab
 
 

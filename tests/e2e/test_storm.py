@@ -26,7 +26,6 @@ def lab(labs, kamueed):
     lab = labs(LINE)
     for n in (1, 2):
         lab["r"].ip(f"-6 addr add fd00:{n}::1/64 dev p{n - 1} nodad")
-        lab["r"].run(f"sysctl -qw net.ipv6.conf.p{n - 1}.keep_addr_on_down=1")
     assert_reaches(lab["h1"], "10.2.0.2")
     return lab
 
@@ -60,7 +59,8 @@ def other(chance: random.Random) -> list[str]:
 
 
 def flap(chance: random.Random) -> list[str]:
-    return chance.choice((["addr del 10.2.0.1/24 dev p1", "addr add 10.2.0.1/24 dev p1"], ["link set p1 down", "link set p1 up"],
+    return chance.choice((["addr del 10.2.0.1/24 dev p1", "addr add 10.2.0.1/24 dev p1"],
+                          ["link set p1 down", "link set p1 up", "addr add fd00:2::1/64 dev p1 nodad"],
                           ["-6 addr del fd00:2::1/64 dev p1", "-6 addr add fd00:2::1/64 dev p1 nodad"]))
 
 

@@ -220,7 +220,7 @@ def test_frr_with_a_macvlan_of_the_operator(lab):
                             "link set dev vrrp4-p0 address 00:00:5e:00:01:05", "addr add 10.1.0.250/24 dev vrrp4-p0",
                             "link set dev vrrp4-p0 up"):
                 node.ip(command)
-            node.namespace.sysctl({"net.ipv4.conf.p0.arp_ignore": "1", "net.ipv4.conf.p0.arp_announce": "2"})  # p0 speaks of its own
+            node.namespace.sysctl({"net.ipv4.conf.p0.arp_ignore": "1", "net.ipv4.conf.p0.arp_announce": "2"})  # what vrrpd wants: docs/features/kernel-state.md
             node.vtysh("configure", "interface p0", "vrrp 5", f"vrrp 5 priority {priority}", "vrrp 5 advertisement-interval 100",
                        "vrrp 5 ip 10.1.0.250", "end")
         eventually(lambda: "Master" in ra.vtysh("show vrrp") and "Backup" in lab["rb"].vtysh("show vrrp"), 20,
