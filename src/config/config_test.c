@@ -237,7 +237,7 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "c:2: thread 1: port 'p0' rx-queue '2' is not there, expected 0..1: the port has 2 "
          "receive queues"},
         {"set alarm punt-drops raise 10 clear 10", "c:1: alarm punt-drops: 'clear' is 10, expected less than 'raise', which is 10"},
-        {"set metrics listen 10.0.0.1", "c:1: metrics listen: 'address' is '10.0.0.1', expected an address of the loopback interface: 127.0.0.1 or ::1"},
+        {"set metrics listen 10.0.0.1", "c:1: metrics listen: 'address' is '10.0.0.1', expected a loopback address: 127.0.0.1 or ::1"},
         {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p9",
          "c:2: multicast route default 239.1.1.1: 'input' refers to 'p9', which does not exist; expected the name of a port or "
          "vport"},

@@ -285,7 +285,7 @@ static void completion_knows_schema_and_names(void **state)
     assert_said("\"word\":\"set\"");
     complete("set port p0 m");
     assert_said(
-        "{\"word\":\"mtu\",\"help\":\"Largest layer-3 packet in and out\"},{\"word\":\"mac\"");
+        "{\"word\":\"mtu\",\"help\":\"Largest layer-3 packet, in and out\"},{\"word\":\"mac\"");
     assert_null(strstr(reply.body.s, "devargs"));
     complete("set port p0 mtu ");
     assert_said("\"expect\":\"68..9600 (bytes)\"");
