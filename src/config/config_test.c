@@ -261,7 +261,7 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p0 output p1 ttl 0",
          "c:2: multicast route default 239.1.1.1 any input p0 output p1: 'ttl' is '0', expected 1..254"},
         {"set multicast route default 10.0.0.300 any input p0",
-         "c:1: multicast route default: 'group' is '10.0.0.300', expected a multicast address of more than this link, such as 239.1.1.1 "
+         "c:1: multicast route default: 'group' is '10.0.0.300', expected a multicast address with more than link-local scope, such as 239.1.1.1 "
          "or ff3e::1"},
     };
 
