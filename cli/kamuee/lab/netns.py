@@ -19,8 +19,9 @@ NETNS_DIR = Path("/run/netns")
 
 # What surrounds the router under test starts from the same settings, whatever the machine's own are: no duplicate
 # address detection (addresses work at once), no router advertisements, no reverse-path filter, room for
-# a full table. IPv6 addresses are kept over link down: setting a host's link down stands for pulling the cable, which takes no addresses away. The namespaces of a kamuee node get none of
-# it: what kamueed needs there it has to set itself, as where it is started by hand.
+# a full table. IPv6 addresses are kept over link down: setting a host's link down stands for pulling the cable, which takes
+# no addresses away. The namespaces of a kamuee node get none of it: what kamueed needs there it has to set itself, as
+# where it is started by hand.
 SYSCTL = {
     "net.ipv4.ip_forward": "0",
     "net.ipv4.conf.all.rp_filter": "0",
