@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// aside.c - long work leaves the control loop
+//
+// Each lane has a worker thread and one stack, on which its turns run one after the other. aside() gives the worker a job and
+// switches from the turn's stack back to whoever resumed it, the loop; the worker's eventfd tells the loop that the job is
+// done, and the loop switches to the stack again. Only the job queue and `done` are shared with the worker, under `lock`.
+#include "core/aside.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "core/thread.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
+#define STACK_BYTES (8u << 20) // as the main thread has; what is not touched takes no memory
+#define GUARD_BYTES 65536      // below it: to run over the end is a fault, nothing worse
+
+struct job {
+    struct job *next;
+    void (*work)(void *arg);
+    void *arg;
+    bool awaited; // by the turn
+};
+
+struct stack { // as the sanitizers want to know it
+    const void *bottom;
+    size_t size;
+    void *fake, *fiber;
+};
+
+struct lane {
+    struct turn waiting[ASIDE_WAITING], now;
+    unsigned first, n; // of `waiting`, a ring
+    bool busy;         // a turn has begun and has not ended
+    ucontext_t turn, outside; // outside: who resumed it
+    struct stack turn_stack, outside_stack;
+    char *memory;
+    struct event *event; // of `fd`
+    int fd;              // written to: there is something to look at
+
+    pthread_t worker;
+    pthread_mutex_t lock;
+    pthread_cond_t more, finished;
+    struct job *job, **last;
+    bool done; // the job that the turn waits for
+    bool ends;
+};
+
+static struct lane lanes[ASIDE_LANES];
+static bool started;
+static _Thread_local struct lane *current; // whose turn this code is
+
+// --- stacks -------------------------------------------------------------------------------------
+
+// The sanitizers are told of each switch; without them these are empty.
+static void leaving(struct stack *from, const struct stack *to)
+{
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_start_switch_fiber(&from->fake, to->bottom, to->size);
+#endif
+#ifdef __SANITIZE_THREAD__
+    from->fiber = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(to->fiber, 0);
+#endif
+}
+
+// `from`: NULL, or learns where the stack lies that was left.
+static void arrived(const struct stack *at, struct stack *from)
+{
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_finish_switch_fiber(at->fake, from ? &from->bottom : NULL, from ? &from->size : NULL);
+#endif
+}
+
+static void stand_still(struct lane *l)
+{
+    leaving(&l->turn_stack, &l->outside_stack);
+    bug_on(swapcontext(&l->turn, &l->outside));
+    arrived(&l->turn_stack, &l->outside_stack);
+}
+
+static void turns(void)
+{
+    struct lane *l = current;
+
+    arrived(&l->turn_stack, &l->outside_stack);
+    for (;;) {
+        l->now.run(l->now.ctx);
+        l->busy = false;
+        stand_still(l);
+    }
+}
+
+static void go_on(struct lane *l)
+{
+    struct lane *before = current; // a turn of another lane may begin one here
+
+    current = l;
+    leaving(&l->outside_stack, &l->turn_stack);
+    bug_on(swapcontext(&l->outside, &l->turn));
+    arrived(&l->outside_stack, NULL);
+    current = before;
+}
+
+static int make_stack(struct lane *l)
+{
+    l->memory = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (l->memory == MAP_FAILED || mprotect(l->memory, GUARD_BYTES, PROT_NONE) || getcontext(&l->turn))
+        return -errno;
+    l->turn.uc_stack.ss_sp = l->memory + GUARD_BYTES;
+    l->turn.uc_stack.ss_size = STACK_BYTES;
+    makecontext(&l->turn, turns, 0);
+    l->turn_stack = (struct stack){.bottom = l->memory + GUARD_BYTES, .size = STACK_BYTES};
+#ifdef __SANITIZE_THREAD__
+    l->turn_stack.fiber = __tsan_create_fiber(0);
+#endif
+    return 0;
+}
+
+static void free_stack(struct lane *l)
+{
+#ifdef __SANITIZE_THREAD__
+    if (l->turn_stack.fiber)
+        __tsan_destroy_fiber(l->turn_stack.fiber);
+#endif
+    if (!l->memory || l->memory == MAP_FAILED)
+        return;
+#ifdef __SANITIZE_ADDRESS__
+    __asan_unpoison_memory_region(l->memory + GUARD_BYTES, STACK_BYTES);
+#endif
+    munmap(l->memory, GUARD_BYTES + STACK_BYTES);
+}
+
+// --- the worker ---------------------------------------------------------------------------------
+
+static void *work(void *arg)
+{
+    struct lane *l = arg;
+    struct job *j;
+
+    pthread_setname_np(pthread_self(), l == &lanes[ASIDE_READ] ? "aside-read" : "aside-change");
+    pthread_mutex_lock(&l->lock);
+    while ((j = l->job) || !l->ends) {
+        if (!j) {
+            pthread_cond_wait(&l->more, &l->lock);
+            continue;
+        }
+        l->job = j->next;
+        if (!l->job)
+            l->last = &l->job;
+        pthread_mutex_unlock(&l->lock);
+        j->work(j->arg);
+        pthread_mutex_lock(&l->lock);
+        if (j->awaited) {
+            l->done = true;
+            pthread_cond_signal(&l->finished);
+            eventfd_write(l->fd, 1);
+        }
+        free(j);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return NULL;
+}
+
+static void give(struct lane *l, void (*fn)(void *arg), void *arg, bool awaited)
+{
+    struct job *j = malloc(sizeof *j);
+    cpu_set_t mine;
+
+    bug_on(!j);
+    *j = (struct job){.work = fn, .arg = arg, .awaited = awaited};
+    if (!pthread_getaffinity_np(pthread_self(), sizeof mine, &mine)) // never on the core of a forwarder
+        pthread_setaffinity_np(l->worker, sizeof mine, &mine);
+    pthread_mutex_lock(&l->lock);
+    *l->last = j;
+    l->last = &j->next;
+    pthread_cond_signal(&l->more);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void aside(void (*fn)(void *arg), void *arg)
+{
+    struct lane *l = current;
+
+    if (!l || !started) {
+        fn(arg);
+        return;
+    }
+    give(l, fn, arg, true);
+    stand_still(l);
+}
+
+void aside_later(void (*fn)(void *arg), void *arg)
+{
+    if (started)
+        give(current ? current : &lanes[ASIDE_CHANGE], fn, arg, false);
+    else
+        fn(arg);
+}
+
+// --- turns --------------------------------------------------------------------------------------
+
+static void look_again(struct lane *l)
+{
+    if (!l->busy && l->n)
+        eventfd_write(l->fd, 1);
+}
+
+static void begin(struct lane *l, const struct turn *t)
+{
+    l->now = *t;
+    l->busy = true;
+    go_on(l);
+    look_again(l);
+}
+
+static struct turn next(struct lane *l)
+{
+    struct turn t = l->waiting[l->first];
+
+    l->first = (l->first + 1) % ASIDE_WAITING;
+    l->n--;
+    return t;
+}
+
+static bool take_done(struct lane *l)
+{
+    pthread_mutex_lock(&l->lock);
+    bool done = l->done;
+    l->done = false;
+    pthread_mutex_unlock(&l->lock);
+    return done;
+}
+
+static void on_event(evutil_socket_t fd, short what, void *arg)
+{
+    struct lane *l = arg;
+    eventfd_t n;
+
+    eventfd_read(l->fd, &n);
+    if (l->busy) {
+        if (take_done(l))
+            go_on(l);
+        look_again(l);
+    } else if (l->n) { // one, then others of the loop
+        struct turn t = next(l);
+
+        begin(l, &t);
+    }
+}
+
+int aside_turn(enum aside_lane lane, const struct turn *t)
+{
+    struct lane *l = &lanes[lane];
+
+    thread_must_be(ROLE_CONTROL);
+    if (!started) {
+        t->run(t->ctx);
+        return 0;
+    }
+    if (!l->busy && !l->n) {
+        begin(l, t);
+        return 0;
+    }
+    if (l->n == ASIDE_WAITING)
+        return -EAGAIN;
+    l->waiting[(l->first + l->n++) % ASIDE_WAITING] = *t;
+    return 0;
+}
+
+// --- start and stop -----------------------------------------------------------------------------
+
+static int start_lane(struct lane *l, struct event_base *loop)
+{
+    *l = (struct lane){.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), .last = &l->job};
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->more, NULL);
+    pthread_cond_init(&l->finished, NULL);
+    if (l->fd < 0)
+        return -errno;
+    l->event = event_new(loop, l->fd, EV_READ | EV_PERSIST, on_event, l);
+    if (!l->event || event_add(l->event, NULL))
+        return -ENOMEM;
+    int r = make_stack(l);
+    return r ? r : -pthread_create(&l->worker, NULL, work, l);
+}
+
+static void free_lane(struct lane *l)
+{
+    if (l->event)
+        event_free(l->event);
+    if (l->fd >= 0)
+        close(l->fd);
+    free_stack(l);
+    pthread_cond_destroy(&l->finished);
+    pthread_cond_destroy(&l->more);
+    pthread_mutex_destroy(&l->lock);
+}
+
+static void end_worker(struct lane *l)
+{
+    pthread_mutex_lock(&l->lock);
+    l->ends = true;
+    pthread_cond_signal(&l->more);
+    pthread_mutex_unlock(&l->lock);
+    pthread_join(l->worker, NULL);
+}
+
+int aside_start(struct event_base *loop)
+{
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned i = 0; i < ASIDE_LANES; i++) {
+        int r = start_lane(&lanes[i], loop);
+
+        if (!r)
+            continue;
+        free_lane(&lanes[i]);
+        while (i--) {
+            end_worker(&lanes[i]);
+            free_lane(&lanes[i]);
+        }
+        return r;
+    }
+    started = true;
+    return 0;
+}
+
+static void end_turn(struct lane *l)
+{
+    if (!l->busy)
+        return;
+    pthread_mutex_lock(&l->lock);
+    while (!l->done)
+        pthread_cond_wait(&l->finished, &l->lock);
+    pthread_mutex_unlock(&l->lock);
+    go_on(l);
+}
+
+void aside_stop(void)
+{
+    thread_must_be(ROLE_CONTROL);
+    if (!started)
+        return;
+    started = false;
+    for (unsigned i = 0; i < ASIDE_LANES; i++)
+        end_turn(&lanes[i]);
+    for (unsigned i = 0; i < ASIDE_LANES; i++) {
+        while (lanes[i].n) {
+            struct turn t = next(&lanes[i]);
+
+            t.drop(t.ctx);
+        }
+        end_worker(&lanes[i]);
+        free_lane(&lanes[i]);
+    }
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// aside_test.c - turns come in order and stand still while work is done; the loop does not; stopping leaves nothing undone
+#include "core/aside.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "core/thread.h"
+
+static struct event_base *loop;
+static char said[512]; // by turns, in order
+static sem_t begun, let_go;
+
+static void say(const char *word)
+{
+    strncat(said, word, sizeof said - strlen(said) - 1);
+}
+
+static int set_up(void **state)
+{
+    said[0] = 0;
+    sem_init(&begun, 0, 0);
+    sem_init(&let_go, 0, 0);
+    loop = event_base_new();
+    return aside_start(loop);
+}
+
+static int tear_down(void **state)
+{
+    aside_stop();
+    event_base_free(loop);
+    return 0;
+}
+
+static void run_until(const char *wanted)
+{
+    for (unsigned i = 0; strcmp(said, wanted) && i < 5000; i++) {
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+        usleep(1000);
+    }
+    assert_string_equal(said, wanted);
+}
+
+// --- what turns do ------------------------------------------------------------------------------
+
+static void note_thread(void *arg)
+{
+    *(pthread_t *)arg = pthread_self();
+}
+
+static void wait_to_go(void *arg)
+{
+    sem_post(&begun);
+    sem_wait(&let_go);
+}
+
+static void held(void *ctx) // says its name before and after
+{
+    say(ctx);
+    aside(wait_to_go, NULL);
+    say(ctx);
+}
+
+static void quick(void *ctx)
+{
+    say(ctx);
+}
+
+static void dropped(void *ctx)
+{
+    say("-");
+    say(ctx);
+}
+
+static int turn(enum aside_lane lane, void (*run)(void *ctx), const char *name)
+{
+    return aside_turn(lane, &(struct turn){run, dropped, (void *)(uintptr_t)name});
+}
+
+static void where(void *ctx)
+{
+    pthread_t worker;
+
+    aside(note_thread, &worker);
+    assert_false(pthread_equal(worker, pthread_self()));
+    assert_int_equal(thread_role(), ROLE_CONTROL);
+    say("here");
+}
+
+// --- tests --------------------------------------------------------------------------------------
+
+static void work_is_another_threads_and_the_turn_is_controls(void **state)
+{
+    assert_int_equal(turn(ASIDE_CHANGE, where, ""), 0);
+    run_until("here");
+}
+
+static void turns_of_a_lane_come_in_order(void **state)
+{
+    assert_int_equal(turn(ASIDE_CHANGE, held, "a") | turn(ASIDE_CHANGE, held, "b") | turn(ASIDE_CHANGE, quick, "c"), 0);
+    sem_wait(&begun);
+    for (unsigned i = 0; i < 20; i++)
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+    assert_string_equal(said, "a"); // the loop goes on, b has not begun
+    sem_post(&let_go);
+    run_until("aab");
+    sem_post(&let_go);
+    run_until("aabbc");
+}
+
+static void lanes_do_not_wait_for_each_other(void **state)
+{
+    turn(ASIDE_CHANGE, held, "a");
+    sem_wait(&begun);
+    turn(ASIDE_READ, where, "");
+    run_until("ahere");
+    sem_post(&let_go);
+    run_until("aherea");
+}
+
+static void begin_other(void *ctx)
+{
+    say("x");
+    turn(ASIDE_READ, held, "r");
+    turn(ASIDE_CHANGE, quick, "c");
+    aside(note_thread, &(pthread_t){0});
+    say("y");
+}
+
+static void a_turn_may_begin_another(void **state)
+{
+    turn(ASIDE_CHANGE, begin_other, "");
+    run_until("xryc");
+    sem_post(&let_go);
+    run_until("xrycr");
+}
+
+static void too_many_are_refused(void **state)
+{
+    turn(ASIDE_CHANGE, held, "");
+    for (unsigned i = 0; i < ASIDE_WAITING; i++)
+        assert_int_equal(turn(ASIDE_CHANGE, quick, "q"), 0);
+    assert_int_equal(turn(ASIDE_CHANGE, quick, "too many"), -EAGAIN);
+    sem_post(&let_go);
+    for (unsigned i = 0; strlen(said) < ASIDE_WAITING && i < 5000; i++) {
+        event_base_loop(loop, EVLOOP_NONBLOCK);
+        usleep(1000);
+    }
+    assert_int_equal(strspn(said, "q"), ASIDE_WAITING);
+    assert_int_equal(turn(ASIDE_CHANGE, quick, "!"), 0);
+}
+
+static void *let_go_soon(void *arg)
+{
+    usleep(50000);
+    sem_post(&let_go);
+    return NULL;
+}
+
+static void work_twice(void *ctx)
+{
+    held(ctx);
+    pthread_t worker;
+    aside(note_thread, &worker);
+    assert_true(pthread_equal(worker, pthread_self())); // nobody else is there any more
+}
+
+static void stopping_ends_what_has_begun_and_drops_the_rest(void **state)
+{
+    pthread_t other;
+
+    turn(ASIDE_CHANGE, work_twice, "a");
+    turn(ASIDE_CHANGE, quick, "b");
+    turn(ASIDE_READ, quick, "r");
+    assert_int_equal(pthread_create(&other, NULL, let_go_soon, NULL), 0);
+    aside_stop();
+    pthread_join(other, NULL);
+    assert_string_equal(said, "ara-b");
+}
+
+static void *freed;
+
+static void free_aside(void *arg)
+{
+    usleep(20000);
+    __atomic_store_n(&freed, arg, __ATOMIC_RELEASE);
+}
+
+static void what_nobody_waits_for_is_done_before_the_end(void **state)
+{
+    aside_later(free_aside, said);
+    assert_null(__atomic_load_n(&freed, __ATOMIC_ACQUIRE));
+    aside_stop();
+    assert_ptr_equal(freed, said);
+}
+
+static void without_a_start_all_is_done_at_once(void **state)
+{
+    pthread_t worker;
+
+    said[0] = 0;
+    assert_int_equal(turn(ASIDE_CHANGE, quick, "a"), 0);
+    aside(note_thread, &worker);
+    assert_true(pthread_equal(worker, pthread_self()));
+    assert_string_equal(said, "a");
+}
+
+// Two lanes, many turns, each with several pieces of work: for ThreadSanitizer.
+static unsigned long sum[ASIDE_LANES];
+static unsigned ended;
+
+static void add(void *arg)
+{
+    ++*(unsigned long *)arg;
+}
+
+static void adds(void *ctx)
+{
+    unsigned long *n = ctx;
+
+    for (unsigned i = 0; i < 10; i++) {
+        aside(add, n);
+        ++*n;
+    }
+    aside_later(add, n);
+    aside(add, n);
+    ended++;
+}
+
+static void many_turns_lose_nothing(void **state)
+{
+    unsigned asked = 0;
+
+    while (ended < 2000) {
+        for (; asked < 2000 && !aside_turn(asked & 1, &(struct turn){adds, dropped, &sum[asked & 1]}); asked++)
+            ;
+        event_base_loop(loop, EVLOOP_ONCE);
+    }
+    assert_int_equal(sum[0] + sum[1], 2000 * 22);
+}
+
+int main(void)
+{
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(work_is_another_threads_and_the_turn_is_controls, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(turns_of_a_lane_come_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lanes_do_not_wait_for_each_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_turn_may_begin_another, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(too_many_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stopping_ends_what_has_begun_and_drops_the_rest, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_nobody_waits_for_is_done_before_the_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_turns_lose_nothing, set_up, tear_down),
+        cmocka_unit_test(without_a_start_all_is_done_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
