@@ -16,6 +16,7 @@
 #include "config/config_confirm.h"
 #include "config/config_rebase.h"
 #include "config/revision.h"
+#include "core/aside.h"
 #include "core/thread.h"
 #include "yang/config_tree.h"
 
@@ -24,22 +25,13 @@ struct candidate {
     char by[64];
     uint64_t opened_ns, touched_ns;
     struct snapshot *base;
-    struct lyd_node *tree; // as edited, when it was
-    bool edited;
+    struct snapshot *edited; // the tree alone; NULL: nothing was edited
+    unsigned n_changes;
     uint64_t version; // another one after each edit
 };
 
 static struct candidate all[CANDIDATES_MAX];
 static uint64_t last_id, last_version;
-
-static unsigned count_changes(const struct candidate *c)
-{
-    struct text t = {0};
-    unsigned n = c->edited ? config_diff(c->base->tree, c->tree, &t) : 0;
-
-    text_free(&t);
-    return n;
-}
 
 // Numbers begin anywhere: a shell that outlives a daemon must not find somebody else's session under the number of its own.
 static uint64_t next_id(void)
@@ -53,19 +45,37 @@ static uint64_t next_id(void)
 
 static void begin_anew(struct candidate *c)
 {
-    lyd_free_all(c->tree);
+    snapshot_unref(c->edited);
     snapshot_unref(c->base);
-    c->tree = NULL;
-    c->edited = false;
+    c->edited = NULL;
+    c->n_changes = 0;
     c->version = ++last_version;
     c->base = snapshot_ref(config_snapshot());
 }
 
+struct counting {
+    const struct lyd_node *old, *new;
+    unsigned n;
+};
+
+static void count_changes(void *arg)
+{
+    struct counting *c = arg;
+    struct text t = {0};
+
+    config_settle(c->new);
+    c->n = config_diff(c->old, c->new, &t);
+    text_free(&t);
+}
+
 static void set_tree(struct candidate *c, struct lyd_node *tree)
 {
-    lyd_free_all(c->tree);
-    c->tree = tree;
-    c->edited = true;
+    struct counting k = {.old = c->base->tree, .new = tree};
+
+    aside(count_changes, &k);
+    snapshot_unref(c->edited);
+    c->edited = snapshot_new(tree, NULL, 0);
+    c->n_changes = k.n;
     c->version = ++last_version;
 }
 
@@ -74,7 +84,7 @@ void candidate_close(struct candidate *c)
     thread_must_be(ROLE_CONTROL);
     if (c->id)
         confirm_session_ended(c->id);
-    lyd_free_all(c->tree);
+    snapshot_unref(c->edited);
     snapshot_unref(c->base);
     memset(c, 0, sizeof *c);
 }
@@ -92,7 +102,7 @@ static void end_idle(uint64_t now)
 
         if (!c->id || now - c->touched_ns < CANDIDATE_IDLE_S * NS_PER_SECOND)
             continue;
-        log_notice("config: session ended, idle: session=%" PRIu64 " by=%s lines=%u", c->id, LOG_VALUE(c->by), count_changes(c));
+        log_notice("config: session ended, idle: session=%" PRIu64 " by=%s lines=%u", c->id, LOG_VALUE(c->by), c->n_changes);
         candidate_close(c);
     }
 }
@@ -105,7 +115,7 @@ static struct candidate *find_room(void)
     for (unsigned i = 0; i < CANDIDATES_MAX; i++) {
         if (!all[i].id)
             return &all[i];
-        if (!count_changes(&all[i]) && (!best || all[i].touched_ns < best->touched_ns))
+        if (!all[i].n_changes && (!best || all[i].touched_ns < best->touched_ns))
             best = &all[i];
     }
     if (best)
@@ -157,22 +167,22 @@ bool candidate_at(unsigned i, struct candidate_state *s)
         if (!c->id || i--)
             continue;
         *s = (struct candidate_state){
-            .id = c->id, .since_ns = now - c->opened_ns, .idle_ns = now - c->touched_ns, .n_changes = count_changes(c)};
+            .id = c->id, .since_ns = now - c->opened_ns, .idle_ns = now - c->touched_ns, .n_changes = c->n_changes};
         memcpy(s->by, c->by, sizeof s->by);
         return true;
     }
     return false;
 }
 
-const struct lyd_node *candidate_tree(const struct candidate *c)
+const struct snapshot *candidate_snapshot(const struct candidate *c)
 {
-    return c->edited ? c->tree : c->base->tree;
+    return c->edited ? c->edited : c->base;
 }
 
 int candidate_edit(struct candidate *c, const struct config_edit *how, struct errors *e)
 {
     struct lyd_node *tree;
-    int r = config_edited(candidate_tree(c), how, &tree, e);
+    int r = config_edited(candidate_snapshot(c)->tree, how, &tree, e);
 
     if (r)
         return r;
@@ -180,30 +190,58 @@ int candidate_edit(struct candidate *c, const struct config_edit *how, struct er
     return 0;
 }
 
-void candidate_update(struct candidate *c, struct errors *notes)
+struct rebasing {
+    const struct lyd_node *base, *mine, *theirs;
+    struct errors *conflicts;
+    struct lyd_node *tree;
+};
+
+static void rebase(void *arg)
 {
-    if (!c->edited || c->base == config_snapshot()) {
-        if (!c->edited)
-            begin_anew(c);
-        return;
-    }
-    struct lyd_node *tree = config_rebase(c->base->tree, c->tree, config_running(), notes);
-    begin_anew(c);
-    set_tree(c, tree);
+    struct rebasing *r = arg;
+
+    r->tree = config_rebase(r->base, r->mine, r->theirs, r->conflicts);
 }
 
-// My changes on what runs now; NULL with what collides.
-static struct lyd_node *rebased(const struct candidate *c, struct config_result *result, struct errors *e)
+// My changes on what runs now.
+static struct lyd_node *rebased(const struct candidate *c, struct errors *conflicts)
 {
-    if (c->base == config_snapshot() || !c->edited)
-        return c->edited ? config_dup(c->tree) : config_running_copy();
-    struct lyd_node *tree = config_rebase(c->base->tree, c->tree, config_running(), e);
+    struct rebasing r = {c->base->tree, c->edited->tree, config_running(), .conflicts = conflicts};
+
+    aside(rebase, &r);
+    return r.tree;
+}
+
+void candidate_update(struct candidate *c, struct errors *notes)
+{
+    if (!c->edited) {
+        begin_anew(c);
+    } else if (c->base != config_snapshot()) {
+        struct lyd_node *tree = rebased(c, notes);
+
+        begin_anew(c);
+        set_tree(c, tree);
+    }
+}
+
+// What is to be committed; with what collides, if anything does.
+static struct lyd_node *to_commit(const struct candidate *c, struct config_result *result, struct errors *e)
+{
+    struct lyd_node *tree = NULL;
+
+    if (!c->edited)
+        return config_running_copy();
+    if (c->base == config_snapshot()) {
+        config_edited(c->edited->tree, &(struct config_edit){0}, &tree, e);
+        return tree;
+    }
+    tree = rebased(c, e);
     if (e->n) {
         const struct revision *last = config_revision(0);
 
         errors_add(e, 0, "nothing was committed (the last commit was by %s): 'update' takes over what others committed and keeps your "
                          "values; then compare, and commit", last ? last->by : "somebody");
-        lyd_free_all(tree);
+        config_drop(tree);
         return NULL;
     }
     errors_add(&result->notes, 0, "others have committed since you began; your changes were added to theirs");
@@ -220,7 +258,7 @@ int candidate_commit(struct candidate *c, const struct commit *how, struct confi
     mine.made_from = made_from;
     mine.session = c->id;
     if (!config_commit_again(&mine, result, e, &r)) {
-        struct lyd_node *tree = rebased(c, result, e);
+        struct lyd_node *tree = to_commit(c, result, e);
 
         if (e->n)
             return -EAGAIN;

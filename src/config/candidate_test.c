@@ -88,7 +88,7 @@ static void edits_take_effect_when_committed_and_bad_ones_change_nothing(void **
     struct candidate *c = open_as("alice");
 
     assert_int_equal(edit(c, "set port p0 mtu 3000\nset port p0 mut 7\n"), -EINVAL);
-    assert_prints(candidate_tree(c), BASE);
+    assert_prints(candidate_snapshot(c)->tree, BASE);
     assert_int_equal(edit(c, "set port p0 mtu 3000\n"), 0);
     assert_prints(config_running(), BASE);
     assert_int_equal(commit(c, &(struct commit){.by = "alice", .check_only = true}), 0);
@@ -130,7 +130,7 @@ static void assert_collision(const char *hers, const char *his, const char *sent
     assert_string_equal(text_str(&after), text_str(&before));
     candidate_update(a, &notes);
     assert_string_equal(notes.item[0].sentence, sentence);
-    assert_prints(candidate_tree(a), after_update);
+    assert_prints(candidate_snapshot(a)->tree, after_update);
     errors_free(&notes);
     text_free(&before);
     text_free(&after);
@@ -244,12 +244,12 @@ static void json_and_the_text_of_another_configuration_can_be_added_or_take_its_
     assert_int_equal(candidate_edit(c, &(struct config_edit){.json = true, .text = "{\"kamuee:port\":[{\"name\":\"p1\",\"mtu\":1}]}"}, &e), -EINVAL);
     assert_string_equal(e.item[0].sentence,
                         "port p1: 'mtu' is '1', expected 68..9600 (bytes)");
-    assert_prints(candidate_tree(c), "set port p0 devargs net_null0\nset port p0 mtu 2000\nset port p1 devargs net_null1\nset port p1 mtu 7000\n"
+    assert_prints(candidate_snapshot(c)->tree, "set port p0 devargs net_null0\nset port p0 mtu 2000\nset port p1 devargs net_null1\nset port p1 mtu 7000\n"
                                      "set vport v1 port p0\nset vport v1 vlan 1\n");
     assert_int_equal(candidate_edit(c, &(struct config_edit){.replace = true, .text = "set port p9 devargs net_null9\n"}, &said), 0);
-    assert_prints(candidate_tree(c), "set port p9 devargs net_null9\n");
+    assert_prints(candidate_snapshot(c)->tree, "set port p9 devargs net_null9\n");
     assert_int_equal(candidate_edit(c, &(struct config_edit){.revision = "0"}, &said), 0);
-    assert_prints(candidate_tree(c), BASE);
+    assert_prints(candidate_snapshot(c)->tree, BASE);
     errors_free(&e);
     assert_int_equal(candidate_edit(c, &(struct config_edit){.revision = "7"}, &e), -ENOENT);
     assert_string_equal(e.item[0].sentence, "there is no revision 7, expected 0 to 0 ('show configuration revisions')");

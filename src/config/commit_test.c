@@ -258,7 +258,7 @@ static void what_was_committed_is_there_after_a_restart_until_the_file_is_change
     assert_int_equal(revision_count(), 3);
     struct config_result result = {0};
     struct lyd_node *tree;
-    assert_int_equal(config_read_revision("1", &tree, &said), 0); // nothing is lost
+    assert_int_equal(config_edited(config_running(), &(struct config_edit){.revision = "1"}, &tree, &said), 0); // nothing is lost
     assert_int_equal(config_commit(tree, &at_once, &result, &said), 0);
     config_result_free(&result);
     assert_now(committed);
@@ -350,7 +350,7 @@ static void assert_back(const char *back, const char *config)
     struct lyd_node *tree;
 
     errors_free(&said);
-    assert_int_equal(config_read_revision(back, &tree, &said), 0);
+    assert_int_equal(config_edited(config_running(), &(struct config_edit){.revision = back}, &tree, &said), 0);
     config_print(tree, &t);
     text_printf(&t, "--"); // as now() says it
     assert_int_equal(strncmp(text_str(&t), config, t.n), 0);
@@ -367,7 +367,7 @@ static void what_was_rolled_back_is_never_the_one_before(void **state)
     while (confirm_waiting())
         event_base_loop(loop, EVLOOP_ONCE);
     struct lyd_node *tree;
-    assert_int_equal(config_read_revision("1", &tree, &said), -ENOENT); // there is none
+    assert_int_equal(config_edited(config_running(), &(struct config_edit){.revision = "1"}, &tree, &said), -ENOENT); // there is none
     assert_int_equal(commit_lines(C, &at_once), 0);
     char *after = now();
     for (unsigned i = 0; i < 2; i++) { // and after a restart
@@ -375,7 +375,7 @@ static void what_was_rolled_back_is_never_the_one_before(void **state)
         assert_true(config_was_rolled_back(revision_at(1)));
         assert_back("0", after);
         assert_back("1", before);
-        assert_int_equal(config_read_revision("2", &tree, &said), -ENOENT);
+        assert_int_equal(config_edited(config_running(), &(struct config_edit){.revision = "2"}, &tree, &said), -ENOENT);
         assert_string_equal(revision_at(1)->first_change, "set port p0 mtu 4000");
         stop();
         start();
@@ -700,7 +700,7 @@ static void the_last_fifty_are_kept_and_replay_to_the_state_they_had(void **stat
     assert_int_equal(revision_count(), REVISIONS_MAX);
     for (int i = 0; i < REVISIONS_MAX; i++) {
         snprintf(back, sizeof back, "%d", i);
-        assert_int_equal(config_read_revision(back, &tree, &said), 0);
+        assert_int_equal(config_edited(config_running(), &(struct config_edit){.revision = back}, &tree, &said), 0);
         config_print(tree, &text[i]);
         lyd_free_all(tree);
     }

@@ -7,6 +7,8 @@
 //
 // What may fail for lack of room or permission, writing the revision, happens before anything is touched; what makes it
 // count is one rename. A crash at any point leaves the revision before or the new one.
+//
+// Checking, comparing, printing and writing are done aside; what asks or changes the managers is control's (core/aside.h).
 #include "config/config.h"
 
 #include <errno.h>
@@ -23,6 +25,7 @@
 #include "config/config_confirm.h"
 #include "config/machine.h"
 #include "config/revision.h"
+#include "core/aside.h"
 #include "core/thread.h"
 #include "event/event.h"
 #include "port/vr_manager.h"
@@ -165,30 +168,42 @@ static int look_at_waiting(const struct commit *how, struct errors *e)
     return -EBUSY;
 }
 
-// Whether the file says what this revision says, as it does after `save`.
-static bool file_says(const struct revision *r)
+struct file_look {
+    struct revision last;
+    bool changed;
+};
+
+// Whether the file says something else than this revision, as it does not after `save`.
+static void look_at_file(void *arg)
 {
+    struct file_look *l = arg;
+    uint64_t digest = config_file_digest();
     struct lyd_node *tree = NULL;
     struct errors e = {0};
     struct text t = {0};
-    bool same = false;
 
+    if (!digest || digest == l->last.file_digest)
+        return;
+    l->changed = true;
     if (!config_read_file(true, &tree, &e)) {
         config_print(tree, &t);
-        same = revision_says(r, &t);
+        l->changed = !revision_says(&l->last, &t);
     }
     text_free(&t);
     errors_free(&e);
     lyd_free_all(tree);
-    return same;
 }
 
 static void note_file_changed(struct errors *notes)
 {
     const struct revision *last = revision_confirmed();
-    uint64_t digest = config_file_digest();
+    struct file_look l = {0};
 
-    if (last && digest && digest != last->file_digest && !file_says(last))
+    if (!last)
+        return;
+    l.last = *last;
+    aside(look_at_file, &l);
+    if (l.changed)
         errors_add(notes, 0, "%s was changed since it was read last; this commit is newer and is what kamueed will start with ('compare "
                              "file' shows the difference)", config_file());
 }
@@ -206,25 +221,42 @@ static bool print_acl(void *ctx, const struct lyd_node *entry, struct text *t)
     return l;
 }
 
+struct writing {
+    struct revision *new;
+    const struct snapshot *s;
+    char *err;
+    size_t err_size;
+    int result;
+};
+
+static void write_revision(void *arg)
+{
+    struct writing *w = arg;
+    struct text t = {0};
+
+    w->new->file_digest = config_file_digest();
+    config_print_with(w->s->tree, &(struct config_lines){print_acl, w->s->model}, &t);
+    w->result = revision_prepare(w->new, &t, w->err, w->err_size);
+    text_free(&t);
+}
+
 // The running configuration becomes `s`, as a revision, or nothing happens.
 static int make_it_run(struct snapshot *s, const struct commit *how, const struct config_result *result, struct errors *e)
 {
     const char *change = text_str(&result->change);
-    struct revision new = {.n_changes = result->n_changes, .confirmed = !how->confirm_s, .file_digest = config_file_digest()};
-    struct text t = {0};
+    struct revision new = {.n_changes = result->n_changes, .confirmed = !how->confirm_s};
     char err[600] = "";
+    struct writing w = {.new = &new, .s = s, .err = err, .err_size = sizeof err};
 
     snprintf(new.by, sizeof new.by, "%s", how->by);
     snprintf(new.comment, sizeof new.comment, "%s", how->comment ? how->comment : "");
     snprintf(new.first_change, sizeof new.first_change, "%.*s", (int)strcspn(change, "\n"), change);
-    config_print_with(s->tree, &(struct config_lines){print_acl, s->model}, &t);
-    int r = revision_prepare(&new, &t, err, sizeof err);
-    text_free(&t);
-    if (r) {
+    aside(write_revision, &w);
+    if (w.result) {
         errors_add(e, 0, "nothing was changed: %s", err);
-        return r;
+        return w.result;
     }
-    r = config_running_apply(s, e);
+    int r = config_running_apply(s, e);
     if (r) {
         revision_drop(&new);
         return r;
@@ -341,6 +373,19 @@ static int finish(struct snapshot *s, const struct commit *how, struct config_re
     return r;
 }
 
+struct comparing {
+    const struct lyd_node *old, *new;
+    struct config_result *result;
+};
+
+static void compare(void *arg)
+{
+    struct comparing *c = arg;
+
+    c->result->n_changes = config_diff(c->old, c->new, &c->result->change);
+    config_effects(c->old, c->new, &c->result->notes);
+}
+
 int config_commit(struct lyd_node *candidate, const struct commit *how, struct config_result *result, struct errors *e)
 {
     thread_must_be(ROLE_CONTROL);
@@ -352,8 +397,7 @@ int config_commit(struct lyd_node *candidate, const struct commit *how, struct c
         snapshot_unref(s);
         return r;
     }
-    result->n_changes = config_diff(config_running(), candidate, &result->change);
-    config_effects(config_running(), candidate, &result->notes);
+    aside(compare, &(struct comparing){config_running(), candidate, result});
     machine_notes(config_model(), s->model, &result->notes);
     note_vrfs(config_model(), s->model, &result->notes);
     return finish(s, how, result, e);

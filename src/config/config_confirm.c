@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "config/acl_gate.h"
 #include "config/revision.h"
+#include "core/aside.h"
 #include "core/thread.h"
 #include "event/event.h"
 
@@ -46,11 +47,11 @@ static void tell_rollback(void)
                                                     "not confirmed, rolled back", "change"));
 }
 
-static void go_back(void *ctx);
+static void go_back_soon(void *ctx);
 
 static void time_is_over(evutil_socket_t fd, short what, void *ctx)
 {
-    go_back((void *)(uintptr_t)wait.told.revision);
+    go_back_soon((void *)(uintptr_t)wait.told.revision);
 }
 
 static void go_back(void *ctx) // the revision
@@ -62,7 +63,7 @@ static void go_back(void *ctx) // the revision
         return;
     int r = acl_gate(config_model(), wait.back->model, &e);
     if (r == -EINPROGRESS) {
-        acl_gate_wait(go_back, ctx);
+        acl_gate_wait(go_back_soon, ctx);
         return;
     }
     if (r || config_running_apply(wait.back, &e)) {
@@ -79,6 +80,16 @@ static void go_back(void *ctx) // the revision
     }
     text_free(&t);
     errors_free(&e);
+}
+
+static void stays(void *ctx) // kamueed stops, and starts with what is confirmed
+{
+}
+
+static void go_back_soon(void *ctx)
+{
+    if (aside_turn(ASIDE_CHANGE, &(struct turn){go_back, stays, ctx}))
+        start_timer(1); // many changes wait
 }
 
 void confirm_init(struct event_base *loop)

@@ -11,6 +11,7 @@
 #include "config/config_file.h"
 #include "config/config_running.h"
 #include "config/revision.h"
+#include "core/aside.h"
 #include "yang/config_json.h"
 #include "yang/config_tree.h"
 
@@ -44,23 +45,28 @@ static unsigned last_back(void)
     return back;
 }
 
-int config_read_revision(const char *back, struct lyd_node **tree, struct errors *e)
+// The revision that `back` names; -ENOENT with a sentence. NULL: what runs.
+static int find_revision(const char *back, const struct revision **r, struct errors *e)
 {
     uint64_t n = 0;
+    bool is_number = !text_parse_u64(back, 0, UINT32_MAX, &n);
+
+    *r = NULL;
+    if (is_number && !n)
+        return 0;
+    *r = is_number ? config_revision((unsigned)n) : NULL;
+    if (*r)
+        return 0;
+    errors_add(e, 0, "there is no revision %s, expected 0 to %u ('show configuration revisions')", back, last_back());
+    return -ENOENT;
+}
+
+static int read_revision(const struct revision *r, const char *back, struct lyd_node **tree, struct errors *e)
+{
     struct text t = {0};
     char err[600];
-
-    *tree = NULL;
-    if (!text_parse_u64(back, 0, 0, &n)) {
-        *tree = config_running_copy();
-        return 0;
-    }
-    const struct revision *r = text_parse_u64(back, 0, UINT32_MAX, &n) ? NULL : config_revision((unsigned)n);
-    if (!r) {
-        errors_add(e, 0, "there is no revision %s, expected 0 to %u ('show configuration revisions')", back, last_back());
-        return -ENOENT;
-    }
     int result = revision_read(r, &t, err, sizeof err);
+
     if (result)
         errors_add(e, 0, "%s", err);
     else
@@ -84,28 +90,64 @@ bool config_edit_words(const struct config_edit *how, struct text *t)
     return !how->file;
 }
 
-int config_edited(const struct lyd_node *from, const struct config_edit *how, struct lyd_node **tree, struct errors *e)
-{
-    int r = 0;
+struct editing {
+    const struct config_edit *how;
+    const struct lyd_node *from;
+    const struct revision *revision; // that is read; or NULL
+    struct lyd_node *tree;
+    struct errors *e;
+    int result;
+};
 
-    *tree = NULL;
-    if (how->revision)
-        r = config_read_revision(how->revision, tree, e);
-    else if (how->file)
-        r = config_read_file(false, tree, e);
-    else if (!how->replace)
-        *tree = from == config_running() ? config_running_copy() : config_dup(from);
+static int begin_tree(struct editing *d)
+{
+    if (d->revision)
+        return read_revision(d->revision, d->how->revision, &d->tree, d->e);
+    if (!d->how->revision && d->how->file)
+        return config_read_file(false, &d->tree, d->e);
+    if (d->how->revision || !d->how->replace)
+        d->tree = config_dup(d->from);
+    return 0;
+}
+
+static void edit(void *arg)
+{
+    struct editing *d = arg;
+    const struct config_edit *how = d->how;
+    int r = begin_tree(d);
+
     if (!r && how->text && how->json)
-        config_read_json(tree, how->text, e);
+        config_read_json(&d->tree, how->text, d->e);
     else if (!r && how->text)
-        config_read_text(tree, how->text, e);
+        config_read_text(&d->tree, how->text, d->e);
     if (!r)
-        config_read_lines(tree, how->line, how->n_lines, true, e);
-    if (!r && e->n)
+        config_read_lines(&d->tree, how->line, how->n_lines, true, d->e);
+    if (!r && d->e->n)
         r = -EINVAL;
     if (r) {
-        lyd_free_all(*tree);
-        *tree = NULL;
+        lyd_free_all(d->tree);
+        d->tree = NULL;
     }
-    return r;
+    d->result = r;
+}
+
+int config_edited(const struct lyd_node *from, const struct config_edit *how, struct lyd_node **tree, struct errors *e)
+{
+    struct editing d = {.how = how, .from = from, .e = e};
+    const struct revision *revision = NULL;
+    struct revision copy; // others may come and go meanwhile
+    int r = how->revision ? find_revision(how->revision, &revision, e) : 0;
+
+    *tree = NULL;
+    if (r)
+        return r;
+    if (revision) {
+        copy = *revision;
+        d.revision = &copy;
+    } else if (how->revision) {
+        d.from = config_running();
+    }
+    aside(edit, &d);
+    *tree = d.tree;
+    return d.result;
 }

@@ -20,14 +20,11 @@ struct config_edit { // in this order
     unsigned n_lines;
 };
 
-// Makes a tree of `from` so edited. 0; or -EINVAL, -ENOENT or another -errno with errors, and there is none.
+// Makes a tree of `from`, which is to stay meanwhile (core/aside.h), so edited. 0; or -EINVAL, -ENOENT or another -errno with errors, and there is none.
 int config_edited(const struct lyd_node *from, const struct config_edit *how, struct lyd_node **tree, struct errors *e);
 
 // The edit in words, for struct commit; false: they do not tell what will be, because it reads the file.
 bool config_edit_words(const struct config_edit *how, struct text *t);
-
-// The configuration of a revision, as config_edited() counts them. `tree` may be NULL for the empty one.
-int config_read_revision(const char *back, struct lyd_node **tree, struct errors *e);
 
 // The revision that is so many before the one that runs, which is 0; or NULL. One that nobody confirmed is not counted:
 // nobody means it by "the one before".

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "core/aside.h"
 #include "core/thread.h"
 #include "yang/config_tree.h"
 
@@ -60,18 +61,31 @@ int config_read_file(bool may_be_missing, struct lyd_node **candidate, struct er
     return r ? r : e->n ? -EINVAL : 0;
 }
 
-int config_save(const struct lyd_node *tree, char *err, size_t err_size)
+struct saving {
+    const struct lyd_node *tree;
+    int result;
+};
+
+static void save(void *arg)
 {
+    struct saving *s = arg;
     struct text t = {0};
 
-    thread_must_be(ROLE_CONTROL);
     text_printf(&t, "# Kamuee configuration, written by save-configuration. One value a line; "
                     "order does not matter.\n");
-    config_print(tree, &t);
-    int r = file_prepare(path, &t);
-    r = r ? r : file_keep(path);
-    if (r)
-        snprintf(err, err_size, "%s: cannot be written: %s; check the directory and its permissions", path, strerror(-r));
+    config_print(s->tree, &t);
+    s->result = file_prepare(path, &t);
+    s->result = s->result ? s->result : file_keep(path);
     text_free(&t);
-    return r;
+}
+
+int config_save(const struct lyd_node *tree, char *err, size_t err_size)
+{
+    struct saving s = {.tree = tree};
+
+    thread_must_be(ROLE_CONTROL);
+    aside(save, &s);
+    if (s.result)
+        snprintf(err, err_size, "%s: cannot be written: %s; check the directory and its permissions", path, strerror(-s.result));
+    return s.result;
 }

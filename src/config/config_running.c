@@ -2,14 +2,12 @@
 // config_running.c - the configuration that is in force
 #include "config/config_running.h"
 
-#include <event2/event.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
 
 #include "apply/apply.h"
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/vec.h"
+#include "core/aside.h"
 #include "core/thread.h"
 #include "model/model_make.h"
 #include "yang/config_tree.h"
@@ -60,99 +58,50 @@ struct snapshot *snapshot_ref(const struct snapshot *s)
     return mine;
 }
 
-static void snapshot_free(struct snapshot *s)
+static void snapshot_free(void *arg)
 {
+    struct snapshot *s = arg;
+
     lyd_free_all(s->tree);
     model_free(s->model);
     free(s);
 }
 
-// --- what need not be done within a commit ------------------------------------------------------
-
-#define LARGE_NS (3 * NS_PER_MS) // a configuration that takes so long to copy
-#define LATER_US 1000            // between two things that take long: others get their turn
-
-static struct {
-    struct event *timer; // NULL: everything is done at once
-    bool large;
-    struct lyd_node *spare; // a copy of what runs in this version
-    uint64_t version;
-    VEC(struct snapshot *) going; // that nobody holds any more
-} idle;
-
-static void do_later(void)
-{
-    event_add(idle.timer, &(struct timeval){.tv_usec = LATER_US});
-}
-
-static struct lyd_node *timed_copy(void)
-{
-    uint64_t since = clock_now_ns();
-    struct lyd_node *copy = config_dup(running->tree);
-
-    idle.large = clock_now_ns() - since > LARGE_NS;
-    return copy;
-}
-
-static void drop_spare(void)
-{
-    lyd_free_all(idle.spare);
-    idle.spare = NULL;
-}
-
-// One thing at a time.
-static void on_idle(evutil_socket_t fd, short what, void *ctx)
-{
-    if (idle.going.n) {
-        snapshot_free(idle.going.item[--idle.going.n]);
-        do_later();
-    } else if (idle.spare && idle.version != version) {
-        drop_spare();
-        do_later();
-    } else if (idle.large && !idle.spare) {
-        idle.spare = timed_copy();
-        idle.version = version;
-    }
-}
-
-void config_running_idle(struct event_base *loop)
+void snapshot_unref(struct snapshot *s)
 {
     thread_must_be(ROLE_CONTROL);
-    idle.timer = evtimer_new(loop, on_idle, NULL);
-    bug_on(!idle.timer);
+    if (s && !--s->refs)
+        aside_later(snapshot_free, s);
 }
 
-static void end_idle(void)
+static void free_tree(void *tree)
 {
-    if (idle.timer)
-        event_free(idle.timer);
-    idle.timer = NULL;
-    drop_spare();
-    while (idle.going.n)
-        snapshot_free(idle.going.item[--idle.going.n]);
-    vec_free(&idle.going);
+    lyd_free_all(tree);
+}
+
+void config_drop(struct lyd_node *tree)
+{
+    aside_later(free_tree, tree);
+}
+
+struct copying {
+    const struct lyd_node *of;
+    struct lyd_node *copy;
+};
+
+static void copy_tree(void *arg)
+{
+    struct copying *c = arg;
+
+    c->copy = config_dup(c->of);
 }
 
 struct lyd_node *config_running_copy(void)
 {
-    struct lyd_node *copy = idle.spare;
+    struct copying c = {.of = running->tree};
 
-    if (!copy || idle.version != version)
-        return timed_copy();
-    idle.spare = NULL;
-    return copy;
-}
-
-void snapshot_unref(struct snapshot *s)
-{
-    if (!s || --s->refs)
-        return;
-    if (idle.timer && idle.large) {
-        *vec_push(&idle.going) = s;
-        do_later();
-    } else {
-        snapshot_free(s);
-    }
+    aside(copy_tree, &c);
+    return c.copy;
 }
 
 void config_running_init(void)
@@ -173,16 +122,33 @@ void config_running_fini(void)
 {
     snapshot_unref(running);
     running = NULL;
-    end_idle();
+}
+
+struct making {
+    struct lyd_node **candidate;
+    const struct snapshot *known; // or NULL
+    struct errors *e;
+    struct model *model;
+};
+
+static void make_model(void *arg)
+{
+    struct making *k = arg;
+
+    if (k->known)
+        config_mark_known(k->known->tree, *k->candidate);
+    if (!config_check(k->candidate, k->e)) // what there is too much of is not compared in pairs
+        return;
+    k->model = model_make(*k->candidate, k->known ? k->known->model : NULL, k->e);
+    config_settle(*k->candidate);
 }
 
 struct model *config_model_of(struct lyd_node **candidate, struct errors *e)
 {
-    if (running)
-        config_mark_known(running->tree, *candidate);
-    if (!config_check(candidate, e)) // what there is too much of is not compared in pairs
-        return NULL;
-    return model_make(*candidate, running ? running->model : NULL, e);
+    struct making k = {.candidate = candidate, .known = running, .e = e};
+
+    aside(make_model, &k);
+    return k.model;
 }
 
 int config_running_apply(const struct snapshot *s, struct errors *e)
@@ -198,8 +164,6 @@ void config_running_take(struct snapshot *s)
     running = s;
     version++;
     changed_at = time(NULL);
-    if (idle.timer && idle.large)
-        do_later();
 }
 
 void config_running_return(const struct snapshot *s)

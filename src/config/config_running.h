@@ -2,7 +2,7 @@
 // config_running.h - the configuration that is in force: a checked tree and the model made of it
 //
 // Who needs it to stay while others change the running one (an editor's base, what to go back to) holds a reference to
-// it as a snapshot. Control role.
+// it as a snapshot. It changes only in turns of ASIDE_CHANGE (core/aside.h). Control role.
 #ifndef CONFIG_CONFIG_RUNNING_H
 #define CONFIG_CONFIG_RUNNING_H
 
@@ -12,7 +12,6 @@
 #include "base/errors.h"
 #include "model/model.h"
 
-struct event_base;
 struct lyd_node;
 
 struct snapshot { // never changes
@@ -24,8 +23,6 @@ struct snapshot { // never changes
 
 void config_running_init(void); // the empty configuration, nothing applied
 void config_running_fini(void);
-// From now on a copy of a large configuration is made, and the one before it freed, after a commit and not in the next one.
-void config_running_idle(struct event_base *loop);
 
 const struct snapshot *config_snapshot(void);
 const struct lyd_node *config_running(void);
@@ -37,6 +34,7 @@ time_t config_changed_at(void);    // the last change
 struct snapshot *snapshot_new(struct lyd_node *tree, struct model *m, uint64_t revision); // takes both over; one reference
 struct snapshot *snapshot_ref(const struct snapshot *s);
 void snapshot_unref(struct snapshot *s);
+void config_drop(struct lyd_node *tree); // frees it, some time
 
 // Everything that may be wrong with a candidate, and its model (also when there are errors, but NULL when it has more of
 // something than there may be); the caller frees it.

@@ -22,7 +22,7 @@
 #ifndef CORE_ASIDE_H
 #define CORE_ASIDE_H
 
-enum aside_lane { ASIDE_CHANGE, ASIDE_READ, ASIDE_LANES };
+enum aside_lane { ASIDE_READ, ASIDE_CHANGE, ASIDE_LANES };
 
 #define ASIDE_WAITING 64 // turns that wait in a lane
 

@@ -10,7 +10,7 @@
 // client leaves before, evhttp takes the request out of its connection and
 // leaves it to us (its connection is then NULL): replying frees it without
 // sending. When the server stops first, evhttp frees requests itself: all open
-// ones are on a list, and lose their request here (http_gone).
+// ones are on a list, and lose their request here (http_gone): no headers, and an answer goes nowhere.
 #include "http/http.h"
 
 #include <errno.h>
@@ -41,6 +41,8 @@ struct http {
     struct evkeyvalq query;
     const struct http_door *door; // that it came by
     char *path;
+    enum evhttp_cmd_type method;
+    struct text body; // as far as somebody has asked for it
     struct who who;
     struct http_peer *peer;
     uint64_t body_bytes; // taken of its peer's
@@ -64,6 +66,7 @@ static struct http *http_new(struct evhttp_request *req, const struct http_live 
 
     bug_on(!h);
     h->req = req;
+    h->method = evhttp_request_get_command(req);
     h->door = c->door;
     h->who = c->gate.verdict.who;
     h->peer = c->peer;
@@ -89,13 +92,14 @@ static void http_free(struct http *h)
     *h->link = h->next;
     http_peer_done(h->peer, h->body_bytes);
     evhttp_clear_headers(&h->query);
+    text_free(&h->body);
     free(h->path);
     free(h);
 }
 
 const char *http_method(const struct http *h)
 {
-    switch (evhttp_request_get_command(h->req)) {
+    switch (h->method) {
     case EVHTTP_REQ_GET:
         return "GET";
     case EVHTTP_REQ_HEAD:
@@ -139,22 +143,21 @@ void http_each_query(const struct http *h,
 
 const char *http_header(const struct http *h, const char *name)
 {
-    return evhttp_find_header(evhttp_request_get_input_headers(h->req), name);
+    return h->req ? evhttp_find_header(evhttp_request_get_input_headers(h->req), name) : NULL;
 }
 
+// Taken out of the request, which evhttp frees when the server stops: somebody may be reading the body on another thread.
 const char *http_body(struct http *h, size_t *n)
 {
-    struct evbuffer *b = evhttp_request_get_input_buffer(h->req);
+    struct evbuffer *b = h->req ? evhttp_request_get_input_buffer(h->req) : NULL;
+    size_t more = b ? evbuffer_get_length(b) : 0;
 
-    const char *body = (const char *)evbuffer_pullup(b, -1);
-
-    *n = evbuffer_get_length(b);
-    if (*n && !body[*n - 1]) { // ended by an earlier call
-        --*n;
-        return body;
+    if (more) {
+        text_append(&h->body, (const char *)evbuffer_pullup(b, -1), more);
+        evbuffer_drain(b, more);
     }
-    evbuffer_add(b, "", 1);
-    return (const char *)evbuffer_pullup(b, -1);
+    *n = h->body.n;
+    return text_str(&h->body);
 }
 
 const char *http_peer(const struct http *h)
@@ -252,7 +255,7 @@ void http_reply(struct http *h, int code, const char *type, struct text *body)
         if (type || code != 204) // evhttp would call it HTML
             http_set_header(h, "Content-Type", type ? type : HTTP_JSON);
         http_set_header(h, "Cache-Control", "no-cache");
-        if (evhttp_request_get_command(h->req) == EVHTTP_REQ_HEAD)
+        if (h->method == EVHTTP_REQ_HEAD)
             drop_body(h, b);
         evhttp_send_reply(h->req, code, NULL, b);
     }
@@ -401,9 +404,12 @@ void http_again(struct http *h)
 
 bool http_busy(const struct bufferevent *bev)
 {
-    for (const struct http *h = open_requests; h; h = h->next)
-        if (h->req && evhttp_connection_get_bufferevent(evhttp_request_get_connection(h->req)) == bev)
+    for (const struct http *h = open_requests; h; h = h->next) {
+        struct evhttp_connection *c = h->req ? evhttp_request_get_connection(h->req) : NULL; // NULL: its client has left
+
+        if (c && evhttp_connection_get_bufferevent(c) == bev)
             return true;
+    }
     return false;
 }
 

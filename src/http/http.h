@@ -42,7 +42,7 @@ const char *http_query(const struct http *h,
 void http_each_query(const struct http *h,
                      bool (*fn)(void *ctx, const char *name, const char *value), void *ctx);
 const char *http_header(const struct http *h, const char *name); // or NULL
-const char *http_body(struct http *h, size_t *n);                // NUL-terminated
+const char *http_body(struct http *h, size_t *n);                // NUL-terminated; stays until the answer
 const char *http_peer(const struct http *h);                     // "alice", "token ansible", "anonymous"
 bool http_peer_known(const struct http *h); // it has said who it is
 bool http_peer_is_root(const struct http *h);

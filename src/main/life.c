@@ -19,6 +19,7 @@
 
 #include "base/log.h"
 #include "base/work.h"
+#include "core/aside.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
 #include "mgmt/mgmt.h"
@@ -38,7 +39,9 @@ static void end(evutil_socket_t sig, short what, void *arg)
     event_base_loopbreak(base);
 }
 
-static void try_reload(void *ctx)
+static void try_reload(void *ctx);
+
+static void reload_now(void *ctx)
 {
     char err[512] = "";
     int r = mgmt_reload(err, sizeof err);
@@ -52,6 +55,18 @@ static void try_reload(void *ctx)
     else
         log_notice("main: configuration reloaded");
     sd_notify(0, "READY=1");
+}
+
+static void not_reloaded(void *ctx)
+{
+    log_error("main: configuration not reloaded, the old one stays: kamueed stops, or has too many changes to make; try again");
+    sd_notify(0, "READY=1");
+}
+
+static void try_reload(void *ctx)
+{
+    if (aside_turn(ASIDE_CHANGE, &(struct turn){.run = reload_now, .drop = not_reloaded}))
+        not_reloaded(NULL);
 }
 
 static void reload(evutil_socket_t sig, short what, void *arg)

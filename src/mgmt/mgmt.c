@@ -21,6 +21,8 @@
 #include "config/candidate.h"
 #include "config/config.h"
 #include "config/config_confirm.h"
+#include "config/config_edit.h"
+#include "core/aside.h"
 #include "core/thread.h"
 #include "event/event.h"
 #include "http/api.h"
@@ -135,8 +137,9 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
 
     thread_must_be(ROLE_CONTROL);
     r = http_init(loop); // the configuration may name listeners
+    r = r ? r : aside_start(loop);
     if (r) {
-        snprintf(err, err_size, "no memory for the RESTCONF server");
+        snprintf(err, err_size, "no memory or thread for the RESTCONF server: %s", strerror(-r));
         return r;
     }
     serve();
@@ -144,7 +147,6 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     apply_defaults();
     enum log_level level = log_get_level(); // main has set it, perhaps by its command line
     confirm_init(loop);
-    config_running_idle(loop);
     r = config_start(loaded, loaded_model, &e);
     loaded = NULL;
     loaded_model = NULL;
@@ -184,10 +186,8 @@ int mgmt_reload(char *err, size_t err_size)
     int r;
 
     thread_must_be(ROLE_CONTROL);
-    r = config_read_file(false, &candidate, &e);
-    if (r)
-        lyd_free_all(candidate);
-    else
+    r = config_edited(NULL, &(struct config_edit){.file = true}, &candidate, &e);
+    if (!r)
         r = config_commit(candidate, &(struct commit){.by = config_file(), .comment = "reload"}, &result, &e);
     for (unsigned i = 0; i < result.notes.n; i++)
         log_notice("config: %s", result.notes.item[i].sentence);
@@ -204,6 +204,7 @@ int mgmt_reload(char *err, size_t err_size)
 void mgmt_stop(void)
 {
     thread_must_be(ROLE_CONTROL);
+    aside_stop();
     restconf_stop();
     listen_fini();
     alarm_watch_stop();

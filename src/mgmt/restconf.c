@@ -262,6 +262,56 @@ enum access restconf_needs(const char *method, const char *path)
     return is_edit(method) && below(path, "/restconf/data") ? ACCESS_ADMIN : ACCESS_READ;
 }
 
+static void resource(struct http *h)
+{
+    const char *path = http_path(h), *rest = below(path, "/restconf/data");
+
+    if (rest)
+        data_resource(h, rest);
+    else if ((rest = below(path, "/restconf/operations")))
+        operation_resource(h, rest);
+    else
+        http_refuse(h, 404, "invalid-value", "there is no '%s'; expected a path under /restconf/data or /restconf/operations", path);
+}
+
+// --- turns --------------------------------------------------------------------------------------
+
+static void has_turn(void *h)
+{
+    if (http_gone(h))
+        http_reply(h, 503, NULL, NULL);
+    else
+        resource(h);
+}
+
+static void has_none(void *h)
+{
+    http_refuse(h, 503, "operation-failed", "kamueed is stopping; nothing was changed");
+}
+
+static bool needs_turn(struct http *h, enum aside_lane *lane)
+{
+    const char *path = http_path(h), *operation = below(path, "/restconf/operations");
+    size_t n;
+
+    http_body(h, &n);
+    if (operation && !strcmp(http_method(h), "POST"))
+        return operation_turn(operation, n, lane);
+    *lane = ASIDE_CHANGE;
+    return is_edit(http_method(h)) && below(path, "/restconf/data");
+}
+
+static void in_turn(struct http *h)
+{
+    enum aside_lane lane;
+
+    if (!needs_turn(h, &lane))
+        resource(h);
+    else if (aside_turn(lane, &(struct turn){has_turn, has_none, h}))
+        http_refuse(h, 429, "resource-denied", "%u requests %s the configuration wait already; try again", ASIDE_WAITING,
+                    lane == ASIDE_CHANGE ? "to change" : "to read");
+}
+
 void restconf_answer(struct http *h)
 {
     const char *path = http_path(h), *rest;
@@ -281,12 +331,8 @@ void restconf_answer(struct http *h)
                     http_header(h, "Content-Type"));
     else if ((rest = below(path, "/restconf/data")) && standard_get(h, rest))
         return;
-    else if (rest)
-        data_resource(h, rest);
-    else if ((rest = below(path, "/restconf/operations")))
-        operation_resource(h, rest);
     else
-        http_refuse(h, 404, "invalid-value", "there is no '%s'; expected a path under /restconf/data or /restconf/operations", path);
+        in_turn(h);
 }
 
 int restconf_start(const char *socket_path, char *err, size_t err_size)

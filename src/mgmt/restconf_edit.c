@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "config/config.h"
+#include "core/aside.h"
 #include "http/refuse.h"
 #include "mgmt/restconf_priv.h"
 #include "operation/operation.h"
@@ -125,11 +126,9 @@ static struct lyd_node *parse_tree(json_t *root, struct errors *e)
     return tree;
 }
 
-static json_t *load_body(struct http *h, struct errors *e)
+static json_t *load_body(const char *s, size_t n, struct errors *e)
 {
     json_error_t why;
-    size_t n;
-    const char *s = http_body(h, &n);
     json_t *body = json_loadb(s, n, JSON_REJECT_DUPLICATES, &why);
 
     if (!body)
@@ -186,15 +185,25 @@ static void refuse(struct http *h, struct errors *e)
     errors_free(e);
 }
 
-// The body as a tree from the root; the path is that of what the body names.
-static struct lyd_node *body_tree(struct http *h, const struct path *p, struct errors *e)
-{
-    json_t *body = load_body(h, e), *value, *inner, *root;
-    const char *name = "";
-    struct lyd_node *tree = NULL;
+// --- the candidate, made aside -------------------------------------------------------------------
 
-    if (!body)
-        return NULL;
+struct editing {
+    const char *body; // NULL: what is there goes
+    size_t n;
+    const struct path *path; // of what the body names
+    bool replace;            // what is there; else the body is added
+    const struct lyd_node *running;
+    struct lyd_node *candidate;
+    struct errors e;
+};
+
+// The body as a tree from the root.
+static struct lyd_node *resource_tree(const struct path *p, json_t *body, struct errors *e)
+{
+    struct lyd_node *tree = NULL;
+    json_t *value, *inner, *root;
+    const char *name = "";
+
     value = only_member(body, &name);
     if (!value || strcmp(name, path_last(p)->schema->name)) {
         errors_add(e, 0, "expected one member in the body, 'kamuee:%s'",
@@ -204,17 +213,18 @@ static struct lyd_node *body_tree(struct http *h, const struct path *p, struct e
         tree = parse_tree(root, e);
         json_decref(root);
     }
-    json_decref(body);
     return tree;
 }
 
-static bool parent_missing(struct http *h, const struct path *p)
+// The datastore itself: {"ietf-restconf:data": { … }}.
+static struct lyd_node *datastore_tree(json_t *body, struct errors *e)
 {
-    if (p->n < 2 || path_find(p, p->n - 1, config_running()))
-        return false;
-    http_refuse(h, 409, "data-missing", "the parent of '%s' is not configured",
-                path_last(p)->schema->name);
-    return true;
+    json_t *data = json_object_get(body, "ietf-restconf:data");
+
+    if (json_is_object(data))
+        return parse_tree(data, e);
+    errors_add(e, 0, "expected one member in the body, 'ietf-restconf:data'");
+    return NULL;
 }
 
 static void remove_target(struct lyd_node **tree, const struct path *p)
@@ -225,53 +235,63 @@ static void remove_target(struct lyd_node **tree, const struct path *p)
         config_delete_node(tree, n);
 }
 
+static void make_candidate(void *arg)
+{
+    struct editing *d = arg;
+    json_t *body = d->body ? load_body(d->body, d->n, &d->e) : NULL;
+    struct lyd_node *tree = NULL;
+
+    if (body)
+        tree = d->path->n ? resource_tree(d->path, body, &d->e) : datastore_tree(body, &d->e);
+    json_decref(body);
+    if (d->e.n) {
+        lyd_free_all(tree);
+    } else if (d->replace && !d->path->n) {
+        d->candidate = tree;
+    } else {
+        d->candidate = config_dup(d->running);
+        if (d->replace)
+            remove_target(&d->candidate, d->path);
+        config_merge(&d->candidate, tree);
+    }
+}
+
+// Commits what the body makes of the configuration, or the configuration without the target. `created`: as above.
+static void edit(struct http *h, const struct path *p, bool replace, bool has_body, int code, const struct path *created)
+{
+    struct editing d = {.path = p, .replace = replace, .running = config_running()};
+
+    if (has_body)
+        d.body = http_body(h, &d.n);
+    aside(make_candidate, &d);
+    if (d.e.n)
+        refuse(h, &d.e);
+    else
+        finish(h, d.candidate, code, created);
+}
+
+// --- methods -------------------------------------------------------------------------------------
+
+static bool parent_missing(struct http *h, const struct path *p)
+{
+    if (p->n < 2 || path_find(p, p->n - 1, config_running()))
+        return false;
+    http_refuse(h, 409, "data-missing", "the parent of '%s' is not configured",
+                path_last(p)->schema->name);
+    return true;
+}
+
 static void put_or_patch(struct http *h, const struct path *p, bool replace)
 {
-    struct errors e = {0};
     const struct lyd_node *old = path_find(p, p->n, config_running());
     bool existed = old && config_is_explicit(old);
 
     if (parent_missing(h, p))
         return;
-    if (!replace && !existed && path_last(p)->n_keys) {
+    if (!replace && !existed && path_last(p)->n_keys)
         config_not_there(h, p);
-        return;
-    }
-    struct lyd_node *tree = body_tree(h, p, &e);
-    if (e.n) {
-        lyd_free_all(tree);
-        refuse(h, &e);
-        return;
-    }
-    struct lyd_node *candidate = config_running_copy();
-    if (replace)
-        remove_target(&candidate, p);
-    config_merge(&candidate, tree);
-    finish(h, candidate, replace && !existed ? 201 : 204, replace && !existed ? p : NULL);
-}
-
-// The datastore itself: {"ietf-restconf:data": { … }}.
-static void edit_datastore(struct http *h, bool replace)
-{
-    struct errors e = {0};
-    json_t *body = load_body(h, &e);
-    json_t *data = body ? json_object_get(body, "ietf-restconf:data") : NULL;
-    struct lyd_node *tree = NULL;
-
-    if (body && !json_is_object(data))
-        errors_add(&e, 0, "expected one member in the body, 'ietf-restconf:data'");
-    else if (body)
-        tree = parse_tree(data, &e);
-    json_decref(body);
-    if (e.n) {
-        lyd_free_all(tree);
-        refuse(h, &e);
-        return;
-    }
-    struct lyd_node *candidate = replace ? tree : config_running_copy();
-    if (!replace)
-        config_merge(&candidate, tree);
-    finish(h, candidate, 204, NULL);
+    else
+        edit(h, p, replace, true, replace && !existed ? 201 : 204, replace && !existed ? p : NULL);
 }
 
 static char *key_text(const json_t *v)
@@ -319,53 +339,58 @@ static bool child_path(const struct path *p, json_t *body, struct path *child, c
 static void post_child(struct http *h, const struct path *child)
 {
     const struct lyd_node *old = path_find(child, child->n, config_running());
-    struct errors e = {0};
 
-    if (old && config_is_explicit(old)) {
+    if (old && config_is_explicit(old))
         http_refuse(h, 409, "data-exists", "'%s' exists already; PUT or PATCH changes it",
                     path_last(child)->schema->name);
-        return;
-    }
-    struct lyd_node *tree = body_tree(h, child, &e);
-    if (e.n) {
-        lyd_free_all(tree);
-        refuse(h, &e);
-        return;
-    }
-    struct lyd_node *candidate = config_running_copy();
-    config_merge(&candidate, tree);
-    finish(h, candidate, 201, child);
+    else
+        edit(h, child, false, true, 201, child);
+}
+
+// What POST makes is named by its body.
+struct naming {
+    const char *body;
+    size_t n;
+    const struct path *path;
+    struct path child;
+    char *key[PATH_KEYS];
+    bool ok;
+    struct errors e;
+};
+
+static void name_child(void *arg)
+{
+    struct naming *d = arg;
+    json_t *body = load_body(d->body, d->n, &d->e);
+
+    d->ok = body && child_path(d->path, body, &d->child, d->key, &d->e);
+    json_decref(body);
 }
 
 static void post(struct http *h, const struct path *p)
 {
-    char *key[PATH_KEYS] = {0};
-    struct errors e = {0};
-    json_t *body = load_body(h, &e);
-    struct path child;
+    struct naming d = {.path = p};
 
-    if (!body || !child_path(p, body, &child, key, &e))
-        refuse(h, &e);
+    d.body = http_body(h, &d.n);
+    aside(name_child, &d);
+    if (!d.ok)
+        refuse(h, &d.e);
     else if (p->n && !path_find(p, p->n, config_running()))
         config_not_there(h, p);
     else
-        post_child(h, &child);
-    json_decref(body);
+        post_child(h, &d.child);
     for (unsigned i = 0; i < PATH_KEYS; i++)
-        free(key[i]);
+        free(d.key[i]);
 }
 
 static void delete_target(struct http *h, const struct path *p)
 {
     const struct lyd_node *old = path_find(p, p->n, config_running());
 
-    if (!old || !config_is_explicit(old)) {
+    if (!old || !config_is_explicit(old))
         config_not_there(h, p);
-        return;
-    }
-    struct lyd_node *candidate = config_running_copy();
-    remove_target(&candidate, p);
-    finish(h, candidate, 204, NULL);
+    else
+        edit(h, p, true, false, 204, NULL);
 }
 
 static bool is_whole_list(const struct path *p)
@@ -391,7 +416,7 @@ void config_edit(struct http *h, const struct path *p, const char *method)
         http_refuse(h, 400, "invalid-value", "'%s' is the key of its entry; delete the entry, and make another, instead",
                     path_last(p)->schema->name);
     else if ((put || patch) && !p->n)
-        edit_datastore(h, put);
+        edit(h, p, put, true, 204, NULL);
     else if (put || patch)
         put_or_patch(h, p, put);
     else if (!strcmp(method, "POST"))

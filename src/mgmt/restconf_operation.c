@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "config/complete.h"
 #include "config/config.h"
+#include "core/aside.h"
 #include "http/refuse.h"
 #include "mgmt/restconf_priv.h"
 #include "restconf/reply.h"
@@ -55,82 +56,94 @@ static void shut_down(struct http *h, const struct lyd_node *op)
 
 // --- dispatch -----------------------------------------------------------------------------------
 
+#define BODY_SHORT (64u << 10) // bytes of input that are read at once
+
 static const struct {
     const char *name;
     void (*run)(struct http *h, const struct lyd_node *op);
+    enum { AT_ONCE, READS, CHANGES } when; // has no turn, or one in the lane of those that read or change the configuration
 } operations[] = {
-    {"configure", operation_configure},
-    {"complete", operation_complete},
-    {"edit", operation_edit},
-    {"confirm", operation_confirm},
-    {"session-open", operation_session_open},
-    {"session-close", operation_session_close},
-    {"configuration", operation_configuration},
-    {"compare", operation_compare},
-    {"save-configuration", operation_save_configuration},
-    {"port-attach", operation_port_attach},
-    {"port-detach", operation_port_detach},
-    {"port-start", operation_port_start},
-    {"port-stop", operation_port_stop},
-    {"lookup", lookup},
-    {"explain", operation_explain},
-    {"trace", operation_trace},
-    {"audit", operation_audit},
-    {"route-changes", operation_route_changes},
-    {"route-at", operation_route_at},
-    {"test-tap", operation_test_tap},
-    {"capture", operation_capture},
-    {"web-address", operation_web_address},
-    {"acl-rules", operation_acl_rules},
-    {"acl-lint", operation_acl_lint},
-    {"clear-counters", operation_clear_counters},
-    {"clear-acl", operation_clear_acl},
-    {"clear-neighbor", operation_clear_neighbor},
-    {"silence-alarm", operation_silence_alarm},
-    {"reload", operation_reload},
-    {"address-set-contains", operation_address_set_contains},
-    {"address-set-change", operation_address_set_change},
-    {"shutdown", shut_down},
+    {"configure", operation_configure, CHANGES},
+    {"complete", operation_complete, AT_ONCE},
+    {"edit", operation_edit, CHANGES},
+    {"confirm", operation_confirm, CHANGES},
+    {"session-open", operation_session_open, CHANGES},
+    {"session-close", operation_session_close, CHANGES},
+    {"configuration", operation_configuration, READS},
+    {"compare", operation_compare, READS},
+    {"save-configuration", operation_save_configuration, CHANGES},
+    {"port-attach", operation_port_attach, CHANGES},
+    {"port-detach", operation_port_detach, CHANGES},
+    {"port-start", operation_port_start, CHANGES},
+    {"port-stop", operation_port_stop, CHANGES},
+    {"lookup", lookup, AT_ONCE},
+    {"explain", operation_explain, AT_ONCE},
+    {"trace", operation_trace, AT_ONCE},
+    {"audit", operation_audit, AT_ONCE},
+    {"route-changes", operation_route_changes, AT_ONCE},
+    {"route-at", operation_route_at, AT_ONCE},
+    {"test-tap", operation_test_tap, AT_ONCE},
+    {"capture", operation_capture, AT_ONCE},
+    {"web-address", operation_web_address, AT_ONCE},
+    {"acl-rules", operation_acl_rules, AT_ONCE},
+    {"acl-lint", operation_acl_lint, AT_ONCE},
+    {"clear-counters", operation_clear_counters, AT_ONCE},
+    {"clear-acl", operation_clear_acl, AT_ONCE},
+    {"clear-neighbor", operation_clear_neighbor, AT_ONCE},
+    {"silence-alarm", operation_silence_alarm, AT_ONCE},
+    {"reload", operation_reload, CHANGES},
+    {"address-set-contains", operation_address_set_contains, AT_ONCE},
+    {"address-set-change", operation_address_set_change, AT_ONCE},
+    {"shutdown", shut_down, AT_ONCE},
 };
 
-// {"kamuee:input": {…}} or nothing, as the tree libyang makes of {"kamuee:NAME": {…}}; NULL: an
-// answer has been given.
-static struct lyd_node *parse_input(struct http *h, const char *name)
-{
+// {"kamuee:input": {…}} or nothing, as the tree libyang makes of {"kamuee:NAME": {…}}.
+struct input {
+    const char *name, *body;
     size_t n;
-    const char *body = http_body(h, &n);
-    json_t *root = n ? json_loadb(body, n, JSON_REJECT_DUPLICATES, NULL) : json_object();
-    json_t *input =
-        root && json_object_size(root) == 1 ? json_object_get(root, "kamuee:input") : NULL;
-    struct lyd_node *tree = NULL, *op = NULL;
-    struct ly_in *in = NULL;
-    struct text t = {0};
+    struct lyd_node *tree; // NULL: it is wrong
+    const char *tag;
+    struct text why;
+};
 
-    if (!json_is_object(root) || (json_object_size(root) && !json_is_object(input))) {
-        http_refuse(h, 400, "malformed-message", "expected {\"kamuee:input\": {…}} in the body");
-        json_decref(root);
-        return NULL;
-    }
-    json_t *wrapped = json_pack("{s:o}", "", input ? json_incref(input) : json_object());
-    char key[80];
-    snprintf(key, sizeof key, "kamuee:%s", name);
-    json_object_set(wrapped, key, json_object_get(wrapped, ""));
-    json_object_del(wrapped, "");
-    char *s = json_dumps(wrapped, JSON_COMPACT);
+static void parse_wrapped(struct input *i, const char *s)
+{
+    struct lyd_node *op = NULL;
+    struct ly_in *in = NULL;
+
     bug_on(!s || ly_in_new_memory(s, &in));
-    if (lyd_parse_op(yang_ctx, NULL, in, LYD_JSON, LYD_TYPE_RPC_YANG, &tree, &op) ||
-        lyd_validate_op(tree, NULL, LYD_TYPE_RPC_YANG, NULL)) {
-        yang_say_error(&t);
-        http_refuse(h, 400, "invalid-value", "%s", text_str(&t));
-        lyd_free_all(tree);
-        tree = NULL;
+    if (lyd_parse_op(yang_ctx, NULL, in, LYD_JSON, LYD_TYPE_RPC_YANG, &i->tree, &op) ||
+        lyd_validate_op(i->tree, NULL, LYD_TYPE_RPC_YANG, NULL)) {
+        i->tag = "invalid-value";
+        yang_say_error(&i->why);
+        lyd_free_all(i->tree);
+        i->tree = NULL;
     }
     ly_in_free(in, 0);
-    text_free(&t);
-    free(s);
-    json_decref(wrapped);
+}
+
+static void parse_input(void *arg)
+{
+    struct input *i = arg;
+    json_t *root = i->n ? json_loadb(i->body, i->n, JSON_REJECT_DUPLICATES, NULL) : json_object();
+    json_t *input =
+        root && json_object_size(root) == 1 ? json_object_get(root, "kamuee:input") : NULL;
+
+    if (!json_is_object(root) || (json_object_size(root) && !json_is_object(input))) {
+        i->tag = "malformed-message";
+        text_printf(&i->why, "expected {\"kamuee:input\": {…}} in the body");
+    } else {
+        json_t *wrapped = json_object();
+        char key[80];
+
+        snprintf(key, sizeof key, "kamuee:%s", i->name);
+        json_object_set_new(wrapped, key, input ? json_incref(input) : json_object());
+        char *s = json_dumps(wrapped, JSON_COMPACT);
+        parse_wrapped(i, s);
+        free(s);
+        json_decref(wrapped);
+    }
     json_decref(root);
-    return tree;
 }
 
 // Who may run it: the schema says so, and what it does not say is for admins.
@@ -149,6 +162,17 @@ enum access operation_needs(const char *name)
         if (!strncmp(name, "kamuee:", 7) && !strcmp(name + 7, operations[i].name))
             return access_of(operations[i].name);
     return ACCESS_READ;
+}
+
+bool operation_turn(const char *name, size_t body_bytes, enum aside_lane *lane)
+{
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+        if (strncmp(name, "kamuee:", 7) || strcmp(name + 7, operations[i].name))
+            continue;
+        *lane = operations[i].when == CHANGES ? ASIDE_CHANGE : ASIDE_READ;
+        return operations[i].when != AT_ONCE || body_bytes > BODY_SHORT;
+    }
+    return false;
 }
 
 static const char *nearest_operation(const char *name)
@@ -176,10 +200,17 @@ void operation_post(struct http *h, const char *path)
             continue;
         if (!http_may(h, access_of(name)))
             return;
-        struct lyd_node *op = parse_input(h, name);
-        if (op)
-            operations[i].run(h, op);
-        lyd_free_all(op);
+        struct input input = {.name = name};
+        input.body = http_body(h, &input.n);
+        aside(parse_input, &input);
+        if (http_gone(h))
+            http_reply(h, 503, NULL, NULL);
+        else if (input.tree)
+            operations[i].run(h, input.tree);
+        else
+            http_refuse(h, 400, input.tag, "%s", text_str(&input.why));
+        text_free(&input.why);
+        lyd_free_all(input.tree);
         return;
     }
     near = nearest_operation(name);

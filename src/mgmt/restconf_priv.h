@@ -10,6 +10,8 @@
 //     restconf_operation.c  POST /restconf/operations/kamuee:NAME; operation/ runs it
 //     standard.c            state in the models of the IETF
 //
+// Edits, and operations on the configuration, have a turn (core/aside.h): restconf.c sees to that.
+//
 // Paths and parts of answers are restconf/'s, the event stream event/event.c's.
 #ifndef MGMT_RESTCONF_PRIV_H
 #define MGMT_RESTCONF_PRIV_H
@@ -18,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/aside.h"
 #include "http/http.h"
 #include "restconf/path.h"
 
@@ -45,6 +48,7 @@ void datastore_get(struct http *h, const struct content *c);
 void restconf_answer(struct http *h); // any request
 bool meta_get(struct http *h, const char *path); // false: not one of its resources
 void operation_post(struct http *h, const char *name);
+bool operation_turn(const char *name, size_t body_bytes, enum aside_lane *lane); // whether it has a turn, and in which lane
 void operations_list(struct http *h);
 enum access operation_needs(const char *name); // "kamuee:NAME"; of what is no operation everybody is told so
 

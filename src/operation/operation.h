@@ -11,6 +11,7 @@
 
 // {"kamuee:output": { … }}: the members are written between the two.
 void output_begin(struct jwrite *j, struct text *t);
+void output_end(struct jwrite *j); // these two on any thread
 void output_send(struct http *h, struct jwrite *j);
 
 // Value of a leaf of the input, "" when it is not given.

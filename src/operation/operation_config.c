@@ -2,7 +2,7 @@
 // operation_config.c - operations that read or change the configuration
 //
 // `configure` commits: lines, a text, a revision or the file on top of what runs, or what a session has edited. `edit`
-// changes a session's candidate.
+// changes a session's candidate. All of them have a turn (core/aside.h): what is long is done aside.
 #include <errno.h>
 #include <libyang/libyang.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "config/candidate.h"
 #include "config/complete.h"
 #include "config/config_confirm.h"
+#include "core/aside.h"
 #include "http/refuse.h"
 #include "operation/operation.h"
 #include "yang/config_json.h"
@@ -127,13 +128,28 @@ static int commit(struct candidate *c, const struct input *in, const struct comm
     return r;
 }
 
+struct result_text {
+    const struct config_result *result;
+    struct text *t;
+};
+
+static void write_result(void *arg)
+{
+    const struct result_text *w = arg;
+    struct jwrite j;
+
+    output_begin(&j, w->t);
+    write_lines(&j, "change", &w->result->change);
+    write_notes(&j, &w->result->notes);
+    output_end(&j);
+}
+
 void operation_configure(struct http *h, const struct lyd_node *op)
 {
     struct config_result result = {0};
     struct errors e = {0};
     struct text t = {0};
     struct candidate *c;
-    struct jwrite j;
     struct input in;
 
     if (!find_session(h, op, &c))
@@ -147,10 +163,8 @@ void operation_configure(struct http *h, const struct lyd_node *op)
     if (r) {
         operation_refuse(h, r, &e);
     } else {
-        output_begin(&j, &t);
-        write_lines(&j, "change", &result.change);
-        write_notes(&j, &result.notes);
-        output_send(h, &j);
+        aside(write_result, &(struct result_text){&result, &t});
+        http_reply(h, 200, HTTP_JSON, &t);
     }
     vec_free(&in.lines);
     errors_free(&e);
@@ -251,60 +265,98 @@ void operation_session_close(struct http *h, const struct lyd_node *op)
 }
 
 // --- reading ------------------------------------------------------------------------------------
+//
+// Others may commit meanwhile: what is read is held.
 
-// The tree that the input names: a revision, the file, a session's candidate, or what runs; a copy. False: an answer has
-// been given.
-static bool read_tree(struct http *h, const struct lyd_node *op, struct candidate *c, struct lyd_node **tree)
+static const struct snapshot *snapshot_of(const struct candidate *c)
+{
+    return c ? candidate_snapshot(c) : config_snapshot();
+}
+
+// What the input names: a revision, the file, or what the candidate says or runs; the caller's. NULL: an answer has been given.
+static struct snapshot *read_snapshot(struct http *h, const struct lyd_node *op, const struct candidate *c)
 {
     struct config_edit from = {.revision = given(op, "revision"), .file = is_true(op, "file")};
+    struct snapshot *held = snapshot_ref(snapshot_of(c)), *read = NULL;
+    struct lyd_node *tree;
     struct errors e = {0};
-    int r = config_edited(c ? candidate_tree(c) : config_running(), &from, tree, &e);
 
+    if (!from.revision && !from.file)
+        return held;
+    int r = config_edited(held->tree, &from, &tree, &e);
     if (r)
         operation_refuse(h, r, &e);
+    else
+        read = snapshot_new(tree, NULL, 0);
     errors_free(&e);
-    return !r;
+    snapshot_unref(held);
+    return read;
+}
+
+struct reading {
+    const struct lyd_node *from, *tree;
+    bool json;
+    struct text out;
+};
+
+static void print_tree(void *arg)
+{
+    struct reading *r = arg;
+    struct text config = {0};
+    struct jwrite j;
+    char *json = r->json ? config_json_text(r->tree) : NULL;
+
+    if (!json)
+        config_print(r->tree, &config);
+    output_begin(&j, &r->out);
+    jwrite_string(&j, "text", json ? json : text_str(&config));
+    output_end(&j);
+    text_free(&config);
+    free(json);
 }
 
 void operation_configuration(struct http *h, const struct lyd_node *op)
 {
-    struct text t = {0}, config = {0};
-    struct lyd_node *tree;
     struct candidate *c;
+    struct snapshot *s;
+
+    if (!find_session(h, op, &c) || !(s = read_snapshot(h, op, c)))
+        return;
+    struct reading r = {.tree = s->tree, .json = !strcmp(operation_input(op, "format"), "json")};
+    aside(print_tree, &r);
+    snapshot_unref(s);
+    http_reply(h, 200, HTTP_JSON, &r.out);
+}
+
+static void print_difference(void *arg)
+{
+    struct reading *r = arg;
+    struct text change = {0};
     struct jwrite j;
 
-    if (!find_session(h, op, &c) || !read_tree(h, op, c, &tree))
-        return;
-    output_begin(&j, &t);
-    if (!strcmp(operation_input(op, "format"), "json")) {
-        char *s = config_json_text(tree);
-
-        jwrite_string(&j, "text", s);
-        free(s);
-    } else {
-        config_print(tree, &config);
-        jwrite_string(&j, "text", text_str(&config));
-    }
-    output_send(h, &j);
-    lyd_free_all(tree);
-    text_free(&config);
+    config_diff(r->from, r->tree, &change);
+    output_begin(&j, &r->out);
+    write_lines(&j, "change", &change);
+    output_end(&j);
+    text_free(&change);
 }
 
 void operation_compare(struct http *h, const struct lyd_node *op)
 {
-    struct text t = {0}, change = {0};
-    struct lyd_node *with;
     struct candidate *c;
-    struct jwrite j;
+    struct snapshot *with;
 
-    if (!find_session(h, op, &c) || !read_tree(h, op, NULL, &with))
+    if (!find_session(h, op, &c))
         return;
-    config_diff(with, c ? candidate_tree(c) : config_running(), &change);
-    output_begin(&j, &t);
-    write_lines(&j, "change", &change);
-    output_send(h, &j);
-    lyd_free_all(with);
-    text_free(&change);
+    struct snapshot *s = snapshot_ref(snapshot_of(c));
+    if ((with = read_snapshot(h, op, NULL))) {
+        struct reading r = {.from = with->tree, .tree = s->tree};
+
+        aside(print_difference, &r);
+        snapshot_unref(with);
+        http_reply(h, 200, HTTP_JSON, &r.out);
+    }
+    snapshot_unref(s);
 }
 
 void operation_save_configuration(struct http *h, const struct lyd_node *op)
@@ -332,6 +384,6 @@ void operation_complete(struct http *h, const struct lyd_node *op)
     if (!find_session(h, op, &c))
         return;
     output_begin(&j, &t);
-    complete_line(operation_input(op, "line"), c ? candidate_tree(c) : config_running(), &j);
+    complete_line(operation_input(op, "line"), snapshot_of(c)->tree, &j);
     output_send(h, &j);
 }

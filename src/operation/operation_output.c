@@ -20,11 +20,16 @@ void output_begin(struct jwrite *j, struct text *t)
     jwrite_begin(j, "kamuee:output", '{');
 }
 
-void output_send(struct http *h, struct jwrite *j)
+void output_end(struct jwrite *j)
 {
     jwrite_end(j, '}');
     jwrite_end(j, '}');
     text_printf(j->t, "\n");
+}
+
+void output_send(struct http *h, struct jwrite *j)
+{
+    output_end(j);
     http_reply(h, 200, HTTP_JSON, j->t);
 }
 

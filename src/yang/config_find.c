@@ -105,3 +105,12 @@ struct lyd_node *config_dup(const struct lyd_node *tree)
     }
     return copy;
 }
+
+void config_settle(const struct lyd_node *tree)
+{
+    for (const struct lyd_node *n = tree; n; n = n->next) {
+        if (n->schema && n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST))
+            lyd_get_value(n);
+        config_settle(lyd_child(n));
+    }
+}

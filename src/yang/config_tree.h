@@ -6,8 +6,8 @@
 //
 // A tree is a list of sibling nodes (NULL when empty). Default values are in
 // it, marked LYD_DEFAULT, after config_check. Nodes that lines made remember
-// their line in `priv`; a copy (config_dup) forgets it. Control role; nothing
-// here touches the running router.
+// their line in `priv`; a copy (config_dup) forgets it. Any thread, each tree one, or several that only read one that has been
+// settled; nothing here touches the running router.
 #ifndef YANG_CONFIG_TREE_H
 #define YANG_CONFIG_TREE_H
 
@@ -98,5 +98,7 @@ void config_delete_node(struct lyd_node **tree, struct lyd_node *node);
 void config_link_behind(struct lyd_node **tree, struct lyd_node *last, struct lyd_node *node);
 void config_link_first(struct lyd_node **tree, struct lyd_node *node); // where it has been before
 struct lyd_node *config_dup(const struct lyd_node *tree);
+// Before several threads read it: libyang writes the canonical text of some values into them when it is first asked for it.
+void config_settle(const struct lyd_node *tree);
 
 #endif

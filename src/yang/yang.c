@@ -21,8 +21,8 @@ struct ly_ctx *yang_ctx;
 const struct lys_module *yang_module;
 
 // What was asked lately: a line's walker asks of the same word more than once, and thousands of lines have the same words.
-static struct {
-    const struct lysc_node *leaf;
+static _Thread_local struct {
+    const struct lysc_node *leaf; // NULL: empty
     char value[48];
     bool ok;
 } asked[256];

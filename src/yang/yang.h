@@ -3,7 +3,7 @@
 //
 // Everything that reads or prints configuration asks here what a word means:
 // the walker, the printer, completion, RESTCONF and error messages. The schema
-// never changes while the process lives. Control role.
+// never changes while the process lives. Loaded by control, read by any thread.
 #ifndef YANG_YANG_H
 #define YANG_YANG_H
 
