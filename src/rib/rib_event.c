@@ -7,7 +7,11 @@
 // CREATE|EXCL means that there was none.
 // IPv6. Routes with a gateway and the same metric are one multipath route: the
 // announcement carries the whole set, RTM_DELROUTE may carry the set or one
-// leg. Routes without gateway live side by side.
+// leg. Routes without gateway, or by a next-hop object, live side by side.
+// Linux keeps a leg as a route of its own, at the end of its metric. So such a
+// route may stand between two legs: dumps pass over it (rib_row.c), and it comes
+// to the front with the loss of the first leg. Which leg is the first we do
+// not know, so a dump is asked for.
 //
 // Events may repeat what a dump has already shown (both stand in one queue), so
 // each is idempotent. One that does not fit what we have (a deletion of a
@@ -129,6 +133,15 @@ static void unexpected(struct rib_vr *v, const struct prefix *p)
     rib_sync_want(v, p->family == IP4 ? RIB_STAGES_ROUTES4 : RIB_STAGES_ROUTES6, 200 * NS_PER_MS);
 }
 
+// A multipath route loses legs, and there is more behind it: the kernel's order may be another one now.
+static void lose_legs(struct rib_vr *v, const struct rib *r, const struct span *s, uint32_t id)
+{
+    const struct rib_path *p = rib_path_at(v, rib_route_at(r, id)->path);
+
+    if (p->family == IP6 && rib_is_multipath6(p) && p->n_hops > 1 && id != s->last)
+        rib_sync_want(v, RIB_STAGES_ROUTES6, 200 * NS_PER_MS);
+}
+
 static void new4(struct rib_vr *v, struct rib *r, uint32_t node, const struct netlink_event *e,
                  struct rib_path *path, uint8_t flags)
 {
@@ -163,7 +176,9 @@ static void new6(struct rib_vr *v, struct rib *r, uint32_t node, const struct ne
     for (; id; id = id == s.last ? 0 : rib_route_at(r, id)->next) {
         const struct rib_route *t = rib_route_at(r, id);
 
-        if (t->path == path->id) { // known: a repeated announcement
+        if (t->path == path->id) { // known: a repeated announcement, or that of an object that was replaced
+            if (e->replace && victim) // or it has taken the place of the victim and is there twice
+                unexpected(v, &m->prefix);
             replace_route(v, r, id, path, m->protocol);
             return;
         }
@@ -172,10 +187,13 @@ static void new6(struct rib_vr *v, struct rib *r, uint32_t node, const struct ne
     }
     if (e->replace && !victim)
         victim = s.first;
-    if (victim && (multipath || e->replace))
+    if (victim && (multipath || e->replace)) {
+        if (e->replace)
+            lose_legs(v, r, &s, victim);
         replace_route(v, r, victim, path, m->protocol);
-    else
+    } else {
         rib_route_add(v, r, node, s.last, path, m->metric, m->protocol, flags);
+    }
 }
 
 // One leg of a multipath route was deleted: the route goes on with the others. False when no route has it.
@@ -206,6 +224,7 @@ static bool delete_leg(struct rib_vr *v, struct rib *r, const struct span *s, co
             continue;
         if (n == 1)
             rest.hop[0].weight = 1; // a single next hop is announced without a weight
+        lose_legs(v, r, s, id);
         rib_route_set_path(v, r, id, rib_path_get(v, &rest));
         return true;
     }
@@ -219,10 +238,12 @@ static void del(struct rib_vr *v, struct rib *r, uint32_t node, const struct net
     struct rib_path *path = rib_path_get(v, m);
     uint32_t id = find_path(r, &s, path, m->protocol);
 
-    if (id)
+    if (id) {
+        lose_legs(v, r, &s, id);
         rib_route_del(v, r, id); // its path may go with it
-    else
+    } else {
         rib_path_put(v, path); // it may have been made for the search
+    }
     if (!id && !(m->prefix.family == IP6 && delete_leg(v, r, &s, m)) && s.first)
         unexpected(v, &m->prefix); // nothing at all to delete is normal: silence came first
 }

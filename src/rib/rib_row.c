@@ -27,6 +27,10 @@
 // for again, without judging what else events have overtaken: that had been
 // right before, and they kept it so. The gaps of a dump and those of the one
 // before have less and less in common, however much changes meanwhile.
+//
+// One kind of IPv6 route the rows never show: what stands between two legs of a multipath route, to which Linux jumps from the
+// first leg to the last. So what we have behind such a route and the rows do not show may be there or not. IPv6 deletions are all
+// announced, so it stays; when the legs go, rib_event.c asks for a dump, which shows it.
 #include "rib/rib.h"
 #include "rib/rib_unfollowed.h"
 
@@ -75,19 +79,49 @@ static bool is_row(const struct rib_route *t, const struct rib_shown_row *row)
     return t->path == row->path->id && t->metric == row->metric && t->protocol == row->protocol;
 }
 
+// The multipath route behind whose first leg the walk is, and no row of its metric since; NULL: none.
+static const struct rib_shown_row *veil_of(const struct rib_shown_row *row, const struct rib_shown_row *veil)
+{
+    if (row->path->family == IP6 && rib_is_multipath6(row->path) && row->path->n_hops > 1)
+        return row;
+    return veil && veil->metric != row->metric ? veil : NULL;
+}
+
+// The first route from `id` on that the rows would show; *prev: the one before it.
+static uint32_t pass_hidden(struct rib_vr *v, struct rib *r, uint32_t id, const struct rib_shown_row *veil, uint32_t *prev)
+{
+    const struct rib_shown *s = &v->sync.shown;
+
+    for (; veil && id; id = next_of(r, id, flags_of(s))) {
+        struct rib_route *t = rib_route_at(r, id);
+
+        if (t->metric != veil->metric || rib_is_multipath6(rib_path_at(v, t->path)))
+            break;
+        vec_foreach (&s->row, row)
+            if (is_row(t, row))
+                return id;
+        t->gen = r->gen;
+        *prev = id;
+    }
+    return id;
+}
+
 // The list says what the rows say: its routes are confirmed.
 static bool confirm(struct rib_vr *v, struct rib *r, uint32_t node)
 {
     const struct rib_shown *s = &v->sync.shown;
+    const struct rib_shown_row *veil = NULL;
     uint8_t flags = flags_of(s);
     uint32_t prev, first = first_of(r, node, flags, &prev), id = first;
 
     vec_foreach (&s->row, row) {
+        id = pass_hidden(v, r, id, veil, &prev);
         if (!id || !is_row(rib_route_at(r, id), row))
             return false;
+        veil = veil_of(row, veil);
         id = next_of(r, id, flags);
     }
-    if (id)
+    if (pass_hidden(v, r, id, veil, &prev))
         return false;
     for (id = first; id; id = next_of(r, id, flags))
         rib_route_at(r, id)->gen = r->gen;
@@ -99,11 +133,12 @@ static const char *take(struct rib_vr *v, struct rib *r, uint32_t node)
 {
     const struct rib_shown *s = &v->sync.shown;
     const char *wrong = "the kernel had its candidates in another order";
+    const struct rib_shown_row *veil = NULL;
     uint8_t flags = flags_of(s);
     uint32_t prev, id = first_of(r, node, flags, &prev), next;
 
     vec_foreach (&s->row, row) { // what is before `prev`, and that, is done; `id` is the first that is not
-        uint32_t same = id;
+        uint32_t same = id = pass_hidden(v, r, id, veil, &prev);
 
         while (same && !is_row(rib_route_at(r, same), row))
             same = next_of(r, same, flags);
@@ -115,8 +150,9 @@ static const char *take(struct rib_vr *v, struct rib *r, uint32_t node)
             wrong = "the kernel had it, the RIB not";
         prev = same ? same : rib_route_add(v, r, node, prev, row->path, row->metric, row->protocol, flags);
         rib_route_at(r, prev)->gen = r->gen;
+        veil = veil_of(row, veil);
     }
-    for (; id; id = next) {
+    for (id = pass_hidden(v, r, id, veil, &prev); id; id = next) {
         next = next_of(r, id, flags);
         if (s->row.n)
             wrong = "the kernel had it no more";

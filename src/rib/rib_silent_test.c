@@ -264,6 +264,47 @@ static void ipv6_append_replace_and_leg_deletion(void **state)
     assert_int_equal(kit_audit(), 0);
 }
 
+// Dumps pass over what stands between two legs of a multipath route: it is kept, and comes to the front with the loss of the first leg.
+static void ipv6_routes_between_the_legs_of_a_multipath_route_are_followed(void **state)
+{
+    static const char prefix[] = "2001:db8:9::/48", addr[] = "2001:db8:9::1";
+    static const char between[] = "ip -6 route add %s via fd01::2; ip -6 route append %s nhid 14; ip -6 route append %s via fd01::3";
+
+    gateways();
+    kit_do("ip -6 nexthop add id 14 via fd02::2 dev e2");
+    kit_do(between, prefix, prefix, prefix);
+    kit_expect(addr, "group e1");
+    assert_int_equal(kit_audit(), 0);
+    assert_non_null(strstr(kit_routes(prefix), "fd02::2@e2 m1024"));
+    kit_do("ip -6 route del %s via fd01::2", prefix); // the one between is before the other leg
+    kit_expect(addr, B2);
+    assert_int_equal(kit_audit(), 0);
+    kit_do("ip -6 route append %s via fd01::2", prefix); // and now it is before both
+    assert_int_equal(kit_audit(), 0);
+    kit_expect(addr, B2);
+    kit_do("ip -6 route del %s nhid 14", prefix);
+    kit_expect(addr, "group e1");
+    assert_int_equal(kit_audit(), 0);
+    kit_do("ip -6 route del %s", prefix);
+
+    kit_do(between, prefix, prefix, prefix);
+    kit_do("ip -6 route del %s nhid 14", prefix); // unseen
+    assert_int_equal(kit_audit(), 0);
+    kit_eventually(!strstr(kit_routes(prefix), "fd02::2@e2"));
+    kit_do("ip -6 route append %s nhid 14; ip -6 route append %s dev e2; ip -6 route append %s via fd02::3", prefix, prefix, prefix);
+    assert_int_equal(kit_audit(), 0);
+    kit_do("ip -6 route replace %s via fd01::2", prefix); // nothing is between any more
+    kit_expect(addr, B1);
+    assert_int_equal(kit_audit(), 0);
+    kit_do("ip -6 route del %s via fd01::2", prefix);
+    kit_expect(addr, B2);
+    assert_int_equal(kit_audit(), 0);
+
+    kit_do("ip -6 route replace %s dev e2", prefix); // it takes the place of the object, and is there twice
+    kit_expect(addr, "glean e2");
+    assert_int_equal(kit_audit(), 0);
+}
+
 static void ipv4_append_prepend_and_replace_keep_the_order(void **state)
 {
     routes();
@@ -544,7 +585,7 @@ static void a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces(v
 {
     struct vr *red = vr_new("red");
     struct iface *e1 = iface_get(kit_iface[1]);
-    uint16_t before = e1->vr;
+    uint16_t home = e1->vr;
 
     assert_int_equal(rib_manager_iface_del(e1->id), 0);
     e1->vr = red->id;
@@ -566,7 +607,7 @@ static void a_table_without_its_vrf_device_is_told_once_for_all_its_interfaces(v
     }
     assert_int_equal(rib_manager_iface_del(e1->id), 0);
     assert_int_equal(rib_manager_vr_del(red->id), 0);
-    e1->vr = before;
+    e1->vr = home;
     assert_int_equal(rib_manager_iface_add(e1->id), 0);
     vr_free(red);
 }
@@ -590,6 +631,7 @@ int main(void)
         T(multipath_leg_down_leaves_the_others),
         T(carrier_loss_of_a_leg_leaves_the_group_at_once),
         T(ipv6_append_replace_and_leg_deletion),
+        T(ipv6_routes_between_the_legs_of_a_multipath_route_are_followed),
         T(ipv4_append_prepend_and_replace_keep_the_order),
         T(lowest_metric_wins),
         T(every_type_of_route_has_its_next_hop),
