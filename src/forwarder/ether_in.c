@@ -6,8 +6,8 @@
 //          odd4, odd6      IP packets to be looked at one by one in ip4_in, ip6_in
 //          local4, local6  IP packets in broadcast and multicast frames: they may be delivered here, but a router
 //                          must not forward them (RFC 1812 5.3.4)
-//   exits  ARP, LLDP, LACP, IS-IS ... -> punt; ETHER_TRUNCATED, ETHER_NOT_OURS, ETHER_TYPE_UNKNOWN,
-//          VLAN_UNKNOWN, VLAN_INNER_UNKNOWN, VLAN_TPID, VLAN_RESERVED, IFACE_DOWN; IP4_TRUNCATED, IP6_TRUNCATED: less than a header
+//   exits  ARP, LLDP, IS-IS ... -> punt; LACP of a member of a LAG -> slow; ETHER_TRUNCATED, ETHER_NOT_OURS, ETHER_TYPE_UNKNOWN,
+//          LAG_INACTIVE, VLAN_UNKNOWN, VLAN_INNER_UNKNOWN, VLAN_TPID, VLAN_RESERVED, IFACE_DOWN; IP4_TRUNCATED, IP6_TRUNCATED: less than a header
 //
 // A plain packet is in a frame for the MAC of its interface, has a complete and
 // right header - IPv4 without options - and addresses that may be forwarded: the five checks of RFC 1812 5.2.2
@@ -97,10 +97,15 @@ static void ether_one(struct forwarder *f, const struct port *port, struct rte_m
         return;
     }
     uint16_t type = load16(type_at), id = 0;
+    uint8_t lag = __atomic_load_n(&port->lag, __ATOMIC_RELAXED);
+    if (unlikely(lag) && type == ETHER_TYPE_SLOW) {
+        slow(f, m, (uint16_t)(port - port_table), lag, type_at, tags.n);
+        return;
+    }
     enum drop_reason none = is_tag(type) ? DROP_VLAN_INNER_UNKNOWN : tags_iface(port, &tags, &id);
     const struct iface *iface = iface_get(id);
     if (none) {
-        packet_drop(f, m, port->untagged, none);
+        packet_drop(f, m, port->untagged, lag && !port->collects ? DROP_LAG_INACTIVE : none);
         return;
     }
     f->counter->iface[id].rx_packets++;

@@ -11,6 +11,8 @@ void punt(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, enum punt_cla
 void punt_ip4(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
 void punt_ip6(struct forwarder *f, struct rte_mbuf *m, const uint8_t *ip, uint16_t iface);
 void punt_flush(struct forwarder *f);
+// A slow-protocol frame of port `port`, a member of `lag`: to control if it is sound. type_at: its EtherType; tags: how many VLAN tags it has.
+void slow(struct forwarder *f, struct rte_mbuf *m, uint16_t port, uint16_t lag, const uint8_t *type_at, unsigned tags);
 void hold(struct forwarder *f, struct burst *b, unsigned i);
 void hold_flush(struct forwarder *f);
 // Packet i of b goes to the broadcast address of a subnet on another interface: out to everybody there, or why not.

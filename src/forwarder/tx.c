@@ -3,7 +3,7 @@
 //
 //   in     f->tx_pkt[port] of every port, how many: tx_word[port]
 //   out    sent (ledger: tx), or handed to the forwarder that owns the queue
-//   exits  TX_FULL, TX_NO_QUEUE, TX_NO_BUFFER, INJECT_RING_FULL
+//   exits  TX_FULL, TX_NO_QUEUE, TX_NO_BUFFER, INJECT_RING_FULL, LAG_NO_MEMBER
 //
 // Called at the end of each burst: a packet never waits for a later one. What a
 // port does not take is offered again TX_TRIES times - about as long as a 10 Gb/s
@@ -12,14 +12,19 @@
 //
 // Packets are counted as sent by their interface before: by ether_out, or here from what it has
 // left in tx_word. Those that are not sent are taken back here, where it is known.
+//
+// A LAG's packets are dealt out to its members by the hash of their flow (table/lag.h), and go at once. Ports find out that they are no LAG by the
+// comparison that tells them whose their queue is.
 #include <rte_ethdev.h>
 #include <rte_pause.h>
 
 #include "forwarder/drop.h"
+#include "forwarder/flow_hash.h"
 #include "forwarder/packet.h"
 #include "forwarder/tags.h"
 #include "forwarder/tx.h"
 #include "forwarder/watch.h"
+#include "table/lag.h"
 #include "table/port.h"
 #include "forwarder/forbidden.h"
 
@@ -28,8 +33,11 @@
 static void tx_drop(struct forwarder *f, uint16_t port, struct rte_mbuf **pkt, unsigned n,
                     enum drop_reason reason)
 {
+    uint8_t lag = __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED);
+    uint16_t of = lag ? lag : port; // whose interfaces are meant
+
     for (unsigned i = 0; i < n; i++) {
-        uint16_t iface = iface_of_frame(port_get(port), pkt[i], false);
+        uint16_t iface = iface_of_frame(port_get(of), pkt[i], false);
         f->counter->iface[iface].tx_packets--;
         f->counter->iface[iface].tx_bytes -= pkt[i]->pkt_len;
         packet_drop(f, pkt[i], iface, reason);
@@ -88,8 +96,10 @@ static void tx_hand_over(struct forwarder *f, uint16_t port, unsigned owner, str
     f->handed |= 1u << owner;
 }
 
-// Nothing, if those of the burst that were to leave by it have ended.
-static void tx_port(struct forwarder *f, uint16_t port)
+static void tx_lag(struct forwarder *f, uint16_t lag, struct rte_mbuf **pkt, unsigned n);
+
+// Nothing, if those of the burst that were to leave by it have ended. `member`: of a LAG, which sends by it.
+static inline __attribute__((always_inline)) void tx_port(struct forwarder *f, uint16_t port, bool member)
 {
     struct rte_mbuf **pkt = f->tx_pkt[port];
     uint64_t word = f->tx_word[port];
@@ -104,15 +114,54 @@ static void tx_port(struct forwarder *f, uint16_t port)
         tx_send(f, port, f->plan->tx_queue[port], pkt, n);
     else if (owner < FORWARDER_MAX)
         tx_hand_over(f, port, owner, pkt, n);
+    else if (owner == PLAN_TX_LAG && !member)
+        tx_lag(f, port, pkt, n);
     else
         tx_drop(f, port, pkt, n, DROP_TX_NO_QUEUE);
     f->tx_word[port] = 0;
 }
 
+// What tells the flow of a frame that leaves by port `lag`: as the virtual router of its interface says; of what is not IP its MACs.
+static uint32_t flow_of(uint16_t lag, const struct rte_mbuf *m)
+{
+    const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+    struct tags tags;
+    const uint8_t *type_at = tags_read(m, false, &tags);
+    uint16_t iface = 0;
+
+    if (type_at && !tags_iface(port_get(lag), &tags, &iface)) {
+        const uint8_t *ip = type_at + 2;
+        uint32_t readable = packet_readable(m, ip), len = m->pkt_len - packet_l2_len(m, ip);
+        struct flow_hash how = vr_flow_hash(vr_get(iface_get(iface)->vr));
+        if (load16(type_at) == ETHER_TYPE_IP4 && readable >= IP4_HDR)
+            return flow_hash4(ip, readable, len, how);
+        if (load16(type_at) == ETHER_TYPE_IP6 && readable >= IP6_HDR)
+            return flow_hash6(ip, readable, len, how);
+    }
+    return (uint32_t)(hash_mix64(load64(frame) ^ load32(frame + 8)) >> 32);
+}
+
+static __attribute__((noinline, cold)) void tx_lag(struct forwarder *f, uint16_t lag, struct rte_mbuf **pkt, unsigned n)
+{
+    uint64_t members = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        uint8_t port = lag_member(lag, flow_of(lag, pkt[i]));
+        if (port == LAG_NO_MEMBER) {
+            tx_drop(f, lag, &pkt[i], 1, DROP_LAG_NO_MEMBER);
+            continue;
+        }
+        f->tx_pkt[port][tx_word_n(f->tx_word[port]++)] = pkt[i]; // has room: all arrays together hold tx_queued packets
+        members |= 1ull << port;
+    }
+    for (; members; members &= members - 1)
+        tx_port(f, (uint16_t)__builtin_ctzll(members), true);
+}
+
 void tx_flush(struct forwarder *f)
 {
     for (uint64_t ports = f->tx_ports; ports; ports &= ports - 1)
-        tx_port(f, (uint16_t)__builtin_ctzll(ports));
+        tx_port(f, (uint16_t)__builtin_ctzll(ports), false);
     f->tx_ports = 0;
     f->tx_queued = 0;
 }

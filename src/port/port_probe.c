@@ -102,7 +102,7 @@ static int name_is_free(const char *devargs, char *err, size_t err_size)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(devargs, ","), devargs);
     if (rte_eth_dev_get_port_by_name(name, &other))
         return 0;
-    snprintf(err, err_size, "device %s is %s's: give this one another number", name, other < PORT_MAX ? port_get(other)->name : "another port");
+    snprintf(err, err_size, "device %s is %s's: give this one another number", name, other < LAG_FIRST ? port_get(other)->name : "another port");
     return -EEXIST;
 }
 
@@ -126,9 +126,9 @@ int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, s
     for (uint16_t p = 0; p < RTE_MAX_ETHPORTS; p++)
         if (rte_eth_dev_is_valid_port(p) && !before[p]) {
             *id = p;
-            if (p < PORT_MAX)
+            if (p < LAG_FIRST)
                 return 0;
-            snprintf(err, err_size, "device '%s': there are as many ports as possible (%d)", said, PORT_MAX);
+            snprintf(err, err_size, "device '%s': there are as many ports as possible (%d)", said, LAG_FIRST);
             port_unprobe(p);
             return -ENOSPC;
         }

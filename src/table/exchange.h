@@ -36,7 +36,8 @@ struct packet_meta { // in the mbuf's private area, 64 bytes
     uint64_t since_ns; // hold: arrival at neigh_manager
     struct rte_mbuf *next_held;
     uint16_t mtu; // hold, INJECT_NEXTHOP: of route and way out when the packet was held, 0 = none
-    uint8_t spare[30];
+    uint16_t member; // punt of a slow-protocol frame: 1 + port, a member of a LAG, it came in by; 0 = for the TAP of `iface`
+    uint8_t spare[28];
 };
 _Static_assert(sizeof(struct packet_meta) == 64, "size of the private area");
 

@@ -6,7 +6,10 @@
 #ifndef TABLE_LIMITS_H
 #define TABLE_LIMITS_H
 
-#define PORT_MAX 64         // = RTE_MAX_ETHPORTS or fewer; port index 0 is a real port (DPDK's id)
+#define PORT_MAX 64         // below LAG_FIRST the index is DPDK's port id, 0 a real one; from there on there are LAGs
+#define LAG_MAX 16
+#define LAG_FIRST (PORT_MAX - LAG_MAX)
+#define LAG_MEMBER_MAX 8
 #define PORT_NONE 0xffff
 #define QUEUE_MAX 32        // queues of a port
 #define OUTER_VLAN_MAX 1024 // outer VLANs with sub-interfaces of their own, of all ports; 0 = none

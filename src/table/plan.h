@@ -18,6 +18,7 @@
 #include "table/limits.h"
 
 #define PLAN_TX_NONE 0xff // in tx_owner: the port is stopped: drop TX_NO_QUEUE
+#define PLAN_TX_LAG 0xfe  // in tx_owner: the port is a LAG: each packet by one of its members
 #define PLAN_RX_MAX 128
 
 // How a forwarder that sleeps learns that a receive queue has a packet.

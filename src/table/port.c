@@ -14,6 +14,7 @@
 #include "core/mem.h"
 #include "core/thread.h"
 #include "table/grace.h"
+#include "table/lag.h"
 
 struct port *port_table;
 uint16_t (*port_inner)[4096];
@@ -57,6 +58,22 @@ static uint16_t row_take(void)
     return 0;
 }
 
+static void entry_store(struct port *p, uint16_t outer, uint16_t vlan, uint16_t value)
+{
+    __atomic_store_n(outer ? &p->outer_row[outer] : &p->vlan_iface[vlan], value, __ATOMIC_RELEASE); // after the interface is complete
+}
+
+// An entry of the port, and of the members that collect for it if it is a LAG.
+static void entry_set(struct port *p, uint16_t outer, uint16_t vlan, uint16_t value)
+{
+    uint16_t id = (uint16_t)(p - port_table);
+
+    entry_store(p, outer, vlan, value);
+    for (uint16_t m = 0; lag_is(id) && m < LAG_FIRST; m++)
+        if (port_get(m)->collects && port_get(m)->lag == id)
+            entry_store(port_get(m), outer, vlan, value);
+}
+
 static int lead_pair(struct port *p, uint16_t outer, uint16_t vlan, uint16_t id)
 {
     uint16_t row = p->outer_row[outer];
@@ -69,7 +86,7 @@ static int lead_pair(struct port *p, uint16_t outer, uint16_t vlan, uint16_t id)
     rows[row].used = rows[row].used + (id != 0) - (before != 0);
     rows[row].was_used = true;
     __atomic_store_n(&port_inner[row][vlan], id, __ATOMIC_RELEASE); // after the interface is complete
-    __atomic_store_n(&p->outer_row[outer], rows[row].used ? row : 0, __ATOMIC_RELEASE);
+    entry_set(p, outer, 0, rows[row].used ? row : 0);
     if (!rows[row].used)
         rows[row].ticket = grace_ticket();
     return 0;
@@ -80,7 +97,7 @@ int port_lead(struct port *p, uint16_t outer, uint16_t vlan, uint16_t id)
     thread_must_be(ROLE_CONTROL);
     if (outer)
         return lead_pair(p, outer, vlan, id);
-    __atomic_store_n(&p->vlan_iface[vlan], id, __ATOMIC_RELEASE); // after the interface is complete
+    entry_set(p, 0, vlan, id);
     return 0;
 }
 
@@ -89,4 +106,17 @@ void port_lead_as(struct port *p, const struct port *before)
     thread_must_be(ROLE_CONTROL);
     memcpy(p->vlan_iface, before->vlan_iface, sizeof p->vlan_iface);
     memcpy(p->outer_row, before->outer_row, sizeof p->outer_row);
+}
+
+void port_collect(struct port *p, bool on)
+{
+    const struct port *lag = port_get(p->lag);
+
+    thread_must_be(ROLE_CONTROL);
+    p->collects = on;
+    for (uint16_t vlan = 0; vlan < 4096; vlan++) {
+        entry_store(p, 0, vlan, on ? lag->vlan_iface[vlan] : 0);
+        if (vlan)
+            entry_store(p, vlan, 0, on ? lag->outer_row[vlan] : 0);
+    }
 }

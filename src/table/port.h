@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port.h - DPDK ports as forwarders see them
+// port.h - ports as forwarders see them: DPDK's, and LAGs (table/lag.h)
 //
 // Written by control (port_manager, iface_manager), read by every forwarder.
-// The index is DPDK's port id. A port's descriptor array never moves; fields a
+// The index is DPDK's port id, or a LAG's own. A port's descriptor array never moves; fields a
 // forwarder reads change by single atomic stores while the port is in no
 // forwarder's plan, or one word at a time.
 #ifndef TABLE_PORT_H
@@ -18,6 +18,7 @@ struct port {
     uint16_t mtu;              // bytes of layer 3
     bool fast_free;            // takes only whole buffers of exchange_pool with one owner (MBUF_FAST_FREE); see exchange_mixed
     bool offload;              // may hand over what its sender left to a card: checksums to be finished, segments to be cut
+    uint8_t lag;               // id of the LAG that it is a member of, 0 = none
     uint32_t watch_rx, watch_tx; // who looks at its frames: bits of table/watch.h
     union {
         uint16_t untagged;         // iface id of untagged frames (the port's own interface), 0 = none
@@ -26,6 +27,7 @@ struct port {
     uint16_t outer_row[4096];  // VLAN id of the outer of two tags -> row of port_inner[], 0 = none
     // writer's own: control
     bool used, started;
+    bool collects; // a member: its frames lead where those of its LAG do
     char name[32]; // operator's name, e.g. "p0"
 };
 
@@ -49,5 +51,7 @@ static inline uint16_t port_iface(const struct port *p, uint16_t outer, uint16_t
 // Frames of `p` with these VLAN ids lead to interface `id` from now on, 0 = nowhere. 0, or -ENOSPC: no row is free.
 int port_lead(struct port *p, uint16_t outer, uint16_t vlan, uint16_t id);
 void port_lead_as(struct port *p, const struct port *before); // its device was opened again: all frames as before
+// Frames of member `p` lead where those of its LAG do, now and later, or nowhere.
+void port_collect(struct port *p, bool on);
 
 #endif

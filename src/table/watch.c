@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "core/mem.h"
+#include "table/port.h"
 
 const char *const watch_point_name[WATCH_POINT_N] = {"rx", "tx", "drop", "punt"};
 struct watch watch_table[WATCH_MAX];
@@ -137,11 +138,19 @@ static bool passes(const struct watch *w, struct rte_mbuf *m)
     return (w->filter_code ? w->filter_code(m) : rte_bpf_exec(w->filter, m)) != 0;
 }
 
+// A frame of a member is one of its LAG, too.
+static bool is_of_port(const struct watch *w, uint16_t port)
+{
+    uint8_t lag = port < PORT_MAX ? __atomic_load_n(&port_get(port)->lag, __ATOMIC_RELAXED) : 0;
+
+    return w->port == port || (lag && w->port == lag);
+}
+
 bool watch_wants(const struct watch *w, struct rte_mbuf *m, const struct watch_tag *tag)
 {
     struct tagged t;
 
-    if ((w->iface && w->iface != tag->iface) || (w->port != PORT_NONE && w->port != tag->port))
+    if ((w->iface && w->iface != tag->iface) || (w->port != PORT_NONE && !is_of_port(w, tag->port)))
         return false;
     return passes(w, on_wire(m, &t));
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lag.c - see lag.h
+#include "table/lag.h"
+
+#include <string.h>
+
+#include "core/thread.h"
+
+struct lag lag_table[LAG_MAX];
+
+static void bucket_set(struct lag *lag, unsigned b, uint8_t member)
+{
+    __atomic_store_n(&lag->bucket[b], member, __ATOMIC_RELAXED);
+}
+
+// The member that has fewest of the buckets so far.
+static uint8_t neediest(const uint8_t *member, unsigned n, const unsigned *has)
+{
+    uint8_t least = member[0];
+
+    for (unsigned i = 1; i < n; i++)
+        if (has[member[i]] < has[least])
+            least = member[i];
+    return least;
+}
+
+void lag_share(struct lag *lag, const uint8_t *member, unsigned n)
+{
+    unsigned has[256] = {0}, base = n ? LAG_BUCKETS / n : 0, more = n ? LAG_BUCKETS % n : 0; // so many have one more than the others
+    bool in[256] = {false}, left[LAG_BUCKETS];
+
+    thread_must_be(ROLE_CONTROL);
+    for (unsigned i = 0; i < n; i++)
+        in[member[i]] = true;
+    for (unsigned b = 0; b < LAG_BUCKETS; b++) {
+        uint8_t m = lag->bucket[b];
+        bool one_more = in[m] && has[m] == base && more;
+        bool keeps = in[m] && (has[m] < base || one_more);
+        left[b] = !keeps;
+        has[m] += keeps;
+        more -= one_more;
+    }
+    for (unsigned b = 0; b < LAG_BUCKETS; b++) {
+        if (!left[b])
+            continue;
+        uint8_t m = n ? neediest(member, n, has) : LAG_NO_MEMBER;
+        has[m]++;
+        bucket_set(lag, b, m);
+    }
+}
