@@ -43,7 +43,7 @@ def read(text: str) -> list[List]:
                 inside = lists.setdefault(found[0], (List(name_of(found[0])), found[1]))
             elif words[0] == "access-list" and len(words) > 2:
                 if words[1].isdecimal() and int(words[1]) < 100:
-                    raise Unknown("a standard list; expected an extended one")
+                    raise Unknown("this is a standard list; expected an extended one")
                 rule(lists.setdefault(words[1], (List(name_of(words[1])), False)), words[2:])
                 inside = None
             elif inside and (line[0].isspace() or words[0] in ("permit", "deny", "remark") or words[0].isdecimal()):
@@ -61,7 +61,7 @@ def heading(words: list[str]) -> tuple[str, bool] | None:
     """(name, is it of IPv6) of a line that begins a list."""
     if words[:2] == ["ip", "access-list"] and len(words) == 4:
         if words[2] != "extended":
-            raise Unknown(f"'{words[2]}' lists have no equal; expected 'extended'")
+            raise Unknown(f"'{words[2]}' lists are not supported; expected 'extended'")
         return words[3], False
     if words[:2] == ["ipv6", "access-list"] and len(words) == 3:
         return words[2], True
@@ -87,7 +87,7 @@ def rule(where: tuple[List, bool], words: list[str]) -> None:
     if not words or words[0] == "remark":
         return
     if words[0] not in ("permit", "deny") or len(words) < 2:
-        raise Unknown(f"'{words[0]}' has no equal; expected permit, deny or remark")
+        raise Unknown(f"'{words[0]}' is not supported; expected permit, deny or remark")
     if six and "sequence" in words[-2:]:
         number, words = int(words[-1]), words[:-2]
     found.add(" ".join(translated(iter_words(words), six)), number)
@@ -101,7 +101,7 @@ class iter_words:
 
     def take(self, what: str) -> str:
         if not self.rest:
-            raise Unknown(f"it ends too early, expected {what}")
+            raise Unknown(f"the line is incomplete: expected {what}")
         return self.rest.pop(0)
 
     def next(self) -> str:
@@ -118,7 +118,7 @@ def translated(words: iter_words, six: bool) -> list[str]:
     else:
         protocol = PROTOCOLS.get(said, said)
         if protocol == said and said not in PROTOCOLS and not said.isdecimal():
-            raise Unknown(f"protocol '{said}' has no equal")
+            raise Unknown(f"protocol '{said}' is not supported")
     out.append(protocol)
     for side in ("from", "to"):
         out += [side, address(words, six)]
@@ -139,17 +139,17 @@ def address(words: iter_words, six: bool) -> str:
             return str(ipaddress.ip_network(word, strict=False))
         wildcard = int(ipaddress.IPv4Address(words.take("a wildcard mask")))
         if wildcard & (wildcard + 1):
-            raise Unknown("the wildcard mask is no prefix")
+            raise Unknown("the wildcard mask is not a prefix")
         return str(ipaddress.ip_network((word, 32 - wildcard.bit_length()), strict=False))
     except ValueError:
-        raise Unknown(f"'{word}' is no address") from None
+        raise Unknown(f"'{word}' is not an address") from None
 
 
 def port(words: iter_words) -> str:
     word = words.take("a port")
     if word in PORTS or word.isdecimal():
         return PORTS.get(word, word)
-    raise Unknown(f"port '{word}' has no equal; use its number")
+    raise Unknown(f"port '{word}' is not supported; use its number")
 
 
 def ports(words: iter_words) -> list[str]:
@@ -158,11 +158,11 @@ def ports(words: iter_words) -> list[str]:
         return []
     words.take("")
     if test == "neq":
-        raise Unknown("'neq' has no equal; write two rules with 'lt' and 'gt'")
+        raise Unknown("'neq' is not supported; write two rules with 'lt' and 'gt'")
     first = port(words)
     if test == "eq":
         if words.next().isdecimal() or words.next() in PORTS:
-            raise Unknown("several ports behind 'eq' have no equal; write a rule for each")
+            raise Unknown("several ports after 'eq' are not supported; write one rule per port")
         return ["port", first]
     if not first.isdecimal():
         raise Unknown(f"'{test} {first}': use the port's number")
@@ -189,4 +189,4 @@ def option(words: iter_words, protocol: str) -> list[str]:
         return ["icmp-type", icmp[word]]
     if protocol in ("icmp", "icmp6") and word.isdecimal():
         return ["icmp-type", f"{word}/{words.take('')}" if words.next().isdecimal() else word]
-    raise Unknown(f"'{word}' has no equal")
+    raise Unknown(f"'{word}' is not supported")

@@ -26,7 +26,7 @@ def read(text: str) -> list[List]:
     try:
         items = json.loads(text)["nftables"]
     except (ValueError, KeyError, TypeError):
-        raise Refused(["expected what 'nft -j list ruleset' prints"]) from None
+        raise Refused(["expected the output of 'nft -j list ruleset'"]) from None
     lists: dict[tuple, List] = {}
     sets: dict[tuple, list[str]] = {}
     wrong: list[str] = []
@@ -43,7 +43,7 @@ def read(text: str) -> list[List]:
                 for words in Rule(value, found, sets).lines():
                     found.add(words)
             elif kind not in ("metainfo", "table"):
-                raise Unknown(f"'{kind}' has no equal")
+                raise Unknown(f"'{kind}' is not supported")
         except Unknown as why:
             wrong.append(f"{kind} {value.get('name') or 'handle ' + str(value.get('handle'))}: {why}")
     if wrong:
@@ -53,7 +53,7 @@ def read(text: str) -> list[List]:
 
 def members(value: dict) -> list[str]:
     if value.get("type") not in ("ipv4_addr", "ipv6_addr"):
-        raise Unknown(f"sets of '{value.get('type')}' have no equal, those of addresses do")
+        raise Unknown(f"sets of '{value.get('type')}' are not supported, only sets of addresses")
     return [address(element) for element in value.get("elem", ())]
 
 
@@ -64,7 +64,7 @@ def address(value: Any) -> str:
         return f"{value['prefix']['addr']}/{value['prefix']['len']}"
     if isinstance(value, dict) and "elem" in value:
         return address(value["elem"]["val"])
-    raise Unknown("a range of addresses has no equal; expected addresses and prefixes")
+    raise Unknown("address ranges are not supported; expected addresses and prefixes")
 
 
 class Rule:
@@ -89,9 +89,9 @@ class Rule:
             elif kind == "log":
                 self.rest.append("log")
             elif kind != "counter":
-                raise Unknown(f"'{kind}' has no equal")
+                raise Unknown(f"'{kind}' is not supported")
         if not self.verdict:
-            raise Unknown("it has no verdict: expected accept, drop or reject")
+            raise Unknown("no verdict: expected accept, drop or reject")
         if not self.protocol and self.family:
             self.protocol = self.family
         elif self.family and self.protocol not in ("icmp", "icmp6"):
@@ -102,14 +102,14 @@ class Rule:
 
     def match(self, value: dict) -> None:
         if value["op"] not in ("==", "in"):
-            raise Unknown(f"'{value['op']}' has no equal")
+            raise Unknown(f"'{value['op']}' is not supported")
         left, right = value["left"], value["right"]
         if "meta" in left:
             self.meta(left["meta"]["key"], right)
         elif "payload" in left and "protocol" in left["payload"]:
             self.payload(left["payload"]["protocol"], left["payload"]["field"], right)
         else:
-            raise Unknown(f"'{next(iter(left))}' has no equal")
+            raise Unknown(f"'{next(iter(left))}' is not supported")
 
     def meta(self, key: str, right: Any) -> None:
         if key == "l4proto":
@@ -117,7 +117,7 @@ class Rule:
         elif key in ("nfproto", "protocol") and right in ("ipv4", "ipv6", "ip", "ip6"):
             self.of_family(FAMILIES.get(right, right))
         else:
-            raise Unknown(f"'meta {key}' has no equal")
+            raise Unknown(f"'meta {key}' is not supported")
 
     def payload(self, protocol: str, field: str, right: Any) -> None:
         side = {"saddr": "from", "daddr": "to", "sport": "from", "dport": "to"}.get(field)
@@ -134,17 +134,17 @@ class Rule:
             self.of_protocol(protocol)
             self.rest += ["icmp-type", icmp_type(right)]
         else:
-            raise Unknown(f"'{protocol} {field}' has no equal")
+            raise Unknown(f"'{protocol} {field}' is not supported")
 
     def of_family(self, family: str) -> None:
         if self.family not in (None, family):
-            raise Unknown("it is of both families")
+            raise Unknown("it matches both IPv4 and IPv6")
         self.family = family
 
     def of_protocol(self, value: Any) -> None:
         name = L4.get(str(value)) or (str(value) if str(value).isdecimal() else "")
         if not name or self.protocol not in ("", name):
-            raise Unknown(f"protocol '{value}' has no equal here")
+            raise Unknown(f"protocol '{value}' is not supported here")
         self.protocol = name
 
     def addresses(self, right: Any) -> str:
@@ -152,7 +152,7 @@ class Rule:
             name = right[1:]
             known = self.sets.get((self.value["family"], self.value["table"], name))
             if known is None:
-                raise Unknown(f"there is no set '{name}' of addresses")
+                raise Unknown(f"there is not an address set '{name}'")
             self.chain.sets[name_of(name)] = known
             return f"set {name_of(name)}"
         if isinstance(right, dict) and "set" in right:
@@ -171,7 +171,7 @@ def number(value: Any) -> str:
         return str(value)
     if isinstance(value, dict) and "range" in value:
         return "{}-{}".format(*value["range"])
-    raise Unknown(f"port '{value}' has no equal; print numbers: nft -jn list ruleset")
+    raise Unknown(f"port '{value}' is not supported; print numbers with nft -jn list ruleset")
 
 
 def icmp_type(value: Any) -> str:
@@ -179,7 +179,7 @@ def icmp_type(value: Any) -> str:
         return str(value)
     if isinstance(value, str) and value in ICMP_ALIASES:
         return ICMP_ALIASES[value]
-    raise Unknown(f"ICMP type '{value}' has no equal")
+    raise Unknown(f"ICMP type '{value}' is not supported")
 
 
 def port(value: str) -> list[str]:

@@ -15,7 +15,7 @@ class Refused(KamueeError):
 
 
 class Unknown(Exception):
-    """One line, or one word of it, that has no equal here."""
+    """One line, or one word of it, that is not supported here."""
 
 
 @dataclass

@@ -49,10 +49,10 @@ def no_address(word: str) -> str:
     if family and slash:
         return f"'{word}': the length of an {family.replace('ip', 'IP')} prefix is a number from 0 to {32 if family == 'ipv4' else 128}"
     if ":" in address:
-        return f"'{address}' is no IPv6 address"
+        return f"'{address}' is not an IPv6 address"
     if re.fullmatch(r"[0-9.]+", address):
-        return f"'{address}' is no IPv4 address: four numbers from 0 to 255, such as 192.0.2.1"
-    return f"'{word}' is no address"
+        return f"'{address}' is not an IPv4 address: expected four numbers from 0 to 255, such as 192.0.2.1"
+    return f"'{word}' is not an address"
 
 
 def is_name(word: str) -> bool:
@@ -99,27 +99,27 @@ def is_ip_protocol(word: str) -> bool:
 ARGUMENTS = {
     "PORT": Argument("a port", is_name, "port"),
     "INTERFACE": Argument("an interface: a port or a vport", is_name, "interface"),
-    "VR": Argument("a virtual router; 'default' when left out", is_name, "vr"),
+    "VR": Argument("a virtual router; default 'default'", is_name, "vr"),
     "NAME": Argument("a new name of 1 to 15 letters, digits, '_', '.', '-'", is_name),
     "DEVARGS": Argument("a DPDK device: 0000:3b:00.0, net_af_packet0,iface=eth1, …", is_word),
     "NS": Argument("a network namespace (ip netns)", is_word, "netns"),
     "PREFIX": Argument("a prefix: 192.0.2.0/24 or 2001:db8::/32", is_prefix),
-    "ALARM": Argument("an alarm of 'show alarm'", is_word, "alarm"),
-    "SUBJECT": Argument("what it is about, as 'show alarm' has it; quoted where it has blanks", is_word),
+    "ALARM": Argument("an alarm listed by 'show alarm'", is_word, "alarm"),
+    "SUBJECT": Argument("subject of the alarm, as in 'show alarm'; quote it if it contains blanks", is_word),
     "ADDRESS": Argument("an address: 192.0.2.1 or 2001:db8::1", is_address),
-    "ID": Argument("the number of a next hop, as 'show ipv4 route PREFIX' tells it", str.isdecimal),
-    "PROTOCOL": Argument("who made the route: a name or a number", is_word, values=PROTOCOLS),
+    "ID": Argument("the ID of a next hop, as in 'show ipv4 route PREFIX'", str.isdecimal),
+    "PROTOCOL": Argument("routing protocol: a name or a number", is_word, values=PROTOCOLS),
     "TYPE": Argument("kind of route", is_word, values=TYPES),
     "SOURCE": Argument("source address", is_address),
     "DESTINATION": Argument("destination address", is_address),
-    "IPPROTO": Argument("tcp, udp, icmp … or a number to 255", is_ip_protocol, values=IP_PROTOCOLS),
+    "IPPROTO": Argument("tcp, udp, icmp, … or a number up to 255", is_ip_protocol, values=IP_PROTOCOLS),
     "SPORT": Argument("source port: 0 to 65535", number(0, 65535)),
     "DPORT": Argument("destination port: 0 to 65535", number(0, 65535)),
     "ICMPTYPE": Argument("ICMP type: 0 to 255", number(0, 255)),
-    "VLAN": Argument("a VLAN: 1 to 4094", number(1, 4094)),
-    "TRACED": Argument("how many packets: 1 to 1000", number(1, 1000)),
+    "VLAN": Argument("a VLAN ID: 1 to 4094", number(1, 4094)),
+    "TRACED": Argument("number of packets: 1 to 1000", number(1, 1000)),
     "SECONDS": Argument("1 to 3600 seconds", number(1, 3600)),
-    "OUTERVLAN": Argument("a VLAN: 1 to 4094", number(1, 4094)),
+    "OUTERVLAN": Argument("a VLAN ID: 1 to 4094", number(1, 4094)),
     "TTL": Argument("TTL or hop limit: 0 to 255", number(0, 255)),
     "SIZE": Argument("bytes of the IP packet: 1 to 16000", number(1, 16000)),
     "TOS": Argument("type of service, traffic class: 0 to 255", number(0, 255)),
@@ -130,23 +130,23 @@ ARGUMENTS = {
     "HEX": Argument("the frame from its destination MAC on", is_hex),
     "FILE": Argument("a pcap or pcapng file; '-': standard output", is_word),
     "FRAME": Argument("number of the frame, from 1", number(1, 1 << 31)),
-    "EXPRESSION": Argument("an expression as tcpdump takes it, quoted: 'udp port 53'", is_word),
-    "COUNT": Argument("how many frames", is_word),
+    "EXPRESSION": Argument("a tcpdump expression, quoted: 'udp port 53'", is_word),
+    "COUNT": Argument("number of frames", is_word),
     "BYTES": Argument("64 to 9728 bytes", is_word),
     "TIME": Argument("-5m, -1h30m, 22:05:10 or 2026-11-21T22:05:10", is_moment),
-    "DURATION": Argument("how long: 30s, 10m, 2h, 1d", is_duration),
+    "DURATION": Argument("a duration: 30s, 10m, 2h, 1d", is_duration),
     "ACL": Argument("an access list", is_object_name, "acl"),
     "NEWACL": Argument("a name of 1 to 31 letters, digits, '_', '.', '-'", is_object_name),
     "SET": Argument("an address set", is_object_name, "address-set"),
     "MEMBER": Argument("a prefix or an address", lambda word: is_prefix(word) or is_address(word)),
     "WORD": Argument("the first words of commands", bool),
-    "SESSION": Argument("a session of 'show configuration sessions'", str.isdecimal),
+    "SESSION": Argument("a session listed by 'show configuration sessions'", str.isdecimal),
     "MINUTES": Argument("1 to 10080 minutes", number(1, 10080)),
     "TEXT": Argument("a few words", is_word),
-    "BACK": Argument("how many commits back: 1 is the one before; 'show configuration revisions'", str.isdecimal),
+    "BACK": Argument("a revision from 'show configuration revisions'; 1 is the previous one", str.isdecimal),
     "FILENAME": Argument("a file; '-': standard input or output", is_word),
     "LINE": Argument("a line of configuration", is_word),
-    "ARGS": Argument("words of the program's own: --help lists them", lambda word: True),
+    "ARGS": Argument("arguments of the program: see --help", lambda word: True),
 }
 
 

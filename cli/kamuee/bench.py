@@ -35,7 +35,7 @@ def commands() -> list[str]:
 
 def main(argv: list[str]) -> int:
     if not (BENCH / "run.py").exists():
-        print(f"kamuee bench: no {BENCH}: the benchmarks are not installed; run this in a source tree, or 'make bench' there",
+        print(f"kamuee bench: {BENCH} not found: the benchmarks are not installed; run this in a source tree after 'make bench'",
               file=sys.stderr)
         return 1
     sys.path.insert(0, str(BENCH))
@@ -59,5 +59,5 @@ def listing(argv: list[str]) -> int:
     listed = subprocess.run([sys.executable, str(BENCH / "run.py"), "--list"], capture_output=True, text=True)
     experiments = [tuple(line.split(maxsplit=1)) for line in listed.stdout.splitlines()]
     print("\nCommands:", *fields(ideas, terminal_width()), sep="\n")
-    print("\nExperiments (root: they make network namespaces):", *fields(experiments, terminal_width()), sep="\n")
+    print("\nExperiments (need root, to create network namespaces):", *fields(experiments, terminal_width()), sep="\n")
     return listed.returncode if argv in ([], ["--help"], ["-h"]) else 2

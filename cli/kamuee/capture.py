@@ -58,7 +58,7 @@ def target(name: str | None) -> Iterator[BinaryIO]:
     """Where the frames go."""
     if name in (None, "-"):
         if sys.stdout.isatty():
-            raise UsageError("frames are no text: add 'write FILE', or 'write -' and '| tcpdump -n -r -' behind it")
+            raise UsageError("frames are binary: add 'write FILE', or 'write -' followed by '| tcpdump -n -r -'")
         sys.stdout.flush()
         yield sys.stdout.buffer
         return
@@ -159,7 +159,7 @@ def show(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(captures)
     elif not captures:
-        context.line("no capture runs")
+        context.line("no capture is running")
     else:
         context.lines(render.table(RUNNING, map(row, captures), context.width, context.wide))
 

@@ -15,7 +15,7 @@ def clear(context: Context, match: Match) -> None:
     name = match.args.get("INTERFACE") or match.args.get("PORT")
     context.client.call("clear-counters", of=of, name=name)
     whose = f"{of} {name}" if name else f"all {of}s" if of else "all interfaces and ports"
-    context.line(f"counters of {whose} are shown from 0")
+    context.line(f"counters of {whose} cleared")
 
 
 def grown(entry: dict) -> dict:
@@ -36,4 +36,4 @@ def note(entries: Iterable[dict]) -> Iterator[str]:
         if time := when(entry):
             at.setdefault(time, []).append(entry["name"])
     for n, (time, names) in enumerate(at.items()):
-        yield f"{'' if n else chr(10)}counted since they were cleared {time}: {' '.join(names)}"
+        yield f"{'' if n else chr(10)}counters cleared {time}: {' '.join(names)}"

@@ -87,7 +87,7 @@ class Client:
         try:
             yield from stream.rows(answer.body, member, raw)
         except stream.Broken as broken:
-            raise DaemonError([f"kamueed's answer is broken: {broken}"]) from None
+            raise DaemonError([f"kamueed sent a malformed answer: {broken}"]) from None
         finally:
             answer.close()
 
@@ -155,11 +155,11 @@ def refusal(status: int, body: bytes) -> DaemonError:
         messages = [sentence(error) for error in errors]
         tag = errors[0].get("error-tag", "")
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-        messages, tag = [f"kamueed answered with HTTP status {status} and no reason"], ""
+        messages, tag = [f"kamueed answered with HTTP status {status} and no message"], ""
     return (NotFound if status == 404 else DaemonError)(messages, tag)
 
 
 def sentence(error: dict) -> str:
-    message = error.get("error-message") or error.get("error-tag", "refused without a reason")
+    message = error.get("error-message") or error.get("error-tag", "refused without a message")
     path = error.get("error-path")
     return f"{path}: {message}" if path and not error.get("error-message") else message

@@ -57,7 +57,7 @@ def revisions(context: Context, match: Match) -> None:
     if waiting := state.get("unconfirmed"):
         context.line(waits_to_be_confirmed(waiting))
     if state.get("file-changed"):
-        context.lines(render.wrapped(f"{state['file']} was changed since the last commit: kamueed would start with it ('compare file')",
+        context.lines(render.wrapped(f"{state['file']} was changed since the last commit; kamueed will use it at the next start ('compare file')",
                                      context.room, 0, 0))
 
 
@@ -65,7 +65,7 @@ def what(entry: dict) -> str:
     """The first line that a revision changed, its comment, and what became of it when nobody confirmed."""
     parts = [entry.get("first-change", ""), f"# {entry['comment']}" if entry["comment"] else ""]
     if not entry["confirmed"]:
-        parts.append("(waits to be confirmed)" if "back" in entry else "(not confirmed: rolled back)")
+        parts.append("(waiting for confirmation)" if "back" in entry else "(rolled back: not confirmed)")
     return "  ".join(part for part in parts if part)
 
 
@@ -77,7 +77,7 @@ def sessions(context: Context, match: Match) -> None:
         context.json(found)
         return
     rows = [[str(entry["id"]), entry["by"], duration(entry["age"]), duration(entry["idle"]), lines_of(entry)] for entry in found]
-    context.lines(render.table(SESSIONS, rows, context.room, context.wide, "nobody is editing"))
+    context.lines(render.table(SESSIONS, rows, context.room, context.wide, "no open sessions"))
     if waiting := state.get("unconfirmed"):
         context.line(waits_to_be_confirmed(waiting))
 
@@ -109,11 +109,11 @@ def load(context: Context, match: Match) -> None:
     text = read(match.args["FILENAME"])
     if kind := other_kind(text):
         how = "replace" if "replace" in match.args else ""
-        raise UsageError(f"{match.args['FILENAME']} is {kind}, and no lines of set and delete\n"
+        raise UsageError(f"{match.args['FILENAME']} is {kind}, not 'set' and 'delete' lines\n"
                          f"try: import {kind.lower()} {match.args['FILENAME']} {how}".rstrip())
     put(context, match, text=text)
     if "replace" in match.args and context.editing.session is not None:
-        context.line("note: the candidate is what the file says and nothing else ('compare')")
+        context.line("note: the file replaced the whole candidate (see 'compare')")
 
 
 def other_kind(text: str) -> str:

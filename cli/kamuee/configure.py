@@ -94,11 +94,11 @@ def replace_all(context: Context, /, **edit: Any) -> None:
     answer = context.call("configure", check=True, **edit)
     told = answer.get("change", []) + [f"note: {text}" for text in answer.get("note", [])]
     if not context.options.json:
-        context.lines(told or ["no change"])
+        context.lines(told or ["no changes"])
         context.sink.end()
     if not answer.get("change"):
         return
-    if not context.agrees("Make these changes now?"):
+    if not context.agrees("Apply these changes now?"):
         raise UsageError("nothing was changed")
     commit_now(context, False, wanted.confirmed, wanted.comment, told=True, **edit)
 
@@ -117,9 +117,9 @@ def commit_now(context: Context, check: bool, minutes: int | None, comment: str 
         context.json({"change": changes, "note": notes})
         return
     if check:
-        context.line("valid; it would change:" if changes else "valid; it would change nothing")
+        context.line("valid; would change:" if changes else "valid; no changes")
     elif not changes:
-        context.line("no change")
+        context.line("no changes")
     if not told:
         context.lines(changes)
         context.lines(f"note: {text}" for text in notes)
@@ -145,8 +145,8 @@ def ended_waiting(context: Context) -> str:
     context.editing.waits = None
     ours = next((seen for seen in state.get("revision", []) if seen["id"] == waits.revision), {})
     if ours.get("confirmed", True):
-        return "your commit that waited has been confirmed elsewhere"
-    return "your commit was not confirmed in time and was rolled back: what ran before runs again"
+        return "your pending commit was confirmed in another session"
+    return "your commit was not confirmed in time and was rolled back to the previous configuration"
 
 
 def call(context: Context, operation: str, /, **given: Any) -> dict:
@@ -210,9 +210,9 @@ def confirm(context: Context, match: Match) -> None:
         waiting = context.client.state("configuration").get("unconfirmed") if error.tag == "in-use" else None
         if waiting is None:
             raise
-        question = f"{waits_to_be_confirmed(waiting)}\nConfirm it for {waiting['by']}?"
+        question = f"{waits_to_be_confirmed(waiting)}\nConfirm it on behalf of {waiting['by']}?"
         if not context.options.yes and not context.agrees(question):
-            raise UsageError(f"{error}\n'confirm --yes' keeps it all the same") from None
+            raise UsageError(f"{error}\nuse 'confirm --yes' to confirm it anyway") from None
         context.client.call("confirm", revision=waiting["id"])
     editing.waits = None
     context.line("confirmed")
@@ -244,11 +244,11 @@ def end(context: Context, match: Match) -> None:
     except NotFound:
         return
     except Unreachable as error:  # who cannot ask must not be kept inside
-        context.line(f"{error}\nsession {editing.session} is left: its candidate is gone if kamueed ended, else 'configure {editing.session}' goes on with it")
+        context.line(f"{error}\nleft session {editing.session}; 'configure {editing.session}' resumes it, unless kamueed was restarted")
         editing.session, editing.changed = None, False
         return
     if "keep" in match.args:
-        context.line(f"session {editing.session} stays: 'configure {editing.session}' goes on with it")
+        context.line(f"session {editing.session} is kept; 'configure {editing.session}' resumes it")
     elif changes and "discard" not in match.args:
         n = len(changes)
         raise UsageError(f"{n} line{' is' if n == 1 else 's are'} not committed\n"
@@ -266,11 +266,11 @@ def leave(context: Context, keep: bool) -> str:
     try:
         changes = context.client.call("compare", session=session).get("change", [])
         if changes and keep:
-            return f"session {session} keeps what is not committed: 'configure {session}' goes on with it"
+            return f"session {session} keeps the uncommitted changes; 'configure {session}' resumes it"
         context.client.call("session-close", session=session)
     except KamueeError:
         return ""
-    return f"{len(changes)} line(s) were not committed and are gone: a script that says 'configure' has to say 'commit'" if changes else ""
+    return f"{len(changes)} uncommitted line(s) were discarded: a script that uses 'configure' must also use 'commit'" if changes else ""
 
 
 def candidates(context: Context, text: str) -> tuple[list[tuple[str, str]], str]:

@@ -47,7 +47,7 @@ def completion(context: Context, match: Match) -> None:
 def help_(context: Context, match: Match) -> None:
     found = [command for command in COMMANDS if begins(command.pattern, match.rest)]
     if not found:
-        raise UsageError(f"no command begins with '{' '.join(match.rest)}'; 'help' lists all")
+        raise UsageError(f"no command starts with '{' '.join(match.rest)}'; 'help' lists all")
     context.lines(command_list(context.width, found))
 
 
@@ -64,8 +64,8 @@ def leave(context: Context, match: Match) -> None:
 def usage() -> Iterator[str]:
     """What --help prints."""
     yield "usage: kamuee [OPTION]... [COMMAND]"
-    yield "       kamuee              the interactive command line"
-    yield "       kamuee < FILE       the commands of a file"
+    yield "       kamuee              start the interactive CLI"
+    yield "       kamuee < FILE       run the commands in a file"
     yield ""
     for option in options.OPTIONS:
         names = ", ".join(name for name in (option.short, option.long) if name)
@@ -73,7 +73,7 @@ def usage() -> Iterator[str]:
     yield ""
     yield from command_list(80, COMMANDS)
     yield ""
-    yield "Exit code: 0 done, 1 refused by kamueed, 2 wrong usage, 3 kamueed not reached."
+    yield "Exit code: 0 success, 1 refused by kamueed, 2 usage error, 3 kamueed cannot be reached."
     yield "See kamuee(1), kamueed(8), kamuee.conf(5)."
 
 

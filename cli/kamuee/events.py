@@ -64,8 +64,8 @@ def way(route: dict) -> str:
 def route(event: dict) -> str:
     what = event.get("prefix") or "a next hop"
     if "to" not in event:
-        return f"route     {event['vr']} {what} went ({event['cause']}), was {way(event['from'])}"
-    return f"route     {event['vr']} {what} is {way(event['to'])} ({event['cause']})"
+        return f"route     {event['vr']} {what} removed ({event['cause']}), was {way(event['from'])}"
+    return f"route     {event['vr']} {what} now {way(event['to'])} ({event['cause']})"
 
 
 SENTENCES = {

@@ -30,12 +30,12 @@ def packet(args: dict[str, str]) -> dict:
     if "FILE" in args:
         data = pcap.frame(args["FILE"], int(args.get("FRAME", "1"), 0))
         if not 0 < len(data) <= LARGEST:
-            raise UsageError(f"{args['FILE']}: the frame has {len(data)} bytes; expected 1 to {LARGEST}")
+            raise UsageError(f"{args['FILE']}: the frame is {len(data)} bytes long; expected 1 to {LARGEST}")
         return {"frame": data.hex()}
     if "SOURCE" not in args or "DESTINATION" not in args:
-        raise UsageError("a packet has a source and a destination\nexpected: src ADDRESS dst ADDRESS")
+        raise UsageError("a packet needs a source and a destination\nexpected: src ADDRESS dst ADDRESS")
     if int(args.get("OFFSET", "0"), 0) % 8:
-        raise UsageError("fragment: the offset is a multiple of 8 bytes")
+        raise UsageError("fragment: the offset must be a multiple of 8 bytes")
     return ({leaf: int(args[name], 0) for name, leaf in NUMBERS.items() if name in args}
             | {leaf: args[name] for name, leaf in WORDS.items() if name in args}
             | {leaf: True for name, leaf in FLAGS.items() if name in args})

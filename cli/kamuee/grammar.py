@@ -126,7 +126,7 @@ class Grammar:
         """The line that lists what might stand there; so many words that nobody reads them are left to 'help'."""
         words = sorted({edge.word for place in places for edge in place.edges})
         if len(words) > LISTED:
-            return ["'help' lists all commands, '?' what may stand here"]
+            return ["'help' lists all commands, '?' shows what can follow"]
         return [f"expected: {' '.join(words) if words else 'the end of the line'}"]
 
     def unknown(self, words: Sequence[str], wrong: int, places: Sequence[Place]) -> UsageError:
@@ -140,7 +140,7 @@ def compile_pattern(command: Command) -> Place:
     tokens = TOKEN.findall(command.pattern)
     place, at = alternatives(tokens, 0, Place([], command), command)
     if at != len(tokens):
-        raise ValueError(f"{command.pattern}: '{tokens[at]}' closes nothing")
+        raise ValueError(f"{command.pattern}: '{tokens[at]}' without an opening bracket")
     return place
 
 

@@ -148,12 +148,12 @@ def reason(error: OSError) -> str:
 def remedy(error: OSError) -> str:
     """What the person at the keyboard can do about a socket that cannot be reached."""
     if isinstance(error, PermissionError):
-        return "be root or a member of the group kamuee: sudo adduser $USER kamuee"
+        return "run as root or join the group kamuee: sudo adduser $USER kamuee"
     if isinstance(error, FileNotFoundError):
-        return "is it running? systemctl status kamueed (another socket: --socket or KAMUEE_SOCKET)"
+        return "is it running? systemctl status kamueed (for another socket: --socket or KAMUEE_SOCKET)"
     if isinstance(error, ConnectionRefusedError):
         return "is it running? systemctl status kamueed"
-    return "is that a socket of kamueed? give another with --socket or KAMUEE_SOCKET"
+    return "is it kamueed's socket? for another: --socket or KAMUEE_SOCKET"
 
 
 class told:
@@ -167,7 +167,7 @@ class told:
 
     def __exit__(self, kind: type | None, error: BaseException | None, _trace: object) -> bool:
         if isinstance(error, TimeoutError):
-            raise Unreachable(f"kamueed at {self._path} does not answer; what is it doing? "
+            raise Unreachable(f"kamueed at {self._path} does not answer; see "
                               "journalctl -u kamueed") from None
         if isinstance(error, OSError):
             raise cut(self._path, reason(error)) from None
@@ -175,5 +175,5 @@ class told:
 
 
 def cut(path: str, why: str = "closed") -> Unreachable:
-    return Unreachable(f"the connection to kamueed at {path} broke in the middle of an answer ({why}); "
-                       "did it stop? systemctl status kamueed")
+    return Unreachable(f"the connection to kamueed at {path} was lost in the middle of an answer ({why}); "
+                       "see systemctl status kamueed")

@@ -23,7 +23,7 @@ def run(context: Context, match: Match) -> None:
     if name and len(found) == 1:
         found[0].name = name
     elif name:
-        raise KamueeError(f"the file has {len(found)} lists: 'name' is for one")
+        raise KamueeError(f"the file has {len(found)} lists: 'name' works with a single list only")
     if not found:
         raise KamueeError("the file has no rules")
     if "load" in match.args:
@@ -59,5 +59,5 @@ def contents(name: str) -> str:
         with open(name, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise KamueeError(f"{name} cannot be read: {reason}") from None
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise KamueeError(f"cannot read {name}: {reason}") from None

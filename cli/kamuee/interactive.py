@@ -92,7 +92,7 @@ def talk(session: Session) -> int:
     prompt: PromptSession[str] = PromptSession(
         history=history(), completer=Words(session), key_bindings=keys(session), complete_while_typing=False,
         complete_style=CompleteStyle.READLINE_LIKE, enable_history_search=True)
-    print(f"Kamuee {__version__}. '?' explains, TAB completes, 'exit' leaves.")
+    print(f"Kamuee {__version__}. '?' for help, TAB to complete, 'exit' to leave.")
     for number in (signal.SIGHUP, signal.SIGTERM):  # the terminal is closed: the session must not stay behind
         signal.signal(number, lambda given, _: sys.exit(128 + given))
     try:

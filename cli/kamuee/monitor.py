@@ -35,7 +35,7 @@ def run(context: Context, match: Match) -> None:
             context.line(json.dumps(found))
             sys.stdout.flush()
     elif not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("monitor needs a terminal; for scripts: monitor --once -j")
+        raise UsageError("monitor needs a terminal; in scripts: monitor --once -j")
     else:
         live(context)
 

@@ -61,12 +61,12 @@ def clear_neighbor(context: Context, match: Match) -> None:
     args = match.args
     answer = context.client.call("clear-neighbor", interface=args.get("INTERFACE"), address=args.get("ADDRESS"), vr=args.get("VR"))
     n = answer.get("count", 0)
-    context.line(f"{n or 'no'} neighbour{'s' * (n != 1)} forgotten, to be resolved anew")
+    context.line(f"{n or 'no'} neighbour{'s' * (n != 1)} cleared; they will be resolved again")
 
 
 def shutdown(context: Context, match: Match) -> None:
     context.client.call("shutdown")
-    context.line("kamueed stops; systemctl start kamueed starts it again")
+    context.line("kamueed is stopping; to start it again: systemctl start kamueed")
 
 
 def web(context: Context, match: Match) -> None:
@@ -76,6 +76,6 @@ def web(context: Context, match: Match) -> None:
         context.json({"url": found.get("url", [])})
         return
     if not found.get("url"):
-        raise DaemonError(["there is no web page; kamuee set web listen 127.0.0.1 port 8080 makes one"])
+        raise DaemonError(["the web page is off; to enable it: kamuee set web listen 127.0.0.1 port 8080"])
     for url in found["url"]:
         context.line(url)

@@ -26,4 +26,4 @@ def change(context: Context, match: Match) -> None:
     verb = "add" if "add" in match.args else "delete"
     answer = context.client.call("address-set-change", name=match.args["SET"], **{verb: list(match.rest)})
     if skipped := answer.get("skipped"):
-        context.line(f"{skipped} {'were there already' if verb == 'add' else 'were not there'}")
+        context.line(f"{skipped} {'were already in the set' if verb == 'add' else 'were not in the set'}")

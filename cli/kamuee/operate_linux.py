@@ -49,7 +49,7 @@ def run(context: Context, program: str, words: list[str]) -> int:
                 context.line(line.rstrip("\n"))
         return running.returncode
     except FileNotFoundError as error:
-        raise KamueeError(f"there is no {error.filename} on this machine: apt install iputils-ping traceroute") from None
+        raise KamueeError(f"{error.filename} is not installed: apt install iputils-ping traceroute") from None
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -101,7 +101,7 @@ def of_daemon(context: Context) -> list[str]:
 
 def enter(path: str) -> list[str]:
     if os.geteuid() != 0:
-        raise KamueeError(f"only root may enter {path}: try sudo kamuee ping …")
+        raise KamueeError(f"only root can enter {path}: try sudo kamuee ping …")
     return ["nsenter", f"--net={path}", "--"]
 
 
@@ -112,5 +112,5 @@ def device(context: Context, vr: str, table: int) -> str:
     for link in json.loads(found.stdout or "[]") if found.returncode == 0 else []:
         if link.get("linkinfo", {}).get("info_data", {}).get("table") == table:
             return link["ifname"]
-    raise KamueeError(f"virtual router {vr} is table {table}, and Linux has no VRF device of it: "
+    raise KamueeError(f"virtual router {vr} uses table {table}, but Linux has no VRF device for it; create one: "
                       f"ip link add {vr} type vrf table {table}")

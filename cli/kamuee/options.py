@@ -19,20 +19,20 @@ class Option(NamedTuple):
 
 
 OPTIONS = (
-    Option("-j", "--json", "", "print JSON: numbers as numbers, one shape for each command", False),
-    Option("-w", "--wide", "", "all columns, nothing broken to fit the terminal", False),
-    Option("", "--check", "", "changes: only validate, and tell what they would do", False),
-    Option("", "--confirmed", "MINUTES", "changes are rolled back unless 'confirm' comes within so many minutes", False),
-    Option("", "--comment", "TEXT", "why: for the list of revisions", False),
-    Option("", "--yes", "", "do not ask: rollback, load replace, confirm", False),
-    Option("", "--once", "", "monitor: print one sample and end", False),
-    Option("-i", "--interval", "SECONDS", "monitor, rates: time between two samples (1)", False),
+    Option("-j", "--json", "", "print JSON: numbers as numbers, one structure per command", False),
+    Option("-w", "--wide", "", "print all columns, without fitting them to the terminal", False),
+    Option("", "--check", "", "changes: only validate, and show their effects", False),
+    Option("", "--confirmed", "MINUTES", "changes: roll back unless 'confirm' follows within this many minutes", False),
+    Option("", "--comment", "TEXT", "changes: comment for the list of revisions", False),
+    Option("", "--yes", "", "do not ask before rollback, load replace, confirm", False),
+    Option("", "--once", "", "monitor: print one sample and exit", False),
+    Option("-i", "--interval", "SECONDS", "monitor, rates: seconds between samples (default 1)", False),
     Option("-c", "--command", "COMMAND", "run this command; may be given several times", True),
-    Option("-f", "--file", "FILE", "run the commands of a file, '-' is the standard input", True),
+    Option("-f", "--file", "FILE", "run the commands in a file; '-' is standard input", True),
     Option("", "--socket", "PATH", "socket of kamueed (KAMUEE_SOCKET, /run/kamuee/kamuee.sock)", True),
-    Option("", "--complete", "LINE", "print what may stand at the end of a line, for shells", True),
-    Option("-h", "--help", "", "this text", True),
-    Option("-V", "--version", "", "version of this program", True),
+    Option("", "--complete", "LINE", "print completions for a line, for shells", True),
+    Option("-h", "--help", "", "show this help", True),
+    Option("-V", "--version", "", "show the version of this program", True),
 )
 
 VERBATIM = ("lab", "demo", "bench", "doctor", "ping", "traceroute")  # whose words are all their own
@@ -80,7 +80,7 @@ def by_name(name: str, program: bool) -> Option:
         if name in (option.short, option.long) and (program or not option.program):
             return option
     known = " ".join(o.long for o in OPTIONS if program or not o.program)
-    raise UsageError(f"there is no option {name}\nexpected: {known}")
+    raise UsageError(f"unknown option {name}\nexpected: {known}")
 
 
 def put(found: CommandLine, option: Option, value: str) -> None:

@@ -17,10 +17,10 @@ from kamuee.errors import UsageError
 FILTERS = {
     "include": "lines that match a regular expression",
     "exclude": "lines that do not match",
-    "begin": "from the first line that matches",
-    "count": "how many lines",
-    "json": "the same as -j",
-    "no-more": "without the pager",
+    "begin": "lines from the first match on",
+    "count": "number of lines",
+    "json": "same as -j",
+    "no-more": "turn the pager off",
 }
 
 
@@ -58,7 +58,7 @@ class Only:
 
 
 class Begin(Only):
-    """Everything from the first line that matches."""
+    """Everything lines from the first match on."""
 
     def __init__(self, matches: Callable[[str], bool], after: Sink) -> None:
         super().__init__(self._seen_from_here, after)
@@ -109,7 +109,7 @@ def expanded(stage: list[str]) -> list[str]:
     """A stage with its name in full and its arguments checked."""
     names = [name for name in FILTERS if stage and name.startswith(stage[0])]
     if len(names) != 1:
-        what = f"'{stage[0]}' is not a filter" if stage else "nothing behind '|'"
+        what = f"'{stage[0]}' is not a filter" if stage else "nothing after '|'"
         said = foreign.FILTERS.get(stage[0], "") if stage else ""
         raise UsageError(f"{what}\n" + f"{said}\n" * bool(said) + f"expected: {' '.join(FILTERS)}")
     name = names[0]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from kamuee import frames
 
 INDENT, NAME = 2, 12
-KINDS = {"plain": "plain", "odd": "odd: to be looked at closely",
+KINDS = {"plain": "plain", "odd": "odd: needs further checks",
          "local": "may be delivered here, not forwarded"}
 
 
@@ -21,13 +21,13 @@ def told(passage: dict, width: int) -> Iterator[str]:
     where = arrived.get("port") or arrived.get("interface") or "?"
     yield from wrapped(f"{where}: {frame_text(arrived)}", width, 0, INDENT)
     if passage.get("polled") is False:
-        yield from wrapped(f"no forwarder takes packets from {where} now: this is what would happen if one did", width,
+        yield from wrapped(f"no forwarder is polling {where} now: this is what would happen if one were", width,
                            INDENT, INDENT)
     of = "packet"
     for step in passage.get("step", []):
         if step["of"] != of:
             of = step["of"]
-            yield "the error to the sender:"
+            yield "error to the sender:"
         yield from block(step["stage"], list(sentences(step)), width)
     yield from wrapped(f"=> {verdict(passage)}", width, 0, 3)
 
@@ -80,7 +80,7 @@ def lookup(found: dict) -> Iterator[str]:
         yield (f"next hop {found['group']}: group; hash 0x{found['hash']:08x} is bucket {found['bucket']} of "
                f"{found['buckets']}: member {found['nexthop']}")
     if "foreign" in found:
-        yield f"{found['foreign']} is no interface of kamueed, so what Linux would send there is refused"
+        yield f"{found['foreign']} is not an interface of kamueed; packets that Linux would send there are rejected"
     if found["nexthop"]:
         yield f"next hop {found['nexthop']}: {', '.join(hop(found))}"
 
@@ -97,7 +97,7 @@ def hop(found: dict) -> Iterator[str]:
     if "interface" in found:
         yield f"by {found['interface']}"
     if "route-mtu" in found and found["route-mtu"] < found.get("mtu", 65536):
-        yield f"MTU {found['route-mtu']} by the route" + (f" ({found['mtu']} by the way out)" if "mtu" in found else "")
+        yield f"MTU {found['route-mtu']} from the route" + (f" ({found['mtu']} on the interface)" if "mtu" in found else "")
     elif "mtu" in found:
         yield f"MTU {found['mtu']}"
     if "neighbor" in found:
@@ -111,9 +111,9 @@ def access_list(said: dict) -> Iterator[str]:
     hop = f" to next hop {said['nexthop']} while it is resolved" if "nexthop" in said else ""
     yield f"access list {said['name']}, {said['direction']} at {said.get('interface', '?')}: {rule}: {said['action']}{also}{hop}"
     if "key" in said:
-        yield f"asked about: {', '.join(asked_about(said['key']))}"
+        yield f"compared: {', '.join(asked_about(said['key']))}"
     if said.get("neighbor-discovery"):
-        yield "neighbour discovery passes whatever the list says"
+        yield "neighbour discovery always passes"
 
 
 def asked_about(key: dict) -> Iterator[str]:
@@ -151,9 +151,9 @@ def error(step: dict) -> Iterator[str]:
     elif asked["result"] == "reset":
         yield "the sender gets: TCP reset"
     elif asked["result"] == "limited":
-        yield "the sender is not told: too many ICMP errors lately"
+        yield "no error to the sender: ICMP rate limit reached"
     else:
-        yield "the sender is not told: no ICMP error may be sent about this packet, or there is no address to send it from"
+        yield "no error to the sender: not allowed for this packet, or no source address"
 
 
 def is_mtu(step: dict, asked: dict) -> bool:
@@ -166,7 +166,7 @@ def end(step: dict) -> Iterator[str]:
         if step["stage"] != "ether_in":
             yield "goes on"
     elif result == "local":
-        yield "goes on, but may only be delivered here"
+        yield "continues, but only for local delivery"
     elif result == "dropped":
         yield f"dropped: {reason(step)}"
     elif result == "held":
@@ -193,14 +193,14 @@ def verdict(passage: dict) -> str:
     """The packet's end in one sentence."""
     steps = [step for step in passage.get("step", []) if step["of"] == "packet"]
     if not steps:
-        return "nothing is recorded"
+        return "no steps recorded"
     last = steps[-1]
     left = last.get("frame", [])
     if last["result"] == "sent":
         ways = sorted({place(frame) for frame in left})
         return f"sent by {', '.join(ways)}" + (f" in {len(left)} frames" if len(left) > 1 else "")
     if last["result"] == "punted":
-        return f"to the kernel by the TAP of {left[0].get('interface', '?') if left else '?'}, class {last['class']}"
+        return f"to the kernel through the TAP of {left[0].get('interface', '?') if left else '?'}, class {last['class']}"
     if last["result"] == "held":
         return "held until the neighbour is resolved"
     if last["result"] == "dropped":

@@ -41,7 +41,7 @@ def frames(file: BinaryIO, path: str) -> Iterator[bytes]:
 def classic(file: BinaryIO, order: str, path: str) -> Iterator[bytes]:
     head = file.read(20)
     if len(head) < 20:
-        raise UsageError(f"{path} ends in its header")
+        raise UsageError(f"{path} ends within its header")
     check(struct.unpack(order + "I", head[16:20])[0] & 0xffff, path)
     while len(record := file.read(16)) == 16:
         length = struct.unpack(order + "4I", record)[2]
@@ -74,10 +74,10 @@ def blocks(file: BinaryIO, path: str) -> Iterator[bytes]:
 def whole(file: BinaryIO, size: int, path: str) -> bytes:
     data = file.read(size) if size <= LARGEST else b""
     if len(data) < size:
-        raise UsageError(f"{path} is cut, or not what it says")
+        raise UsageError(f"{path} is truncated or corrupt")
     return data
 
 
 def check(link: int, path: str) -> None:
     if link != ETHERNET:
-        raise UsageError(f"{path} has no Ethernet frames (its link type is {link})")
+        raise UsageError(f"{path} has no Ethernet frames (link type {link})")

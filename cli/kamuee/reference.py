@@ -62,7 +62,7 @@ def filled(page: str) -> str:
     for name, lines in PARTS.items():
         begin, end = f"<!-- {name}: generated -->\n", f"<!-- {name}: end -->"
         if begin not in page or end not in page:
-            raise SystemExit(f"the page has no place for {name}: '{begin.strip()}' … '{end}'")
+            raise SystemExit(f"the page has no section {name}: '{begin.strip()}' … '{end}'")
         before, _, rest = page.partition(begin)
         page = before + begin + "\n".join(lines()) + "\n" + end + rest.partition(end)[2]
     return page

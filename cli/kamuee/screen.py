@@ -137,7 +137,7 @@ def bar(load: float | None, width: int) -> Text:
 def tables(sample: dict, trail: Trail, n_lines: int, width: int) -> RenderableType:
     table = grid(("Table", "Family", "Prefixes", "Memory", "Updates/s", ""), 2, width)
     rows = [[entry["vr"], entry["family"], dash(count(entry["routes"])), dash(iec(entry["bytes"])),
-             dash(si(entry["updates-ps"])), Text("being synced", style="yellow") if entry["synced"] is False else
+             dash(si(entry["updates-ps"])), Text("synchronizing", style="yellow") if entry["synced"] is False else
              Text(trail.line(table_key(entry), max(width - 60, 8)), style="cyan")]
             for entry in sample["table"]]
     return Group(Text(), filled(table, cut(rows, n_lines, "tables")))

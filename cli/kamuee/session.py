@@ -72,7 +72,7 @@ class Session:
         match = self.matched(words)
         asked_json = wanted.json or ["json"] in stages
         if asked_json and not match.command.json:
-            raise UsageError(f"'{' '.join(words)}' prints no JSON")
+            raise UsageError(f"'{' '.join(words)}' has no JSON output")
         context = replace(self.context, options=replace(wanted, json=asked_json),
                           sink=through(stages, self.context.sink))
         code = function(match)(context, match)
@@ -85,7 +85,7 @@ class Session:
             verb = self.grammar.step(self.grammar.start, words[0])[0].word
             with contextlib.suppress(DaemonError, Unreachable):
                 names = " ".join(name for name, _ in configure.candidates(self.context, f"{verb} ")[0])
-                raise UsageError(f"the command is not complete: {words[0]}\nexpected: {names}\n'{verb} ?' explains them")
+                raise UsageError(f"the command is not complete: {words[0]}\nexpected: {names}\n'{verb} ?' lists them")
         return self.grammar.match(words)
 
     def script(self, lines: Iterable[str], name: str = "") -> int:

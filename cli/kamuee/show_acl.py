@@ -19,10 +19,10 @@ FINDINGS = (right("Rule"), Column("Finding"), right("By"), Column("", wrap=True)
 SETS = (Column("Name"), right("IPv4"), right("IPv6"), right("Memory"), Column("File", wrap=True))
 
 SAYS = {
-    "shadowed": "rule {by} takes all its packets, and does something else",
-    "contradicting": "rule {by} matches exactly the same packets, and does something else",
-    "redundant": "rule {by} takes all its packets, and does the same",
-    "never-hit": "has matched nothing since its counters began",
+    "shadowed": "rule {by} matches all its packets, with another action",
+    "contradicting": "rule {by} matches exactly the same packets, with another action",
+    "redundant": "rule {by} matches all its packets, with the same action",
+    "never-hit": "no match since its counters started",
 }
 
 
@@ -32,7 +32,7 @@ def show(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(found)
     elif not found:
-        context.line("no access list")
+        context.line("no access lists")
     else:
         context.lines(render.table(LISTS, map(list_row, found), context.width, context.wide))
 
@@ -60,7 +60,7 @@ def rules(context: Context, match: Match) -> None:
     total = entry["matched-packets"] + entry["unmatched-packets"]
     rows = [[str(rule["number"]), rule["line"],
              *numbers(rule["packets"], rule["bytes"], total), render.duration(rule.get("last-hit"))] for rule in every_rule(context, name)]
-    rows.append(["", f"{entry['default']}, what no rule matches", *numbers(entry["unmatched-packets"], entry["unmatched-bytes"], total),
+    rows.append(["", f"{entry['default']} (default)", *numbers(entry["unmatched-packets"], entry["unmatched-bytes"], total),
                  render.duration(entry.get("unmatched-last-hit"))])
     context.lines(render.table(RULES, rows, context.width, context.wide))
 
@@ -84,7 +84,7 @@ def redirects(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(found)
     elif not found:
-        context.line("no rule redirects")
+        context.line("no rule redirects packets")
     else:
         rows = [[entry["to"], count(entry["redirected-packets"]), count(entry["no-way-packets"])] for entry in found]
         context.lines(render.table(REDIRECTS, rows, context.width, context.wide))
@@ -98,7 +98,7 @@ def cost(context: Context, match: Match) -> None:
         return
     price = entry["cost"]
     facts = [("rules", count(entry["rules"])), ("classifier", f"{price['classifier']}: {price['reason']}"),
-             ("compared one and all", count(price["few"]) if price.get("few") else None),
+             ("rules, all compared", count(price["few"]) if price.get("few") else None),
              ("compared on shelves", f"at most {count(price['shelf'])}" if price.get("shelf") else None), ("tuples", count(price["tuples"])),
              ("probes, worst packet", count(price["probes-max"])),
              ("probes, mean", price["probes-mean"]), ("longest block", count(price["block-max"])), ("address-only rules", count(price["address-only"])),
@@ -120,7 +120,7 @@ def lint(context: Context, match: Match) -> None:
         context.lines(render.table(FINDINGS, rows, context.width, context.wide))
     context.line(f"{count(found['rules'])} rules, {count(sum(f.get('count', 1) for f in found['finding']))} findings")
     if not found["all-compared"]:
-        context.line("Not all were compared: too many rules are alike but for ranges.")
+        context.line("Not all rules were compared: too many differ only in ranges.")
 
 
 def every_finding(context: Context, name: str) -> dict:
@@ -139,7 +139,7 @@ def every_finding(context: Context, name: str) -> dict:
 
 def said(finding: dict) -> str:
     if "count" in finding:
-        return f"{count(finding['count'])} rules, from here to {finding['until']}, have matched nothing since their counters began"
+        return f"{count(finding['count'])} rules, from here to {finding['until']}: no match since their counters started"
     return SAYS[finding["kind"]].format(**finding)
 
 
@@ -154,7 +154,7 @@ def sets(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(found)
     elif not found:
-        context.line("no address set")
+        context.line("no address sets")
     else:
         context.lines(render.table(SETS, map(set_row, found), context.width, context.wide))
 

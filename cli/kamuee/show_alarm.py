@@ -19,7 +19,7 @@ def show(context: Context, match: Match) -> None:
     elif raised:
         context.lines(render.table(NOW, map(row, raised), context.width, context.wide))
     else:
-        context.line("no alarm")
+        context.line("no alarms")
 
 
 def history(context: Context, match: Match) -> None:
@@ -29,7 +29,7 @@ def history(context: Context, match: Match) -> None:
     elif past:
         context.lines(render.table(PAST, map(past_row, past), context.width, context.wide))
     else:
-        context.line("no alarm so far is over")
+        context.line("no cleared alarms")
 
 
 def silence(context: Context, match: Match) -> None:
@@ -39,7 +39,7 @@ def silence(context: Context, match: Match) -> None:
     seconds = None if length is None else int(length.total_seconds())
     context.client.call("silence-alarm", name=name, subject=subject, seconds=seconds)
     what = f"{name} of {subject}" if subject else name
-    context.line(f"{what} is silenced for {wanted}" if length else f"{what} is not silenced any more")
+    context.line(f"{what} is silenced for {wanted}" if length else f"{what} is no longer silenced")
 
 
 def moment(text: str | None) -> str | None:

@@ -28,7 +28,7 @@ def show(context: Context, match: Match) -> None:
             ("audits", count(entry["audits"])),
             ("last", f"{duration(entry['ended'])} ago, took {entry['took'] / 1000:.2f} s" if "ended" in entry else "none yet"),
             ("longest pause", f"{entry['longest-pause'] / 1000:.1f} ms" if "ended" in entry else None),
-            ("looked at", looked_at(entry) if "ended" in entry else None),
+            ("checked", looked_at(entry) if "ended" in entry else None),
             ("differed", count(entry["diverged"]) if "ended" in entry else None),
             ("fib divergence", f"{count(entry['fib-divergence'])} since the start"),
             ("not followed", count(entry.get("not-followed", 0))),
@@ -38,7 +38,7 @@ def show(context: Context, match: Match) -> None:
 
 
 def looked_at(entry: dict) -> str:
-    return (f"{entry['checked']:,} routes of the kernel, {entry['prefixes']:,} prefixes of the FIB, "
+    return (f"{entry['checked']:,} kernel routes, {entry['prefixes']:,} FIB prefixes, "
             f"{entry['lookups']:,} lookups")
 
 
@@ -71,12 +71,12 @@ def audit(context: Context, match: Match) -> int:
     """audit [vr VR]; exit code 1 if something had to be healed, or is not followed."""
     answer = context.client.call("audit", vr=match.args.get("VR"))
     if "checked" not in answer:
-        raise DaemonError(["kamueed did not say what it checked"])
+        raise DaemonError(["kamueed did not report what it checked"])
     diverged = answer.get("diverged", 0)
     if context.options.json:
         context.json(answer)
     elif diverged:
-        context.line(f"{diverged:,} of {answer['checked']:,} routes differed and were healed; if that comes again, see "
+        context.line(f"{diverged:,} of {answer['checked']:,} routes differed and were repaired; if this happens again, see "
                      "journalctl -u kamueed")
         context.lines(findings(answer))
         context.lines(unfollowed(answer))

@@ -20,7 +20,7 @@ def show(context: Context, match: Match) -> None:
     elif found:
         context.lines(render.table(COLUMNS, map(row, found), context.width, context.wide))
     else:
-        context.line("no prefix is counted; 'set counters prefix default 192.0.2.0/24' counts one")
+        context.line("no prefix is counted; to count one: 'set counters prefix default 192.0.2.0/24'")
 
 
 def row(entry: dict) -> list[str | None]:

@@ -34,11 +34,11 @@ def show(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(shown)
     elif not shown:
-        context.line("no packet was dropped ('show drops all' lists the reasons there are)")
+        context.line("no packets dropped ('show drops all' lists all reasons)")
     else:
         context.lines(render.table(COLUMNS, map(row, shown), context.width, context.wide))
         if last:
-            context.line(f"\n/s is since the last look, {render.ago(last['seconds'])} ago")
+            context.line(f"\n/s is the rate since the last 'show drops', {render.ago(last['seconds'])} ago")
 
 
 def row(entry: dict) -> list[str | None]:
@@ -96,4 +96,4 @@ def ledger(context: Context, match: Match) -> None:
     if found.get("imbalance", 0) == 0:
         context.line("rx + inject = tx + punt + held + drops: every packet is accounted for")
     else:
-        context.line("the two sides differ: packets in flight when traffic flows, a fault when it does not")
+        context.line("the two sides differ: packets in flight if traffic is flowing, a fault if not")

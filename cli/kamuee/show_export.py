@@ -15,7 +15,7 @@ def snmp(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(found)
     elif found["status"] == "off":
-        context.line("SNMP is off: set snmp agentx SOCKET")
+        context.line("SNMP is off; to enable it: set snmp agentx SOCKET")
     else:
         asked = " ".join(f"{count(found.get(name))} {name}" for name in ("get", "get-next", "get-bulk"))
         context.lines(render.fields([
@@ -26,7 +26,7 @@ def snmp(context: Context, match: Match) -> None:
             ("subtrees", count(found.get("trees"))),
             ("asked", asked),
             ("answered", f"{count(found.get('variables'))} variables"),
-            ("refused", f"{count(found.get('set-refused'))} set, {count(found.get('errors'))} that could not be read"),
+            ("refused", f"{count(found.get('set-refused'))} set, {count(found.get('errors'))} malformed"),
             ("notifications", f"{count(found.get('notifications'))} sent, {count(found.get('notifications-lost'))} lost"),
         ], context.room, indent=0))
 
@@ -42,8 +42,8 @@ def ipfix(context: Context, match: Match) -> None:
     sampled(context, "ipfix", "IPFIX", lambda found: [
         ("samples without IP", count(found.get("samples-no-ip"))),
         ("flows now", f"{count(found.get('flows-now'))} of {count(found.get('flows-max'))}"),
-        ("flows told of", count(found.get("flows"))),
-        ("for want of room", count(found.get("flows-no-room"))),
+        ("flows exported", count(found.get("flows"))),
+        ("to make room", count(found.get("flows-no-room"))),
     ])
 
 
@@ -53,7 +53,7 @@ def sampled(context: Context, name: str, title: str, more) -> None:
         context.json(found)
         return
     if found["status"] == "off":
-        context.line(f"{title} is off: set {name} collector ADDRESS, and set interface NAME {name} true")
+        context.line(f"{title} is off; to enable it: set {name} collector ADDRESS, and set interface NAME {name} true")
         return
     context.lines(render.fields([
         ("sampled", f"one packet in {count(found.get('sample-rate'))}"),

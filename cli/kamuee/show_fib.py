@@ -79,7 +79,7 @@ def vr_row(router: dict) -> list[str | None]:
 
 def vr_details(router: dict) -> list[tuple[str, str | None]]:
     routes = prefixes(router)
-    return [("namespace", router.get("namespace") or "that of kamueed"),
+    return [("namespace", router.get("namespace") or "kamueed's own"),
             ("kernel table", text(router, "table")),
             ("synced", render.yes_no(router.get("synced"))),
             ("FIB engine", engines(router)),

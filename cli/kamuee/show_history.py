@@ -32,7 +32,7 @@ def at(context: Context, match: Match, family: str) -> int:
     now = datetime.now().astimezone()
     then = moment(args["TIME"], now)
     if then is None or then > now:
-        raise UsageError(f"{args['TIME']} lies ahead; expected a time such as -5m, 22:05:10 or 2026-11-21T22:05:10")
+        raise UsageError(f"{args['TIME']} is in the future; expected a time such as -5m, 22:05:10 or 2026-11-21T22:05:10")
     found = context.client.call("route-at", vr=args.get("VR"), address=args.get("ADDRESS"), prefix=args.get("PREFIX"),
                                 ago=milliseconds(now - then))
     if context.options.json:
@@ -40,7 +40,7 @@ def at(context: Context, match: Match, family: str) -> int:
         return 0 if "prefix" in found else 1
     wanted = args.get("ADDRESS") or args["PREFIX"]
     if not found["known"]:
-        raise DaemonError([f"the journal does not reach back to {told(found['time'])}: it begins at {told(found['since'])}"])
+        raise DaemonError([f"the journal does not go back to {told(found['time'])}: it starts at {told(found['since'])}"])
     if "prefix" not in found:
         raise DaemonError([f"there was no route for {wanted} at {told(found['time'])}"])
     context.line(f"Route {found['prefix']}")
@@ -73,11 +73,11 @@ def changes(context: Context, match: Match) -> None:
     for change in reversed(rows):  # they come newest first
         context.lines(told_change(change, context.room, "VR" in args))
     if not rows:
-        context.line("no route of the FIB changed")
+        context.line("no route changes in the FIB")
     if found.get("cut"):
-        context.line(f"the newest {count(len(rows))} only: ask for less time, or for a prefix")
+        context.line(f"only the newest {count(len(rows))} changes: ask for a shorter time or one prefix")
     elif not found.get("complete"):
-        context.line(f"the journal begins at {told(found['since'])}")
+        context.line(f"the journal starts at {told(found['since'])}")
 
 
 def told_change(change: dict[str, Any], width: int, one_vr: bool) -> Iterator[str]:
@@ -103,12 +103,12 @@ def journal(context: Context, match: Match) -> None:
         context.json(found)
         return
     if not found["size"]:
-        context.line("off: 'set journal size 64' switches it on")
+        context.line("off; to enable it: 'set journal size 64'")
         return
     context.lines(render.fields([
         ("memory", f"{found['size']} MiB, room for {count(found['room'])} changes"),
         ("kept", f"{count(found['records'])} of {count(found['changes'])} changes"),
         ("since", told(found["since"]) if "since" in found else None),
         ("ways", count(found["ways"])),
-        ("without legs", count(found["ways-cut"]) if found["ways-cut"] else None),
+        ("without hops", count(found["ways-cut"]) if found["ways-cut"] else None),
     ], context.room, indent=0))

@@ -14,7 +14,7 @@ STATE = (Column("Interface"), Column("Status"), Column("VLAN"), Column("VR"), ri
          Column("MAC", wide=True), right("Ifindex", wide=True), Column("Addresses", wrap=True), Column("Description", wide=True))
 COUNTERS = (Column("Interface"), right("Rx packets"), right("Tx packets"), right("Drops"), right("To kernel"),
             right("From kernel"), right("Rx bytes", wide=True), right("Tx bytes", wide=True))
-NONE = "no interface; a port is one: 'set port NAME devargs DEVICE' configures it"
+NONE = "no interfaces; to create a port with its interface: 'set port NAME devargs DEVICE'"
 
 
 def show(context: Context, match: Match) -> None:
@@ -90,14 +90,14 @@ def details(interface: dict) -> Iterator[tuple[str, Cell | list[str]]]:
             yield way, f"{count(seen[f'{name}-packets'])} packets, {iec(seen.get(f'{name}-bytes', 0))}"
     yield "dropped", count(seen.get("drop-packets"))
     if reverse_path(interface):
-        yield "refused sources", count(seen.get("urpf-packets"))
+        yield "uRPF drops", count(seen.get("urpf-packets"))
     yield "to kernel", count(seen.get("punt-packets"))
     yield "from kernel", count(seen.get("inject-packets"))
-    yield "last clear", cleared.when(interface) or "never"
+    yield "cleared", cleared.when(interface) or "never"
 
 
 def reverse_path(interface: dict) -> str | None:
     modes = [f"{family} {mode}" for family in ("ipv4", "ipv6") if (mode := interface.get(f"urpf-{family}", "off")) != "off"]
     if modes and interface.get("urpf-allow-default"):
-        modes.append("the default route counts")
+        modes.append("default route allowed")
     return ", ".join(modes) or None

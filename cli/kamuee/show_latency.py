@@ -8,7 +8,7 @@ from kamuee.grammar import Match
 from kamuee.render import Column, count, right
 
 PAIRS = (Column("In"), Column("Out"), right("Packets"), *(right(name) for name in ("Mean", "Median", "90 %", "99 %", "99.9 %", "Max")))
-OFF = "nothing was measured: set forwarding latency-sample 61 measures as much as can be"
+OFF = "nothing measured; to measure as much as possible: set forwarding latency-sample 61"
 
 
 def show(context: Context, match: Match) -> None:

@@ -17,7 +17,7 @@ def show(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(mirrors)
     elif not mirrors:
-        context.line("no port is mirrored")
+        context.line("no port mirrors")
     else:
         context.lines(render.table(MIRRORS, map(row, mirrors), context.width, context.wide))
 
@@ -27,7 +27,7 @@ def sessions(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(found)
     elif not found:
-        context.line("no mirror session")
+        context.line("no mirror sessions")
     else:
         context.lines(render.table(SESSIONS, ([entry["name"], *done(entry)] for entry in found), context.width, context.wide))
 

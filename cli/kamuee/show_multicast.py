@@ -10,7 +10,7 @@ from kamuee.context import Context
 from kamuee.grammar import Match
 from kamuee.render import count
 
-LEGEND = "Flags: S static  K kernel  F forwarded by the kernel: an output is not ours"
+LEGEND = "Flags: S static  K kernel  F forwarded by the kernel (foreign output)"
 
 
 def ipv4(context: Context, match: Match) -> None:
@@ -48,4 +48,4 @@ def entry(route: dict, width: int) -> Iterator[str]:
     yield f"  out  {first.strip()}"
     yield from rest
     yield (f"  {count(route['packets'])} packets, {count(route['bytes'])} bytes, "
-           f"{count(route['wrong-interface'])} by a wrong interface")
+           f"{count(route['wrong-interface'])} on a wrong interface")

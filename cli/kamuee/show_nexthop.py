@@ -32,12 +32,12 @@ def groups(context: Context, match: Match) -> None:
     wanted = match.args.get("ID")
     found = [entry for entry in context.client.one_or_all("nexthop", wanted, "next hop") if entry["kind"] == "group"]
     if wanted and not found:
-        raise DaemonError([f"next hop {wanted} is no group; 'show nexthop-group' lists them"])
+        raise DaemonError([f"next hop {wanted} is not a group; 'show nexthop-group' lists groups"])
     if context.options.json:
         context.json(found)
         return
     if not found:
-        context.line("no next-hop group")
+        context.line("no next-hop groups")
     packets = given(context) if found else {}
     for i, entry in enumerate(found):
         context.lines([""] * (i > 0) + list(group(context, entry, packets)))
@@ -69,7 +69,7 @@ def in_full(context: Context, entry: dict) -> Iterator[str]:
         ("MTU", text(entry, "mtu")),
         ("used by", count(entry.get("references"))),
         ("in use", render.yes_no(entry.get("in-use"))),
-        ("packets given by groups", count(entry.get("packets"))),
+        ("packets from groups", count(entry.get("packets"))),
         ("packets sent", count(entry.get("sent-packets"))),
         ("bytes sent", count(entry.get("sent-bytes"))),
     ], context.room)

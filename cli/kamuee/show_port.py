@@ -21,7 +21,7 @@ RATES = {
     "bps": (Column("Port"), right("Rx bps"), right("Tx bps"), right("Rx load"), right("Tx load")),
 }
 
-NONE = "no port; 'set port NAME kernel-interface eth1', or 'devargs DEVICE', configures one"
+NONE = "no ports; to create one: 'set port NAME kernel-interface eth1', or 'devargs DEVICE'"
 
 
 def show(context: Context, match: Match) -> None:
@@ -85,7 +85,7 @@ def inside(port: dict, width: int) -> Iterator[str]:
     left = [(name, seen[name]) for name in ("checksum-completed", "offload-cut") if seen.get(name)]
     if left:
         yield ""
-        yield from render.table((Column("What senders left to a card"), right("Packets")), [[name, count(value)] for name, value in left], width)
+        yield from render.table((Column("Sender offloads"), right("Packets")), [[name, count(value)] for name, value in left], width)
     extended = [entry for entry in seen.get("extended", []) if entry.get("value")]
     if extended:
         yield ""

@@ -11,7 +11,7 @@ from kamuee.grammar import Match
 from kamuee.render import Column, count, right, si
 
 MINUTES = (Column("Until"), Column("Port"), right("Rx pps"), right("Rx bps"), right("Tx pps"), right("Tx bps"), right("Missed"))
-NONE = "nothing yet: what ports count is noted every 10 seconds"
+NONE = "nothing yet: port counters are recorded every 10 seconds"
 EVERY_S = 60
 
 

@@ -30,14 +30,14 @@ def icmp(context: Context, match: Match) -> None:
         context.json(found)
         return
     context.lines(render.fields([
-        ("limit of an interface", limit(found, "")),
+        ("limit per interface", limit(found, "")),
         ("limit of the router", limit(found, "total-")),
         ("sent", count(found.get("sent"))),
-        ("withheld: over a limit", count(found.get("limited"))),
+        ("withheld: rate limit", count(found.get("limited"))),
         ("withheld: not allowed", count(found.get("forbidden"))),
     ], context.room, indent=0))
 
 
 def limit(found: dict, prefix: str) -> str | None:
     rate, burst = found.get(f"{prefix}rate"), found.get(f"{prefix}burst")
-    return None if rate is None else f"{count(rate)} errors/s, {count(burst)} at once" if rate else "none is sent"
+    return None if rate is None else f"{count(rate)} errors/s, burst {count(burst)}" if rate else "none are sent"

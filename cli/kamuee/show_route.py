@@ -122,7 +122,7 @@ def purpose(route: dict) -> str:
 def way(hop: dict, marks: bool = True) -> str:
     """via GATEWAY, INTERFACE, weight N, and the marks of the legend"""
     gateway, interface = hop.get("gateway"), hop.get("interface")
-    parts = [f"via {gateway}" if gateway else "", f"{interface} (no interface of kamueed)" if hop.get("foreign") else interface or ""]
+    parts = [f"via {gateway}" if gateway else "", f"{interface} (not an interface of kamueed)" if hop.get("foreign") else interface or ""]
     if hop.get("weight", 1) > 1:
         parts.append(f"weight {hop['weight']}")
     waits = gateway and hop.get("resolved") is False and not hop.get("foreign")
@@ -140,7 +140,7 @@ def entries(rows: Iterator[dict], wanted: str, width: int) -> Iterator[str]:
             ("type", route.get("type")),
             ("protocol", route.get("protocol")),
             ("metric", str(route.get("metric", 0))),
-            ("MTU", f"{route['mtu']}, unless the way out takes less" if "mtu" in route else None),
+            ("MTU", f"{route['mtu']}, or the interface's if smaller" if "mtu" in route else None),
             ("in the FIB", render.yes_no(bool(route.get("active")))),
             ("next hop", f"{route['nexthop']}, {route.get('kind', 'unknown')}" if "nexthop" in route else None),
         ], width)
@@ -153,7 +153,7 @@ def ways(route: dict) -> Iterator[str]:
     """Each hop, and whether packets can go there."""
     for hop in route.get("hop", []):
         if hop.get("foreign"):
-            yield f"    {way(hop, marks=False)}: packets are refused"
+            yield f"    {way(hop, marks=False)}: packets are rejected"
             continue
         states = ("resolved" if hop.get("resolved") else "not resolved", "usable" if hop.get("alive") else "not usable")
         yield f"    {way(hop, marks=False)} ({', '.join(states)})"

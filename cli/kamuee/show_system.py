@@ -44,7 +44,7 @@ def fib_divergence(found: dict) -> str | None:
         return None
     if "last-audit" not in found:
         return "no audit yet"
-    return f"{found['fib-divergence']:,} in {found['audits']:,} audits, the last one {duration(found['last-audit'])} ago"
+    return f"{found['fib-divergence']:,} in {found['audits']:,} audits, the last {duration(found['last-audit'])} ago"
 
 
 def dpdk_version(found: dict) -> str | None:

@@ -34,11 +34,11 @@ def show(context: Context, match: Match) -> None:
         forwarders = [thread for thread in threads if thread.get("statistics")]
         context.lines(render.table(COUNTERS, map(counters, forwarders), context.width, context.wide))
     elif "stages" in match.args:
-        context.lines(render.table(STAGES, chain.from_iterable(map(stages, threads)), context.width, context.wide, "no packet was timed yet"))
+        context.lines(render.table(STAGES, chain.from_iterable(map(stages, threads)), context.width, context.wide, "no packets timed yet"))
         if sizes := list(bursts(threads, context.width)):
             context.lines(["", *sizes])
     elif "queues" in match.args:
-        context.lines(render.table(QUEUES, chain.from_iterable(map(queues, threads)), context.width, context.wide, "no queue is polled: there is no port"))
+        context.lines(render.table(QUEUES, chain.from_iterable(map(queues, threads)), context.width, context.wide, "no queues are polled: there are no ports"))
     else:
         context.lines(render.table(STATE, map(state, threads), context.width, context.wide))
 

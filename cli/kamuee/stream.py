@@ -37,7 +37,7 @@ def rows(blocks: Iterable[bytes], member: str, raw: bool = False) -> Iterator[An
                 pass
             return
         if len(head) > LONGEST_ROW:
-            raise Broken(f"no array {member} where one was expected")
+            raise Broken(f"expected an array {member}")
     try:
         json.loads(head)
     except ValueError as error:

@@ -108,7 +108,7 @@ def explained(found: Suggestion, width: int = 80) -> list[str]:
     """The lines that '?' prints."""
     entries = [*found.words, *(found.values if not found.words or not found.begun else [])]
     if found.enter:
-        entries.append(("<enter>", "run the command as it is"))
+        entries.append(("<enter>", "run the command"))
     if not entries:
-        return ["  nothing can follow here" if not found.begun else f"  nothing begins with '{found.begun}' here"]
+        return ["  nothing can follow here" if not found.begun else f"  nothing here starts with '{found.begun}'"]
     return list(render.fields(entries, width))

@@ -108,7 +108,7 @@ def log_file(context: Context) -> str:
     try:
         with open(f"/proc/{context.client.state('system')['pid']}/fd/2", encoding="utf-8", errors="replace") as log:
             if not stat.S_ISREG(os.fstat(log.fileno()).st_mode):
-                return "error: kamueed's log goes to no file\n"
+                return "error: kamueed's log does not go to a file\n"
             return "".join(deque(log, LINES))
     except (KamueeError, OSError, KeyError) as error:
         return f"error: {error}\n"
@@ -161,10 +161,10 @@ def write(file: str, found: Iterator[tuple[str, bytes]], tell: Callable[[str], N
 def run(context: Context, match: Match) -> None:
     file = match.args.get("FILE") or os.path.abspath(f"kamuee-{platform.node()}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz")
     if "FILE" not in match.args and sys.stdin.isatty() and not context.options.yes and not context.agrees(f"Write {file}?"):
-        raise UsageError("nothing was written: show tech-support FILE names another place")
+        raise UsageError("nothing was written; to use another file: show tech-support FILE")
     try:
         n, size = write(file, parts(context), lambda name: context.line(f"  {name}") if context.options.wide else None)
     except OSError as error:
         raise KamueeError(f"{file}: {error.strerror}") from None
     context.line(f"written to {file}: {n} files, {size / 1e6:.1f} MB unpacked")
-    context.line("It holds configuration, addresses and logs: look into it before you give it away.")
+    context.line("It contains configuration, addresses and logs: review it before you share it.")

@@ -15,7 +15,7 @@ def run(context: Context, match: Match) -> int:
     if context.options.json:
         context.json(results)
     elif not results:
-        context.line("no interface has an address: nothing to test")
+        context.line("nothing to test: no interface has an address")
     else:
         context.lines(render.table(RESULTS, map(row, results), context.width, context.wide))
     return int(not all(entry["passed"] for entry in results))
@@ -23,4 +23,4 @@ def run(context: Context, match: Match) -> int:
 
 def row(entry: dict) -> list[str | None]:
     return [entry["interface"], entry["family"], entry["socket"],
-            "works" if entry["passed"] else f"fails: {entry.get('reason')}"]
+            "works" if entry["passed"] else f"failed: {entry.get('reason')}"]

@@ -27,7 +27,7 @@ def run(context: Context, match: Match) -> int:
             context.lines(text(number, row, context.room))
             sys.stdout.flush()
         if not number:
-            context.line("no such packet came")
+            context.line("no matching packet was received")
     finally:
         answer.close()
     return 0
@@ -37,7 +37,7 @@ def rows(body: Iterator[bytes]) -> Iterator[dict]:
     try:
         yield from map(plain, stream.rows(body, "passage"))
     except stream.Broken as broken:
-        raise DaemonError([f"the trace is cut: {broken}"]) from None
+        raise DaemonError([f"the trace was cut off: {broken}"]) from None
 
 
 def text(number: int, row: dict, width: int) -> Iterator[str]:

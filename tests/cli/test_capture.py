@@ -45,7 +45,7 @@ def test_what_is_not_valid_is_refused_before_anything_is_asked(kamuee, daemon, a
 
 def test_no_captures_are_said_to_be_none(kamuee, daemon):
     daemon.state["capture"] = []
-    assert kamuee("show", "capture").out == "no capture runs\n"
+    assert kamuee("show", "capture").out == "no capture is running\n"
 
 
 def packet(n, missed=None):

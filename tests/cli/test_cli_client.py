@@ -60,7 +60,7 @@ def test_answer_without_length_ends_with_the_connection(answering):
     ok(b"zz\r\n", "Transfer-Encoding: chunked"),
 ])
 def test_connection_that_breaks_is_told(answering, text):
-    with pytest.raises(Unreachable, match="broke in the middle of an answer"):
+    with pytest.raises(Unreachable, match="was lost in the middle of an answer"):
         answering(text).state("x")
 
 
@@ -86,7 +86,7 @@ def test_no_socket_says_how_to_look(tmp_path):
     with pytest.raises(Unreachable) as caught:
         Client(str(tmp_path / "none.sock")).state("system")
     assert str(caught.value) == (f"cannot reach kamueed at {tmp_path}/none.sock: no such file or directory; is it "
-                                 "running? systemctl status kamueed (another socket: --socket or KAMUEE_SOCKET)")
+                                 "running? systemctl status kamueed (for another socket: --socket or KAMUEE_SOCKET)")
 
 
 def test_refused_connection_says_how_to_look(tmp_path):
@@ -121,7 +121,7 @@ def test_errors_of_the_daemon_are_printed_one_a_line():
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"ietf-restconf:errors":{"error":[]}}', b'{"a":1}'])
 def test_refusal_without_a_reason_names_the_status(body):
-    assert str(refusal(500, body)) == "kamueed answered with HTTP status 500 and no reason"
+    assert str(refusal(500, body)) == "kamueed answered with HTTP status 500 and no message"
 
 
 def test_status_404_is_not_found():
@@ -204,7 +204,7 @@ def test_table_cut_off_by_a_stopping_daemon_is_an_error(kamuee, daemon):
     daemon.routes = routes
     result = kamuee("show", "ipv4", "route", "-j")
     assert result.code == 3
-    assert "broke in the middle" in result.err
+    assert "lost in the middle" in result.err
 
 
 def test_environment_names_the_socket(monkeypatch):

@@ -77,10 +77,10 @@ def test_what_is_edited_takes_effect_together(talk, router):
                                  "a commit by alice will be rolled back in 240 s unless it is confirmed"]
     assert talk("set port p0 rx-queues 2", "delete vport v1") == []
     assert talk("compare") == ["set port p0 rx-queues 2", "delete vport v1"]
-    assert talk("check") == ["valid; it would change:", "set port p0 rx-queues 2", "delete vport v1", "note: restarts port p0: rx-queues"]
+    assert talk("check") == ["valid; would change:", "set port p0 rx-queues 2", "delete vport v1", "note: restarts port p0: rx-queues"]
     assert talk("commit confirmed 5 comment the new uplink") == [
         "set port p0 rx-queues 2", "delete vport v1", "note: restarts port p0: rx-queues", "committed; will be rolled back in 5 min unless you 'confirm'"]
-    assert talk("commit", "exit") == ["no change", "note: restarts port p0: rx-queues"]
+    assert talk("commit", "exit") == ["no changes", "note: restarts port p0: rx-queues"]
     assert asked(router) == [
         ("session-open", {}), ("edit", {"session": 7, "line": ["set port p0 rx-queues 2"]}), ("edit", {"session": 7, "line": ["delete vport v1"]}),
         ("compare", {"session": 7}), ("configure", {"session": 7, "check": True}),
@@ -93,7 +93,7 @@ def test_leaving_with_changes_is_refused_unless_they_are_kept(talk, router):
     talk("configure", "set port p0 mtu 9000")
     with pytest.raises(UsageError, match="1 line is not committed\n'commit' first, or 'exit discard', or 'exit keep'"):
         talk("exit")
-    assert talk("exit keep") == ["session 7 stays: 'configure 7' goes on with it"]
+    assert talk("exit keep") == ["session 7 is kept; 'configure 7' resumes it"]
     assert talk("configure 7", "compare") == ["set port p0 mtu 9000"]
     talk("discard", "exit")
     assert router.asked[-1][1] == "session-close"
@@ -126,7 +126,7 @@ def test_who_edits_gets_out_when_the_daemon_is_gone(talk, router, tmp_path):
     with pytest.raises(Unreachable):
         talk("commit")
     said = talk("exit")
-    assert said[0].startswith("cannot reach kamueed at") and "session 7 is left: its candidate is gone if kamueed ended" in said[0]
+    assert said[0].startswith("cannot reach kamueed at") and "left session 7; 'configure 7' resumes it" in said[0]
     assert talk.session.context.editing.session is None
 
 
@@ -149,7 +149,7 @@ def test_changes_outside_editing_can_be_confirmed_and_commented(kamuee, router, 
 def test_a_script_that_forgets_to_commit_says_so_and_leaves_nothing(kamuee, router):
     result = kamuee("-c", "configure", "-c", "set port p0 mtu 9000")
     assert result.code == 1
-    assert "1 line(s) were not committed and are gone" in result.err
+    assert "1 uncommitted line(s) were discarded" in result.err
     assert router.asked[-1][1] == "session-close"
     router.pending.clear()
     done = kamuee("-c", "configure", "-c", "set port p0 mtu 9000", "-c", "commit", "-c", "exit")

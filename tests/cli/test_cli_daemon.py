@@ -82,7 +82,7 @@ def empty(tmp_path_factory):
 def test_a_router_without_ports_says_so_and_prints_no_empty_table(empty, words):
     lines = [line for line in empty(*words).splitlines() if line]
     assert lines and (len(lines) > 1 or "  " not in lines[0]), lines
-    assert not words[1] == "port" or lines == ["no port; 'set port NAME kernel-interface eth1', or 'devargs DEVICE', configures one"]
+    assert not words[1] == "port" or lines == ["no ports; to create one: 'set port NAME kernel-interface eth1', or 'devargs DEVICE'"]
 
 
 @pytest.mark.parametrize("name, line", [
@@ -127,7 +127,7 @@ def test_configuration_changes_all_or_nothing(real):
     script.write_text("set port p0 mtu 1400\nset port p0 mtu 99999\n")
     assert f"error: {script}:2: port p0: 'mtu' is '99999'" in real("-f", str(script), code=1)
     assert real("show", "running-config") == before
-    assert real("set", "port", "p0", "mtu", "1400", "--check") == "valid; it would change:\nset port p0 mtu 1400\n"
+    assert real("set", "port", "p0", "mtu", "1400", "--check") == "valid; would change:\nset port p0 mtu 1400\n"
     assert real("set", "port", "p0", "mtu", "1400") == "set port p0 mtu 1400\n"
     assert json.loads(real("show", "port", "-j"))[0]["mtu"] == 1400
     assert real("delete", "port", "p0", "mtu") == "delete port p0 mtu\n"
@@ -151,7 +151,7 @@ def test_neighbours_are_forgotten_on_demand_but_not_permanent_ones(real):
     while not known() >= {"192.0.2.7", "192.0.2.8", "192.0.2.9"}:
         assert time.monotonic() < end
         time.sleep(0.05)
-    assert real("clear", "neighbor", "address", "192.0.2.7") == "1 neighbour forgotten, to be resolved anew\n"
+    assert real("clear", "neighbor", "address", "192.0.2.7") == "1 neighbour cleared; they will be resolved again\n"
     while "192.0.2.7" in known():
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -180,10 +180,10 @@ def test_saved_configuration_is_what_runs(real):
 
 
 def test_shutdown_ends_the_daemon(real):
-    assert "stops by 'shutdown kamueed'" in real("shutdown", code=2)
-    assert "stops by 'shutdown kamueed'" in real("-c", "configure", "-c", "shutdown kamueed", code=2)
+    assert "to stop kamueed: 'shutdown kamueed'" in real("shutdown", code=2)
+    assert "to stop kamueed: 'shutdown kamueed'" in real("-c", "configure", "-c", "shutdown kamueed", code=2)
     assert real("show", "version")
-    assert real("shutdown", "kamueed") == "kamueed stops; systemctl start kamueed starts it again\n"
+    assert real("shutdown", "kamueed") == "kamueed is stopping; to start it again: systemctl start kamueed\n"
     end = time.monotonic() + 60
     while (real.folder / "kamuee.sock").exists():
         assert time.monotonic() < end

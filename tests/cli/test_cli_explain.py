@@ -100,8 +100,8 @@ def test_a_frame_comes_out_of_a_file(kamuee, answers, tmp_path, content):
 
 
 @pytest.mark.parametrize("content, word", [
-    (b"", "neither"), (b"hello, world", "neither"), (CLASSIC["little"][:10], "header"), (CLASSIC["little"][:60], "cut"),
-    (CLASSIC["little"][:20] + b"\x71" + CLASSIC["little"][21:], "link type is 113"), (PCAPNG[:-20], "cut"),
+    (b"", "neither"), (b"hello, world", "neither"), (CLASSIC["little"][:10], "header"), (CLASSIC["little"][:60], "truncated"),
+    (CLASSIC["little"][:20] + b"\x71" + CLASSIC["little"][21:], "link type 113"), (PCAPNG[:-20], "truncated"),
     (PCAPNG[:28] + enhanced(FRAME), "Ethernet")])
 def test_files_that_are_none_are_told(tmp_path, content, word):
     file = tmp_path / "x"
@@ -133,7 +133,7 @@ def test_traced_packets_are_numbered(kamuee, daemon):
 
 def test_no_traced_packet_is_said(kamuee, daemon):
     daemon.operations["trace"] = lambda given: {"passage": []}
-    assert kamuee("trace", "in", "p0").out == "no such packet came\n"
+    assert kamuee("trace", "in", "p0").out == "no matching packet was received\n"
     assert json.loads(kamuee("trace", "in", "p0", "-j").out) == []
 
 

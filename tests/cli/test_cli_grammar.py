@@ -119,8 +119,8 @@ def test_port_whose_name_begins_a_keyword_is_not_lost():
 @pytest.mark.parametrize("line, said", [
     ("show ip route", "try: show ipv4 route"), ("sh ip route", "try: show ipv4 route"), ("show interfaces", "did you mean 'interface'?"),
     ("show arp", "try: show neighbor"), ("show route", "try: show ipv4 route, show ipv6 route"), ("no port p0", "try: delete …"),
-    ("commit", "'configure' first"), ("do show port", "every command works while editing"), ("clear interfaces statistics", "try: clear counters"),
-    ("clear drops", "drops only grow"),
+    ("commit", "'configure' first"), ("do show port", "every command also works in configure mode"), ("clear interfaces statistics", "try: clear counters"),
+    ("clear drops", "drop counters cannot be cleared"),
     ("show port | grep p0", "did you mean 'include'?"), ("show running-config | compare", "try: compare"),
     ("moniter", "did you mean 'monitor'?"), ("show access-lists", "try: show acl"),
 ])

@@ -38,7 +38,7 @@ def test_route_of_a_prefix_in_a_virtual_router(kamuee, daemon):
 
 
 @pytest.mark.parametrize("answer, message", [
-    ({"known": False}, "the journal does not reach back to 2026-11-21 22:00:00.000: it begins at 2026-11-21 21:05:10.123"),
+    ({"known": False}, "the journal does not go back to 2026-11-21 22:00:00.000: it starts at 2026-11-21 21:05:10.123"),
     ({"known": True}, "there was no route for 10.1.2.3 at 2026-11-21 22:00:00.000"),
 ])
 def test_what_nobody_knows_and_what_was_not_there_are_told(kamuee, daemon, answer, message):
@@ -63,9 +63,9 @@ def test_changes_oldest_first_within_80_columns(kamuee, daemon):
 
 
 @pytest.mark.parametrize("answer, last", [
-    ({"change": []}, "no route of the FIB changed"),
-    ({"complete": False}, "the journal begins at 2026-11-21 21:05:10.123"),
-    ({"cut": True, "complete": False}, "the newest 4 only: ask for less time, or for a prefix"),
+    ({"change": []}, "no route changes in the FIB"),
+    ({"complete": False}, "the journal starts at 2026-11-21 21:05:10.123"),
+    ({"cut": True, "complete": False}, "only the newest 4 changes: ask for a shorter time or one prefix"),
 ])
 def test_reach_and_limit_are_told(kamuee, daemon, answer, last):
     daemon.operations["route-changes"] = lambda given: {**history.CHANGES, **answer}
@@ -74,7 +74,7 @@ def test_reach_and_limit_are_told(kamuee, daemon, answer, last):
 
 def test_a_time_ahead_and_a_wrong_one_are_refused(kamuee):
     result = kamuee("show", "ipv4", "route", "10.1.2.3", "at", "2099-01-01")
-    assert (result.code, "lies ahead" in result.err) == (2, True)
+    assert (result.code, "is in the future" in result.err) == (2, True)
     assert kamuee("show", "ipv4", "route", "10.1.2.3", "at", "-5x").code == 2
     assert kamuee("show", "ipv4", "route", "2001:db8::1", "at", "-5m").code == 2
 

@@ -57,13 +57,13 @@ def test_tab_offers_nothing_while_the_daemon_is_away(tmp_path):
 
 def test_question_mark_explains_words_arguments_and_the_end(session):
     assert explained(suggest(session, "show port ")) == [
-        "  statistics  counters", "  p0", "  p1", "  <port>      a port", "  <enter>     run the command as it is"]
+        "  statistics  counters", "  p0", "  p1", "  <port>      a port", "  <enter>     run the command"]
     assert explained(suggest(session, "show port sta")) == ["  statistics  counters"]
     assert explained(suggest(session, "set port p0 mtu ")) == ["  <value>  <68..9600>"]
     assert explained(suggest(session, "set port p0 mtu 9000 ")) == [
-        "  mac      MAC.", "  <enter>  run the command as it is"]
+        "  mac      MAC.", "  <enter>  run the command"]
     assert explained(suggest(session, "set port wrong ")) == ["  nothing can follow here"]
-    assert explained(suggest(session, "show ledger x")) == ["  nothing begins with 'x' here"]
+    assert explained(suggest(session, "show ledger x")) == ["  nothing here starts with 'x'"]
     assert explained(suggest(session, "show port | include ")) == ["  <expression>  a regular expression"]
 
 
@@ -82,7 +82,7 @@ PROMPT = r"\w>"
 
 def test_talk_explains_completes_runs_and_leaves(terminal):
     talk = terminal()
-    talk.until("'exit' leaves")
+    talk.until("'exit' to leave")
     talk.until(PROMPT)
     talk.type("sh led?")
     talk.until(r"ledger  the zero-loss ledger(?s:.*)sh led")  # the line is there again
@@ -157,7 +157,7 @@ def test_pager_is_that_of_the_person(monkeypatch):
 # --- shells ---
 
 def test_shells_get_words_and_meanings(kamuee, daemon):
-    assert kamuee("--complete", "show ipv4 route s").out == "summary\thow many, by protocol\n"
+    assert kamuee("--complete", "show ipv4 route s").out == "summary\tnumber of routes by protocol\n"
     assert kamuee("--complete", "--socket /nowhere show port p").out == "p0\t\np1\t\n"
     assert kamuee("--complete", "--so").out.startswith("--socket\t")
     assert kamuee("--complete", "--socket ").out == ""
@@ -205,7 +205,7 @@ def test_editing_has_a_prompt_completion_and_question_mark_of_its_own(terminal, 
     talk.type("configure\r")
     talk.until(r"\[edit\]#")
     talk.type("com?")
-    talk.until(r"commit +make the candidate run(?s:.*)compare(?s:.*)# com")
+    talk.until(r"commit +apply the candidate(?s:.*)compare(?s:.*)# com")
     talk.type("\x15set port p0 m\t9000\r")
     talk.until(r"\[edit\*\]#")
     assert asked[-1] == {"session": 7, "line": "set port p0 m"}

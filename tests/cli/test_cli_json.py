@@ -138,4 +138,4 @@ def test_filter_json_is_the_same_as_the_option(kamuee):
 
 def test_command_without_json_refuses_the_option(kamuee):
     result = kamuee("save", "-j")
-    assert (result.code, result.err) == (2, "error: 'save' prints no JSON\n")
+    assert (result.code, result.err) == (2, "error: 'save' has no JSON output\n")

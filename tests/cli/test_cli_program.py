@@ -67,7 +67,7 @@ def test_audit_that_healed_something_is_1(kamuee, daemon):
     daemon.operations["audit"] = lambda given: {"checked": "100", "diverged": "2"}
     result = kamuee("audit", "vr", "red")
     assert result.code == 1
-    assert "2 of 100 routes differed and were healed" in result.out
+    assert "2 of 100 routes differed and were repaired" in result.out
     assert daemon.asked[-1][2] == {"vr": "red"}
 
 
@@ -105,13 +105,13 @@ def test_words_of_show_route_come_in_any_order(kamuee, daemon, words, query):
 
 
 @pytest.mark.parametrize("line, said", [
-    ("show ipv4 route 300.1.1.1", "'300.1.1.1' is no IPv4 address"), ("show ipv6 route 2001:db8::g", "'2001:db8::g' is no IPv6 address"),
-    ("show ipv4 route 10.0.0.0/40", "the length of an IPv4 prefix is a number from 0 to 32"), ("lookup foo", "'foo' is no address"),
+    ("show ipv4 route 300.1.1.1", "'300.1.1.1' is not an IPv4 address"), ("show ipv6 route 2001:db8::g", "'2001:db8::g' is not an IPv6 address"),
+    ("show ipv4 route 10.0.0.0/40", "the length of an IPv4 prefix is a number from 0 to 32"), ("lookup foo", "'foo' is not an address"),
     ("show ipv4 route longer-prefixes", "longer-prefixes needs a prefix"), ("show ipv4 route bgp", "expected:")])
 def test_a_wrong_address_is_called_so(kamuee, line, said):
     result = kamuee(*line.split())
     assert result.code == 2 and said in result.err
-    assert said == "expected:" or "is no address" not in result.err or line == "lookup foo"
+    assert said == "expected:" or "is not an address" not in result.err or line == "lookup foo"
 
 
 def test_help_and_version_need_no_daemon(kamuee):
@@ -128,7 +128,7 @@ def test_help_and_version_need_no_daemon(kamuee):
     ("port detach p7", "port-detach", {"name": "p7"}, "port p7 detached"),
     ("port start p7", "port-start", {"name": "p7"}, "port p7 started"),
     ("port stop p7", "port-stop", {"name": "p7"}, "port p7 stopped"),
-    ("shutdown kamueed", "shutdown", {}, "kamueed stops; systemctl start kamueed starts it again"),
+    ("shutdown kamueed", "shutdown", {}, "kamueed is stopping; to start it again: systemctl start kamueed"),
 ])
 def test_operation_sends_its_input(kamuee, daemon, line, name, given, said):
     daemon.operations[name] = lambda given: None
@@ -159,7 +159,7 @@ def test_lookup_without_a_route_says_so(kamuee, daemon):
 
 def test_set_with_check_only_validates(kamuee, daemon):
     daemon.operations["configure"] = lambda given: {"change": given["line"]}
-    assert kamuee("set", "port", "p0", "mtu", "9000", "--check").out == "valid; it would change:\nset port p0 mtu 9000\n"
+    assert kamuee("set", "port", "p0", "mtu", "9000", "--check").out == "valid; would change:\nset port p0 mtu 9000\n"
     assert daemon.asked == [("POST", "configure", {"line": ["set port p0 mtu 9000"], "check": True})]
 
 
@@ -167,8 +167,8 @@ def test_change_prints_what_changed_and_the_daemons_notes(kamuee, daemon):
     daemon.operations["configure"] = lambda given: {"change": given["line"], "note": ["memory: takes effect at the next start"]}
     assert kamuee("set", "memory", "512").out == "set memory 512\nnote: memory: takes effect at the next start\n"
     daemon.operations["configure"] = lambda given: {}
-    assert kamuee("set", "memory", "512").out == "no change\n"
-    assert kamuee("set", "memory", "512", "--check").out == "valid; it would change nothing\n"
+    assert kamuee("set", "memory", "512").out == "no changes\n"
+    assert kamuee("set", "memory", "512", "--check").out == "valid; no changes\n"
 
 
 def test_value_with_blanks_is_quoted_for_the_daemon(kamuee, daemon):
@@ -223,7 +223,7 @@ def test_errors_of_a_change_name_the_lines_of_the_file(kamuee, daemon, tmp_path)
 
 
 @pytest.mark.parametrize("argv, expected", [
-    (["show", "port", "?"], "  statistics  counters\n  p0\n  p1\n  <port>      a port\n  <enter>     run the command as it is\n"),
+    (["show", "port", "?"], "  statistics  counters\n  p0\n  p1\n  <port>      a port\n  <enter>     run the command\n"),
     (["-c", "show port|count"], "3\n"), (["help", "port", "sta"], "  port start PORT\n      start a port\n"),
 ])
 def test_question_mark_bar_and_help_as_a_hand_types_them(kamuee, argv, expected):

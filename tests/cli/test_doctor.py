@@ -125,7 +125,7 @@ def test_a_tuned_machine_has_nothing_to_do(tmp_path):
     found = look(plant(tmp_path, GOOD))
     assert {finding.check: finding.status for finding in found if finding.status in ("advice", "wrong")} == {}
     good = {finding.check for finding in found if finding.status == "good"}
-    quiet = {"steal", "rss", "route-not-followed", *AGREE}   # no hypervisor; one queue; kamueed does not run
+    quiet = {"steal", "rss", "route-not-followed", *AGREE}   # no hypervisor; one queue; kamueed is not running
     assert good >= {check.name for check in command.CHECKS} - quiet
 
 
@@ -185,7 +185,7 @@ DISAGREE = [
     ("port-addresses", agreeing(routes=[{"dst": "default", "gateway": "10.1.1.2", "dev": "eth1"}]), STATE, "wrong",
      "ip route del default via 10.1.1.2 dev eth1"),
     ("mac", agreeing([link("p1", 5, address="02:11:11:11:11:11")]), STATE, "wrong", f"ip link set p1 address {MAC}"),
-    ("routes", agreeing(routes=[*ROUTES, {"dst": "default", "gateway": "10.9.9.2", "dev": "mgmt"}]), STATE, "wrong", "via 10.9.9.2 by mgmt"),
+    ("routes", agreeing(routes=[*ROUTES, {"dst": "default", "gateway": "10.9.9.2", "dev": "mgmt"}]), STATE, "wrong", "via 10.9.9.2 dev mgmt"),
     ("vrf", agreeing([link("red", 6)]), STATE, "wrong", "ip link add red type vrf table 10"),
     ("offload", agreeing(), state(statistics={"offload-cut": 7}), "wrong", "tso off"),
     ("checksums", agreeing(damaged=62), STATE, "wrong", "62 of 962"),
@@ -270,8 +270,8 @@ def test_the_program_prints_json_and_exit_codes(tmp_path, kamuee, capsys):
 
 
 def test_wrong_usage_names_what_is_expected(kamuee, tmp_path):
-    for words, said in ((["nonsense"], "expected: huge-pages"), (["--root", str(tmp_path), "--fix"], "--fix is for this machine"),
-                        (["--root", str(tmp_path / "none")], "is no folder")):
+    for words, said in ((["nonsense"], "expected: huge-pages"), (["--root", str(tmp_path), "--fix"], "--fix works on this host"),
+                        (["--root", str(tmp_path / "none")], "is not a directory")):
         result = kamuee("doctor", *words)
         assert result.code == 2 and said in result.err
     result = kamuee("doctor", "--config", str(tmp_path / "none"))

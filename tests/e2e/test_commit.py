@@ -77,7 +77,7 @@ def test_two_people_edit_and_nothing_is_lost(daemon, tmp_path):
     daemon.start(P0)
     script = tmp_path / "script"
     script.write_text("configure\nset port p0 mtu 1600\nset vport v7 port p0 vlan 7\nexit keep\n")
-    back = re.search(r"'(configure \d+)' goes on with it", kamuee(daemon, "-f", str(script))).group(1)
+    back = re.search(r"'(configure \d+)' resumes it", kamuee(daemon, "-f", str(script))).group(1)
     assert "also editing: root, for 00:00:" in kamuee(daemon, "-c", "configure", "-c", "exit")
     daemon.configure("set port p0 promiscuous false")
     assert mtu(daemon) == 1500
@@ -87,7 +87,7 @@ def test_two_people_edit_and_nothing_is_lost(daemon, tmp_path):
     assert revisions(daemon)[0]["comment"] == "both of us" and revisions(daemon)[0]["by"] == "root"
     said = kamuee(daemon, "-c", "configure", "-c", "set port p0 mtu 1700", "-c", "check", "-c", "set port p0 rx-queues 1", "-c", "discard",
                   "-c", "exit")
-    assert said == "valid; it would change:\nset port p0 mtu 1700\n"
+    assert said == "valid; would change:\nset port p0 mtu 1700\n"
     assert mtu(daemon) == 1600
     assert "session" in kamuee(daemon, "configure", "99", code=1)
 
@@ -294,7 +294,7 @@ def test_another_sessions_commit_confirms_nothing_though_both_are_root(daemon, a
     bob.say("configure", r"a commit by root \(alice\) in session \d+ will be rolled back in \d+ s(?s:.*)\[edit\]#")
     bob.say("set port p0 promiscuous false", r"\[edit\*\]#")
     bob.say("commit", r"nothing was committed: a commit by root \(alice\) in session \d+ waits to be confirmed(?s:.*)\[edit\*\]#")
-    bob.say("confirm", r"Confirm it for root \(alice\)\? \[y/N\] ")
+    bob.say("confirm", r"Confirm it on behalf of root \(alice\)\? \[y/N\] ")
     bob.say("", r"nothing was confirmed(?s:.*)\[edit\*\]#")
     assert "nothing was confirmed" in kamuee(daemon, "confirm", code=2)
     assert daemon.client.state("configuration")["unconfirmed"]["by"] == "root (alice)"
@@ -328,7 +328,7 @@ def test_a_session_that_ended_leaves_its_commit_to_the_person(daemon, alice, bob
     alice.say("set port p0 mtu 1400", r"\[edit\*\]#")
     alice.say("commit confirmed 5", r"\[edit, rollback in")
     alice.say("exit", r"\w\[rollback in [\d:]+\]>")
-    bob.say("confirm", r"Confirm it for root \(alice\)\? \[y/N\] ")
+    bob.say("confirm", r"Confirm it on behalf of root \(alice\)\? \[y/N\] ")
     bob.say("n", r"nothing was confirmed(?s:.*)>")
     alice.say("confirm", r"confirmed(?s:.*)\w>")
     assert revisions(daemon)[0]["confirmed"]
@@ -336,7 +336,7 @@ def test_a_session_that_ended_leaves_its_commit_to_the_person(daemon, alice, bob
 
 def test_rollback_outside_of_configure_shows_and_asks(daemon, alice):
     daemon.configure("set port p0 mtu 1400")
-    alice.say("rollback 1", r"delete port p0 mtu(?s:.*)Make these changes now\? \[y/N\] ")
+    alice.say("rollback 1", r"delete port p0 mtu(?s:.*)Apply these changes now\? \[y/N\] ")
     alice.say("", r"nothing was changed(?s:.*)>")
     assert mtu(daemon) == 1400
     alice.say("rollback 1", r"\[y/N\] ")

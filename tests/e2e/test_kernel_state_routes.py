@@ -258,10 +258,10 @@ def test_a_packet_larger_than_the_route_takes_is_told_its_mtu(lab, do, route, ta
 
 def test_explain_and_show_name_the_link_that_is_no_interface_of_ours(lab, do):
     do(["ip route add 198.51.100.0/24 via 10.9.9.2 dev mgmt"])
-    explained = eventually(lambda: (text := kamuee(lab, f"explain in p0 src 10.1.0.2 dst {V4}")) and "mgmt is no interface of kamueed" in text and text,
+    explained = eventually(lambda: (text := kamuee(lab, f"explain in p0 src 10.1.0.2 dst {V4}")) and "mgmt is not an interface of kamueed" in text and text,
                            20, lambda: kamuee(lab, f"explain in p0 src 10.1.0.2 dst {V4}"))
     assert "icmp" in explained.lower()
-    assert "via 10.9.9.2, mgmt (no interface of kamueed)" in kamuee(lab, "show ipv4 route 198.51.100.0/24 longer-prefixes")
+    assert "via 10.9.9.2, mgmt (not an interface of kamueed)" in kamuee(lab, "show ipv4 route 198.51.100.0/24 longer-prefixes")
     assert "Destination Host Unreachable" in ping(lab["h1"], V4, 1).said
     assert "mgmt, which is no interface of kamueed" in kamuee(lab, "audit")
 

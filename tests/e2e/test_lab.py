@@ -114,7 +114,7 @@ def test_a_start_that_fails_takes_everything_down_again(file):
     Path(file).write_text(PAIR.replace("ospf: [eth0, lo]", "config: |\n      router bgp 65001\n       nonsense"))
     done = lab_command("start", file, "--name", "e2elaba", check=False)
     assert done.returncode == 1
-    assert "nodes.a: FRR does not accept the configuration" in done.stderr and "nonsense" in done.stderr
+    assert "nodes.a: FRR rejected the configuration" in done.stderr and "nonsense" in done.stderr
     eventually(lambda: traces("e2elaba") == [], 60, lambda: str(traces("e2elaba")))
 
 

@@ -187,7 +187,7 @@ def test_clients_that_die_while_they_are_told(lab, trace):
 def test_text_and_refusals(lab):
     def run(*words):
         return subprocess.run([PROGRAM, "--socket", str(lab["r"].socket), "trace", *words], capture_output=True, text=True)
-    assert run("in", "p0", "filter", "ether proto 0x9999", "seconds", "1").stdout == "no such packet came\n"
+    assert run("in", "p0", "filter", "ether proto 0x9999", "seconds", "1").stdout == "no matching packet was received\n"
     wrong = run("in", "p0", "filter", "udp prot 53")
     assert wrong.returncode == 1 and "pcap-filter(7)" in wrong.stderr
     assert "no interface 'p9'" in run("in", "p9").stderr

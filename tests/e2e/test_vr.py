@@ -99,7 +99,7 @@ def test_ping_and_clear_neighbor_of_a_virtual_router(lab, kind):
     assert_reaches(lab["bluea"], "10.2.0.2")
     assert "10.1.0.2" in known("red") and "10.1.0.2" in known("blue")
     told = kamuee("clear", "neighbor", "interface", "p2")
-    assert told.returncode == 0 and "to be resolved anew" in told.stdout, told
+    assert told.returncode == 0 and "will be resolved again" in told.stdout, told
     eventually(lambda: "10.1.0.2" not in known("blue"), 20, "it is forgotten")
     assert "10.1.0.2" in known("red")
     assert_reaches(lab["bluea"], "10.2.0.2")

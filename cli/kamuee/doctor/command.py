@@ -23,24 +23,24 @@ MARKS = {"good": "ok", "absent": "-", "advice": "advice", "wrong": "WRONG"}
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="kamuee doctor", description="Looks whether this machine is as a fast router needs it, and says what to do.",
-                                     epilog="Exit code: 0 nothing is wrong, whatever could be better; 2 wrong usage; 4 something does not work.")
-    parser.add_argument("check", nargs="*", help=f"only these: {' '.join(check.name for check in CHECKS)}")
-    parser.add_argument("--fix", action="store_true", help="run the commands of safe fixes (root); nothing of it lasts over a boot")
-    parser.add_argument("-a", "--all", action="store_true", help="also what is good")
+    parser = argparse.ArgumentParser(prog="kamuee doctor", description="Checks whether this host is set up for fast routing, and says what to fix.",
+                                     epilog="Exit code: 0 nothing is wrong (advice may remain); 2 usage error; 4 something does not work.")
+    parser.add_argument("check", nargs="*", help=f"run only these checks: {' '.join(check.name for check in CHECKS)}")
+    parser.add_argument("--fix", action="store_true", help="run the safe fixes (root); none of them survives a reboot")
+    parser.add_argument("-a", "--all", action="store_true", help="also show what is good")
     parser.add_argument("-j", "--json", action="store_true", help="print JSON")
-    parser.add_argument("--config", metavar="FILE", help=f"configuration to check for; the running one, else {CONFIG}")
-    parser.add_argument("--root", metavar="DIR", default="/", help="a recorded copy of the kernel's files instead of this machine's")
-    parser.add_argument("--record", metavar="FILE", help="write the files that were read as a .tar.gz, for --root elsewhere")
+    parser.add_argument("--config", metavar="FILE", help=f"configuration to check against; default: the running one, else {CONFIG}")
+    parser.add_argument("--root", metavar="DIR", default="/", help="check a recorded copy of the kernel's files instead of this host")
+    parser.add_argument("--record", metavar="FILE", help="save the files that were read as a .tar.gz, for use with --root elsewhere")
     found = parser.parse_args(argv)
     known = [check.name for check in CHECKS]
     for name in found.check:
         if name not in known:
             raise UsageError(f"there is no check '{name}'\nexpected: {' '.join(known)}")
     if found.fix and found.root != "/":
-        parser.error("--fix is for this machine, not for a recorded one")
+        parser.error("--fix works on this host only, not with --root")
     if not Path(found.root).is_dir():
-        parser.error(f"--root: {found.root} is no folder; expected an unpacked record")
+        parser.error(f"--root: {found.root} is not a directory; expected an unpacked record")
     return found
 
 
@@ -75,8 +75,8 @@ def shown(found: list[Finding], everything: bool, width: int):
             if finding.status == status and (everything or status in ("advice", "wrong")):
                 yield from told(finding, width)
     counts = {status: sum(finding.status == status for finding in found) for status in STATUSES}
-    yield (f"{counts['wrong']} wrong, {counts['advice']} to be better, {counts['good']} good, "
-           f"{counts['absent']} not here or not known" + ("" if everything else "   (--all shows these)"))
+    yield (f"{counts['wrong']} wrong, {counts['advice']} to improve, {counts['good']} good, "
+           f"{counts['absent']} absent or unknown" + ("" if everything else "   (--all shows these)"))
 
 
 def told(finding: Finding, width: int):

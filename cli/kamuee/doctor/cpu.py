@@ -27,18 +27,19 @@ def instructions(facts: Facts) -> Iterator[Finding]:
         return
     flags = set(found[1].split())
     if not {"sse4_2", "popcnt"} <= flags:
-        yield Finding("instructions", "wrong", "cpu", "no SSE4.2 or no POPCNT", "x86-64-v2", "neither DPDK nor kamueed starts")
+        yield Finding("instructions", "wrong", "cpu", "no SSE4.2 or no POPCNT", "x86-64-v2", "DPDK and kamueed cannot start")
         return
     if {"avx512f", "avx512bw", "avx512dq", "avx512vl", "bmi2"} <= flags:
-        yield good("instructions", "cpu", "AVX-512: header checks, lookups and access lists take 8 or 16 packets at a time")
+        yield good("instructions", "cpu", "AVX-512: header checks, lookups and access lists process 8 or 16 packets at a time")
     elif {"avx2", "bmi2"} <= flags:
-        yield good("instructions", "cpu", "AVX2: header checks, lookups and access lists take 8 packets at a time")
+        yield good("instructions", "cpu", "AVX2: header checks, lookups and access lists process 8 packets at a time")
     else:
         yield Finding("instructions", "advice", "cpu", "AVX2 without BMI2" if "avx2" in flags else "SSE4.2", "AVX2 and BMI2, or AVX-512",
-                      "lookups, header checks or access lists take one packet at a time; in a virtual machine the host decides what there is")
+                      "lookups, header checks or access lists process one packet at a time; in a virtual machine the hypervisor decides which "
+                      "instructions there are")
     if "constant_tsc" not in flags or ("nonstop_tsc" not in flags and not facts.virtual):
         yield Finding("instructions", "advice", "time-stamp counter", "not constant", "constant_tsc nonstop_tsc",
-                      "rates and limits follow the clock of the core")
+                      "rates and limits vary with the core's clock frequency")
 
 
 def exist(facts: Facts) -> Iterator[Finding]:
@@ -47,33 +48,33 @@ def exist(facts: Facts) -> Iterator[Finding]:
         yield Finding("cores", "wrong", "configuration", f"no core {list_of(missing)}", f"one of {list_of(facts.cores)}",
                       "the configuration is refused")
     elif facts.forwarders and len(facts.forwarders) == len(facts.cores):
-        yield Finding("cores", "advice", "configuration", "every core forwards", "one core for the rest of the machine",
-                      "routing daemon, kernel and managers take time from a forwarder: loss in bursts")
+        yield Finding("cores", "advice", "configuration", "every core is a forwarder", "one core left for other processes",
+                      "the routing daemon, kernel and managers take time from a forwarder: bursts of loss")
     elif facts.forwarders:
         yield good("cores", "forwarders", f"{list_of(facts.forwarders)} of {list_of(facts.cores)}")
     else:
-        yield absent("cores", "forwarders", "not configured: kamueed chooses")
+        yield absent("cores", "forwarders", "not configured: chosen by kamueed")
 
 
 def isolation(facts: Facts) -> Iterator[Finding]:
     isolated = set(cores_of(facts.host.text(f"{CPU}/isolated")))
     ticks = set(cores_of(facts.host.text(f"{CPU}/nohz_full")))
     if not facts.forwarders:
-        yield absent("isolated-cores", "forwarders", "no core is configured for them")
+        yield absent("isolated-cores", "forwarders", "no forwarder cores configured")
         return
     cores = list_of(facts.forwarders)
     shared = [core for core in facts.forwarders if core not in isolated]
     if shared:
         yield Finding("isolated-cores", "advice", f"core {list_of(shared)}", "other threads may run there", f"isolcpus={cores} at boot",
-                      "none on an idle machine (2015 paper, 4.6); under load a thread in between costs its time slice: 1 to 10 ms")
+                      "none on an idle host (2015 paper, 4.6); under load another thread delays packets by its time slice: 1 to 10 ms")
     else:
         yield good("isolated-cores", f"core {cores}", "isolated")
     ticking = [core for core in facts.forwarders if core not in ticks]
     if ticking:
-        yield Finding("timer-tick", "advice", f"core {list_of(ticking)}", "ticks", f"nohz_full={cores} rcu_nocbs={cores} at boot",
-                      "an interruption of some microseconds, 100 to 1000 times a second")
+        yield Finding("timer-tick", "advice", f"core {list_of(ticking)}", "timer tick on", f"nohz_full={cores} rcu_nocbs={cores} at boot",
+                      "an interruption of a few microseconds, 100 to 1000 times a second")
     else:
-        yield good("timer-tick", f"core {cores}", "none while one thread runs")
+        yield good("timer-tick", f"core {cores}", "no timer tick while a single thread runs")
 
 
 def interrupts(facts: Facts) -> Iterator[Finding]:
@@ -89,10 +90,10 @@ def interrupts(facts: Facts) -> Iterator[Finding]:
             there.append(number)
     others = list_of([core for core in facts.cores if core not in mine])
     if not mine:
-        yield absent("interrupts", "forwarders", "no core is configured for them")
+        yield absent("interrupts", "forwarders", "no forwarder cores configured")
     elif there and others:
         yield Finding("interrupts", "advice", f"core {list_of(facts.forwarders)}", f"{len(there)} interrupts may be handled there", f"core {others}",
-                      "each takes some microseconds of a forwarder",
+                      "each takes a few microseconds from a forwarder",
                       tuple(f"echo {others} > /proc/irq/{number}/smp_affinity_list" for number in there), safe=True)
     elif not there:
         yield good("interrupts", f"core {list_of(facts.forwarders)}", "none")
@@ -110,12 +111,12 @@ def governor(facts: Facts) -> Iterator[Finding]:
             slow.append((core, now))
     if slow:
         yield Finding("governor", "advice", f"core {list_of([core for core, _ in slow])}", slow[0][1], "performance",
-                      "the clock rises only some milliseconds after the packets came",
+                      "the clock speeds up only some milliseconds after packets arrive",
                       tuple(f"echo performance > {CPU}/cpu{core}/cpufreq/scaling_governor" for core, _ in slow), safe=True)
     elif found:
         yield good("governor", f"core {list_of(watched(facts))}", found)
     else:
-        yield absent("governor", "cpu", "the clock is not ours to set" + (" (virtual machine)" if facts.virtual else ""))
+        yield absent("governor", "cpu", "the clock frequency cannot be set from here" + (" (virtual machine)" if facts.virtual else ""))
 
 
 def sleep(facts: Facts) -> Iterator[Finding]:
@@ -132,12 +133,12 @@ def sleep(facts: Facts) -> Iterator[Finding]:
     if deep:
         names = ", ".join(sorted({f"{name} ({latency} us to leave)" for _, _, name, latency in deep}))
         yield Finding("c-states", "advice", f"core {list_of(sorted({core for core, *_ in deep}))}", names, f"none over {SLOW_EXIT_US} us",
-                      "felt with 'forwarding idle balanced' or 'powersave' only: the first packet waits that long",
+                      "only with 'forwarding idle balanced' or 'powersave': the first packet waits that long",
                       tuple(f"echo 1 > {CPU}/cpu{core}/cpuidle/{state}/disable" for core, state, _, _ in deep), safe=True)
     elif any_state:
         yield good("c-states", "cpu", f"none over {SLOW_EXIT_US} us")
     else:
-        yield absent("c-states", "cpu", "the kernel does not choose them" + (" (virtual machine)" if facts.virtual else ""))
+        yield absent("c-states", "cpu", "not managed by the kernel" + (" (virtual machine)" if facts.virtual else ""))
 
 
 def siblings(facts: Facts) -> Iterator[Finding]:
@@ -148,12 +149,12 @@ def siblings(facts: Facts) -> Iterator[Finding]:
         if [other for other in there if other != core]:
             shared.append(list_of(there))
     if not facts.forwarders:
-        yield absent("smt", "forwarders", "no core is configured for them")
+        yield absent("smt", "forwarders", "no forwarder cores configured")
     elif shared:
         pairs = sorted(set(shared))
         yield Finding("smt", "advice", f"core {list_of(facts.forwarders)}", f"{' and '.join(pairs)}: threads of one physical core",
-                      "one forwarder for each physical core, its sibling idle",
-                      "a sibling that works takes a part of caches and execution units")
+                      "one forwarder per physical core, its sibling idle",
+                      "a busy sibling takes a share of caches and execution units")
     else:
         yield good("smt", f"core {list_of(facts.forwarders)}", "alone on its physical core")
 
@@ -162,15 +163,15 @@ def stolen(facts: Facts) -> Iterator[Finding]:
     """Time the hypervisor gave to others while we wanted to run."""
     first = (facts.host.text("/proc/stat") or "").partition("\n")[0].split()
     if len(first) < 9 or not facts.virtual:
-        yield absent("steal", "cpu", "no virtual machine")
+        yield absent("steal", "cpu", "not a virtual machine")
         return
     ticks = [int(word) for word in first[1:9]]
     ran = sum(ticks) - ticks[3] - ticks[4]
     share = 100 * ticks[7] / max(1, ran)
     if share > STEAL_PERCENT:
-        yield Finding("steal", "advice", "hypervisor", f"took {share:.1f} % of the time we would have run",
-                      f"under {STEAL_PERCENT} %: cores of its own for this machine, set on the host",
-                      "packets are lost while a core is away: a queue of 1024 lasts 0.1 ms at 10 Mpps")
+        yield Finding("steal", "advice", "hypervisor", f"steal time {share:.1f} %",
+                      f"under {STEAL_PERCENT} %: dedicated cores for this virtual machine, set on the hypervisor",
+                      "packets are lost while a core is not scheduled: a queue of 1024 packets lasts 0.1 ms at 10 Mpps")
     else:
         yield good("steal", "hypervisor", f"{share:.1f} %")
 

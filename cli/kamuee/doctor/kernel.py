@@ -25,8 +25,8 @@ def one_device(facts: Facts) -> Iterator[Finding]:
         ports.setdefault((link.get("ifindex", 0), namespace) if link else (0, f"{namespace} {device}"), []).append(port)
     double = [names for names in ports.values() if len(names) > 1]
     for names in double:
-        yield Finding("port-device", "wrong", " and ".join(names), f"both on {where(*facts.kernel_interfaces[names[0]])}", "one port for each",
-                      "each gets every frame: neighbours of one are learned by the other, and packets to them are lost",
+        yield Finding("port-device", "wrong", " and ".join(names), f"both on {where(*facts.kernel_interfaces[names[0]])}", "one port per kernel interface",
+                      "each port gets every frame: neighbours of one are learned by the other, and packets to them are lost",
                       (f"kamuee delete port {names[-1]}",))
     if not double and ports:
         yield good("port-device", "ports", "each has a kernel interface of its own")
@@ -45,12 +45,12 @@ def addressed(facts: Facts) -> Iterator[Finding]:
         addresses = [f"{a['local']}/{a['prefixlen']}" for a in link.get("addr_info", ()) if a.get("scope") == "global"]
         via = [route for route in facts.routes(namespace) if route.get("dst") == "default" and route.get("dev") == device]
         if via:
-            yield Finding("port-addresses", "wrong", port, f"the default route goes by its kernel interface {device}", f"by {port}, or by another interface",
-                          "the kernel sends there and hears no answer",
+            yield Finding("port-addresses", "wrong", port, f"the default route uses its kernel interface {device}", f"via {port}, or via another interface",
+                          "the kernel sends there but gets no replies",
                           tuple(f"ip route del default via {route['gateway']} dev {device}" for route in via if "gateway" in route))
         elif addresses:
             yield Finding("port-addresses", "advice", port, f"its kernel interface {device} has {', '.join(addresses)}", f"on {port}",
-                          "nobody reaches them there",
+                          "they cannot be reached there",
                           tuple(f"ip addr del {address} dev {device}; ip addr add {address} dev {port}" for address in addresses))
         else:
             yield good("port-addresses", port, f"{device} has none of its own")
@@ -70,14 +70,14 @@ def macs(facts: Facts) -> Iterator[Finding]:
         else:
             yield good("mac", interface["name"], f"{interface['mac']}, also on its TAP")
     if not facts.interfaces:
-        yield absent("mac", "interfaces", "kamueed does not run")
+        yield absent("mac", "interfaces", "kamueed is not running")
 
 
 def foreign_routes(facts: Facts) -> Iterator[Finding]:
     """Routes by interfaces that are none of kamueed's: nothing can be forwarded there."""
     ours = {interface["name"] for interface in facts.interfaces}
     if not ours:
-        yield absent("routes", "kernel", "kamueed does not run")
+        yield absent("routes", "kernel", "kamueed is not running")
         return
     best: dict[str, dict] = {}
     for route in facts.routes(""):
@@ -87,11 +87,11 @@ def foreign_routes(facts: Facts) -> Iterator[Finding]:
                 best[route["dst"]] = route
     away = [route for route in best.values() if route["dev"] not in ours]
     for route in away[:8]:
-        yield Finding("routes", "wrong", route["dst"], f"via {route['gateway']} by {route['dev']}, which is no interface of kamueed's",
-                      "by an interface of kamueed's; a management interface with routes in a namespace or VRF of its own",
-                      "what is to be forwarded there is answered: host unreachable")
+        yield Finding("routes", "wrong", route["dst"], f"via {route['gateway']} dev {route['dev']}, which is not an interface of kamueed",
+                      "via an interface of kamueed; put a management interface and its routes in its own namespace or VRF",
+                      "packets forwarded there are rejected: host unreachable")
     if not away:
-        yield good("routes", "kernel", "all gateways are on interfaces of kamueed's")
+        yield good("routes", "kernel", "all gateways are on interfaces of kamueed")
 
 
 def vrfs(facts: Facts) -> Iterator[Finding]:
@@ -106,10 +106,10 @@ def vrfs(facts: Facts) -> Iterator[Finding]:
             yield good("vrf", name, f"table {table}")
         else:
             yield Finding("vrf", "wrong", name, f"no VRF device has table {table}", "one",
-                          "addresses of its interfaces make connected routes in the main table, not in its own",
+                          "connected routes of its interfaces go to the main table, not to its own",
                           (f"ip link add {name} type vrf table {table}", f"ip link set {name} up"))
     if not wanted:
-        yield absent("vrf", "configuration", "no virtual router has a table of its own")
+        yield absent("vrf", "configuration", "no virtual router has its own table")
 
 
 def offload(facts: Facts) -> Iterator[Finding]:
@@ -118,14 +118,14 @@ def offload(facts: Facts) -> Iterator[Finding]:
         seen = port.get("statistics", {})
         if seen.get("offload-cut"):
             yield Finding("offload", "wrong", port["name"], f"{seen['offload-cut']:,} segments longer than the link", "none",
-                          "the far end leaves cutting to its card: what does not fit a frame is lost, connections hang or crawl",
+                          "the far end leaves segmentation to its NIC (TSO): segments that do not fit a frame are lost, and connections hang or crawl",
                           ("# at the far end: ethtool -K DEV tso off gso off",))
         elif seen.get("checksum-completed"):
-            yield good("offload", port["name"], f"the far end leaves checksums to its card: {seen['checksum-completed']:,} completed here")
+            yield good("offload", port["name"], f"the far end leaves checksums to its NIC: {seen['checksum-completed']:,} completed here")
         else:
-            yield good("offload", port["name"], "the far end sends finished packets")
+            yield good("offload", port["name"], "the far end sends complete packets")
     if not facts.state:
-        yield absent("offload", "ports", "kamueed does not run")
+        yield absent("offload", "ports", "kamueed is not running")
 
 
 def checksums(facts: Facts) -> Iterator[Finding]:
@@ -134,13 +134,13 @@ def checksums(facts: Facts) -> Iterator[Finding]:
         received, damaged = facts.tcp(namespace)
         name = f"namespace {namespace}" if namespace else "kernel"
         if received is None:
-            yield absent("checksums", name, "the kernel does not tell")
+            yield absent("checksums", name, "not reported by the kernel")
         elif damaged >= DAMAGED_LEAST and damaged * DAMAGED_SHARE > received:
             yield Finding("checksums", "wrong", name, f"{damaged:,} of {received + damaged:,} TCP segments had a wrong checksum",
-                          "next to none, since its start",
+                          "almost none, since the namespace was created",
                           "the kernel drops them: sessions do not come up, or crawl")
         else:
-            yield good("checksums", name, f"{damaged:,} of {received + damaged:,} TCP segments had a wrong one")
+            yield good("checksums", name, f"{damaged:,} of {received + damaged:,} TCP segments had a wrong checksum")
 
 
 CHECKS = (Check("port-device", one_device), Check("port-addresses", addressed), Check("mac", macs), Check("routes", foreign_routes), Check("vrf", vrfs),

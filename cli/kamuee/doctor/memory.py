@@ -39,8 +39,8 @@ def huge_pages(facts: Facts) -> Iterator[Finding]:
     nodes = [n for n in facts.host.names(NODES) if re.fullmatch(r"node\d+", n)]
     folders = {node: f"{NODES}/{node}/hugepages" for node in nodes} or {"machine": "/sys/kernel/mm/hugepages"}
     if not any(facts.host.names(folder) for folder in folders.values()):
-        yield Finding(name, "advice", "kernel", "huge pages are not built in", "CONFIG_HUGETLBFS",
-                      "every miss of the TLB walks one level more; the 2015 paper calls them mandatory")
+        yield Finding(name, "advice", "kernel", "not supported by this kernel", "CONFIG_HUGETLBFS",
+                      "every TLB miss walks one more level; the 2015 paper calls huge pages mandatory")
         return
     need = wanted_mib(facts)
     cores = {facts.node_of_core(core) for core in facts.forwarders} - {None}
@@ -49,14 +49,14 @@ def huge_pages(facts: Facts) -> Iterator[Finding]:
             continue
         found = list(sizes(facts, folder))
         free = sum(kib * count for kib, _, count in found) // 1024
-        said = ", ".join(f"{count} of {total} free of {kib // 1024} MiB" for kib, total, count in found if total) or "none reserved"
+        said = ", ".join(f"{count} of {total} free, {kib // 1024} MiB each" for kib, total, count in found if total) or "none reserved"
         if free >= need:
             yield good(name, node, said)
             continue
         pages = -(-need // 2)
         path = f"{folder}/hugepages-2048kB/nr_hugepages"
         fix = (f"echo {pages} > {path}",) if facts.host.exists(path) else ()
-        yield Finding(name, "advice", node, said, f"{need} MiB free", "kamueed runs on ordinary memory then: more TLB misses in every table and buffer",
+        yield Finding(name, "advice", node, said, f"{need} MiB free", "kamueed falls back to ordinary memory: more TLB misses in every table and buffer",
                       fix, safe=bool(fix))
 
 
@@ -64,14 +64,14 @@ def transparent(facts: Facts) -> Iterator[Finding]:
     name, path = "transparent-huge-pages", "/sys/kernel/mm/transparent_hugepage/enabled"
     said = facts.host.text(path)
     if said is None:
-        yield absent(name, "kernel", "not built in: the FIB lies in small pages")
+        yield absent(name, "kernel", "not supported by this kernel: the FIB is in small pages")
         return
     chosen = re.search(r"\[(\w+)\]", said)
     now = chosen[1] if chosen else said
     if now in ("always", "madvise"):
         yield good(name, "kernel", now)
     else:
-        yield Finding(name, "advice", "kernel", now, "madvise", "the FIB lies in small pages: TLB misses on a full table",
+        yield Finding(name, "advice", "kernel", now, "madvise", "the FIB is in small pages: TLB misses with a full table",
                       (f"echo madvise > {path}",), safe=True)
 
 
@@ -79,19 +79,19 @@ def room(facts: Facts) -> Iterator[Finding]:
     """Is there memory for DPDK (in ordinary pages) and for a full table?"""
     lines = dict(re.findall(r"^(\w+):\s+(\d+) kB", facts.host.text("/proc/meminfo") or "", re.MULTILINE))
     if "MemAvailable" not in lines:
-        yield absent("memory", "machine", "the kernel does not tell")
+        yield absent("memory", "machine", "not reported by the kernel")
         return
     available = int(lines["MemAvailable"]) // 1024
     running = (facts.state or {}).get("system", {})
     if running.get("rss"):
-        yield good("memory", "machine", f"{available} MiB available beside kamueed's {int(running['rss']) >> 20} MiB")
+        yield good("memory", "machine", f"{available} MiB available in addition to kamueed's {int(running['rss']) >> 20} MiB")
         return
     need = TABLES_MIB + (wanted_mib(facts) if facts.setting("huge-pages") == "never" else 0)
     if available >= need:
         yield good("memory", "machine", f"{available} MiB available, {need} MiB needed for a full table")
     else:
         yield Finding("memory", "wrong", "machine", f"{available} MiB available", f"{need} MiB for a full table",
-                      "the kernel ends kamueed or the routing daemon when memory runs out")
+                      "the kernel kills kamueed or the routing daemon when memory runs out")
 
 
 CHECKS = (Check("huge-pages", huge_pages), Check("transparent-huge-pages", transparent), Check("memory", room))

@@ -12,11 +12,11 @@ NEIGHBOURS = 4096      # what the kernel's table of neighbours should hold: one 
 SPREAD_PACKETS = 10_000
 # Program: what it does to us. By the name in /proc/PID/comm.
 CONFLICTS = {
-    "NetworkManager": "it takes addresses off TAPs and cards that it manages",
-    "vpp_main": "it polls cores and holds cards and huge pages",
-    "grout": "it polls cores and holds cards and huge pages",
-    "dpdk-testpmd": "it polls cores and holds cards and huge pages",
-    "ovs-vswitchd": "with DPDK it polls cores and holds cards and huge pages",
+    "NetworkManager": "it removes addresses from TAPs and NICs that it manages",
+    "vpp_main": "it polls cores and holds NICs and huge pages",
+    "grout": "it polls cores and holds NICs and huge pages",
+    "dpdk-testpmd": "it polls cores and holds NICs and huge pages",
+    "ovs-vswitchd": "with DPDK it polls cores and holds NICs and huge pages",
     "irqbalance": "it moves interrupts back to the forwarders' cores",
 }
 
@@ -25,7 +25,7 @@ def tun(facts: Facts) -> Iterator[Finding]:
     if facts.host.exists("/dev/net/tun"):
         yield good("tun", "kernel", "/dev/net/tun")
     else:
-        yield Finding("tun", "wrong", "kernel", "no /dev/net/tun", "the tun module", "no TAP can be made: no control plane", ("modprobe tun",), safe=True)
+        yield Finding("tun", "wrong", "kernel", "no /dev/net/tun", "the tun module", "TAPs cannot be created: no control plane", ("modprobe tun",), safe=True)
 
 
 def rp_filter(facts: Facts) -> Iterator[Finding]:
@@ -33,13 +33,15 @@ def rp_filter(facts: Facts) -> Iterator[Finding]:
     everywhere = facts.host.number(f"{CONF}/all/rp_filter")
     strict = [name for name in facts.devices if facts.host.number(f"{CONF}/{name}/rp_filter") == 1]
     if everywhere is None:
-        yield absent("rp-filter", "kernel", "the kernel does not tell")
+        yield absent("rp-filter", "kernel", "not reported by the kernel")
     elif everywhere == 1:
         yield Finding("rp-filter", "advice", "all", "strict", "0 or 2",
-                      "packets for us whose source is routed another way are eaten by the kernel: sessions with peers behind two ways break",
+                      "the kernel drops packets to the router whose source is routed via another interface: "
+                      "sessions with peers reachable over two paths break",
                       ("sysctl -w net.ipv4.conf.all.rp_filter=2",), safe=True)
     elif strict:
-        yield Finding("rp-filter", "wrong", ", ".join(strict), "strict", "0 or 2", "packets for us whose source is routed another way are eaten there",
+        yield Finding("rp-filter", "wrong", ", ".join(strict), "strict", "0 or 2",
+                      "packets to the router whose source is routed via another interface are dropped",
                       tuple(f"sysctl -w net.ipv4.conf.{name}.rp_filter=2" for name in strict), safe=True)
     else:
         yield good("rp-filter", "kernel", "not strict")
@@ -55,14 +57,14 @@ def forwarding(facts: Facts) -> Iterator[Finding]:
               and facts.host.number(f"{CONF}/{name}/forwarding") == 1]
     if off:
         yield Finding("kernel-forwarding", "wrong", ", ".join(off), "off", "on, as kamueed sets it",
-                      "the kernel is a host on these interfaces: it believes router advertisements and redirects, and neighbours that ask it "
-                      "drop their default route", tuple(f"sysctl -w {name}=1" for name in off), safe=True)
+                      "the kernel acts as a host on these interfaces: it accepts router advertisements and redirects, and "
+                      "neighbours drop their default route", tuple(f"sysctl -w {name}=1" for name in off), safe=True)
     if others:
-        yield Finding("kernel-forwarding", "advice", ", ".join(others), "on", "off, unless you mean it",
-                      "the kernel forwards between these devices, which are no ports, and the TAPs: past kamueed's access lists and counters",
+        yield Finding("kernel-forwarding", "advice", ", ".join(others), "on", "off, unless intended",
+                      "the kernel forwards between these devices and the TAPs, bypassing kamueed's access lists and counters",
                       tuple(f"sysctl -w net.ipv4.conf.{name}.forwarding=0" for name in others))
     if not off and not others:
-        yield good("kernel-forwarding", "TAPs", "a router's; no other device forwards")
+        yield good("kernel-forwarding", "TAPs", "as for a router; no other device forwards")
 
 
 def neighbours(facts: Facts) -> Iterator[Finding]:
@@ -70,10 +72,10 @@ def neighbours(facts: Facts) -> Iterator[Finding]:
         base = f"/proc/sys/net/{family}/neigh/default"
         limit = facts.host.number(f"{base}/gc_thresh3")
         if limit is None:
-            yield absent("neighbor-table", family, "the kernel does not tell")
+            yield absent("neighbor-table", family, "not reported by the kernel")
         elif limit < NEIGHBOURS:
             yield Finding("neighbor-table", "advice", family, f"{limit} entries for all namespaces", f"{NEIGHBOURS} or more",
-                          "when it is full the kernel resolves nobody new; multicast groups of OSPF have entries, too",
+                          "when the table is full the kernel cannot resolve new neighbours; OSPF multicast groups need entries, too",
                           (f"sysctl -w net.{family}.neigh.default.gc_thresh3={NEIGHBOURS} net.{family}.neigh.default.gc_thresh2={NEIGHBOURS // 2}",), safe=True)
         else:
             yield good("neighbor-table", family, f"{limit} entries")
@@ -87,10 +89,10 @@ def daemons(facts: Facts) -> Iterator[Finding]:
             if name in CONFLICTS:
                 found.setdefault(name, process)
     for name, process in sorted(found.items()):
-        yield Finding("other-daemons", "advice", name, f"runs, process {process}", "not on a machine of kamueed's, or kept off its ports and cores",
+        yield Finding("other-daemons", "advice", name, f"running, process {process}", "not on this host, or kept off kamueed's ports and cores",
                       CONFLICTS[name], (f"systemctl disable --now {name}",))
     if not found:
-        yield good("other-daemons", "machine", "none that is known to conflict")
+        yield good("other-daemons", "machine", "none known to conflict")
 
 
 def spread(facts: Facts) -> Iterator[Finding]:
@@ -100,19 +102,19 @@ def spread(facts: Facts) -> Iterator[Finding]:
         packets = [queue.get("rx-packets", 0) for queue in port["statistics"]["queue"]]
         total = sum(packets)
         if total < SPREAD_PACKETS:
-            yield absent("rss", port["name"], f"{total:,} packets so far: too few to tell")
+            yield absent("rss", port["name"], f"{total:,} packets so far: too few to judge")
             continue
         most = 100 * max(packets) / total
         fair = 100 / len(packets)
         said = f"{most:.0f} % in one of {len(packets)} queues, fields {' '.join(port.get('rss', [])) or 'unknown'}"
         if most > 2 * fair and most > 50:
             yield Finding("rss", "advice", port["name"], said, f"about {fair:.0f} % each",
-                          "one core does the work of all: RSS over too few fields is what the 2015 paper found first; "
-                          "one flow, or a tunnel, always goes to one queue")
+                          "one core does all the work: RSS over too few fields was the 2015 paper's first finding; "
+                          "a single flow or a tunnel always goes to one queue")
         else:
             yield good("rss", port["name"], said)
     if not ports:
-        yield absent("rss", "ports", "none has several receive queues" if facts.state else "kamueed does not run")
+        yield absent("rss", "ports", "no port has several receive queues" if facts.state else "kamueed is not running")
 
 
 def not_followed(facts: Facts) -> Iterator[Finding]:
@@ -122,11 +124,11 @@ def not_followed(facts: Facts) -> Iterator[Finding]:
         kinds = [kind for kind in router.get("unfollowed", []) if kind["kind"] != "link"] if router.get("not-followed") else []
         for kind in kinds:
             more = f" and {kind['routes'] - 1} more" if kind["routes"] > 1 else ""
-            yield Finding("route-not-followed", "wrong", router["vr"], f"{kind['kind']}: {kind['example']}{more}", "none of it", kind["effect"])
+            yield Finding("route-not-followed", "wrong", router["vr"], f"{kind['kind']}: {kind['example']}{more}", "none", kind["effect"])
         if not kinds:
-            yield good("route-not-followed", router["vr"], "forwarding goes by every rule and route of Linux")
+            yield good("route-not-followed", router["vr"], "forwarding follows every rule and route of Linux")
     if not routers:
-        yield absent("route-not-followed", "kernel", "kamueed does not run")
+        yield absent("route-not-followed", "kernel", "kamueed is not running")
 
 
 CHECKS = (Check("tun", tun), Check("rp-filter", rp_filter), Check("kernel-forwarding", forwarding), Check("neighbor-table", neighbours),

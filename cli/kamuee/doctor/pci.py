@@ -47,17 +47,17 @@ def in_flight(facts: Facts) -> Iterator[Finding]:
         port, address, folder = card
         found = express(facts.host.bytes(f"{folder}/config", 256))
         if found is None:
-            yield absent("extended-tag", port, f"{address}: no PCI Express capability to be seen; ask as root")
+            yield absent("extended-tag", port, f"{address}: no PCI Express capability visible; try as root")
             continue
         _, capable, control = found
         if control & 0x100:
             yield good("extended-tag", port, "on: up to 256 requests in flight")
         elif capable & 0x20:
             yield Finding("extended-tag", "advice", port, f"{address}: off, 32 requests in flight", "on",
-                          "6 to 7 of 80 Gb/s at 128 to 256 bytes (2015 paper, 5.1)",
+                          "costs 6 to 7 of 80 Gb/s with 128- to 256-byte packets (2015 paper, 5.1)",
                           (f"setpci -s {address} CAP_EXP+8.w=0100:0100",), safe=True)
         else:
-            yield absent("extended-tag", port, f"{address}: the card cannot")
+            yield absent("extended-tag", port, f"{address}: not supported by the NIC")
         size = 128 << (control >> 12 & 7)
         yield good("max-read-request-size", port, f"{size} bytes; 128 to 4096 made no difference (2015 paper, 4.5)")
 
@@ -71,12 +71,12 @@ def link(facts: Facts) -> Iterator[Finding]:
         width, best_width = (facts.host.number(f"{folder}/{name}_link_width") for name in ("current", "max"))
         speed, best_speed = (facts.host.text(f"{folder}/{name}_link_speed") for name in ("current", "max"))
         if not width or not speed:
-            yield absent("pci-link", port, f"{address}: the kernel does not tell")
+            yield absent("pci-link", port, f"{address}: not reported by the kernel")
         elif (width, speed) == (best_width, best_speed):
             yield good("pci-link", port, f"{speed}, {width} lanes")
         else:
             yield Finding("pci-link", "advice", port, f"{address}: {speed}, {width} lanes",
-                          f"{best_speed}, {best_width} lanes: another slot, or its settings in the firmware",
+                          f"{best_speed}, {best_width} lanes: try another slot, or the slot's firmware settings",
                           f"the bus carries {gigabits(speed, width):.0f} Gb/s instead of {gigabits(best_speed, best_width):.0f}")
 
 
@@ -98,17 +98,17 @@ def place(facts: Facts) -> Iterator[Finding]:
         port, address, folder = card
         node = facts.host.number(f"{folder}/numa_node")
         if node is None or node < 0:
-            yield absent("numa", port, f"{address}: one memory node, or the firmware does not tell")
+            yield absent("numa", port, f"{address}: one memory node, or not reported by the firmware")
             continue
         far = [(queue, core) for name, queue, core in facts.queues
                if name == port and facts.node_of_core(core) not in (node, None)]
         if far:
             yield Finding("numa", "advice", port, "; ".join(f"queue {queue} on core {core}, node {facts.node_of_core(core)}" for queue, core in far),
                           f"a core of {facts.host.text(f'/sys/devices/system/node/node{node}/cpulist') or f'node {node}'}",
-                          "each packet crosses the sockets' link; a core near the sending card matters most (2016 paper)",
+                          "each packet crosses the inter-socket link; a core near the sending NIC matters most (2016 paper)",
                           tuple(f"kamuee delete thread {core} forwarder port {port} rx-queue {queue}" for queue, core in far))
         else:
-            yield good("numa", port, f"node {node}, as its cores")
+            yield good("numa", port, f"node {node}, same as its cores")
 
 
 def driver(facts: Facts) -> Iterator[Finding]:
@@ -124,10 +124,10 @@ def driver(facts: Facts) -> Iterator[Finding]:
         if now in BIFURCATED or now == "vfio-pci":
             yield good("nic-driver", port, f"{now}{tail}")
         elif now in USERSPACE:
-            yield Finding("nic-driver", "advice", port, f"{address}: {now}", "vfio-pci", "no interrupts for an idle forwarder, no protection by the IOMMU",
+            yield Finding("nic-driver", "advice", port, f"{address}: {now}", "vfio-pci", "no interrupts to wake an idle forwarder, no IOMMU protection",
                           bind(address))
         else:
-            yield Finding("nic-driver", "wrong", port, f"{address}: {now or 'no driver'}", "vfio-pci", "DPDK cannot take the card from the kernel's driver",
+            yield Finding("nic-driver", "wrong", port, f"{address}: {now or 'no driver'}", "vfio-pci", "DPDK cannot use the NIC while a kernel driver holds it",
                           bind(address))
 
 
@@ -144,16 +144,16 @@ def iommu(facts: Facts) -> Iterator[Finding]:
         facts.host.exists(f"/sys/kernel/iommu_groups/{group}")
     by_vfio = [port for port, address in facts.cards.items() if facts.host.link(f"{DEVICES}/{address}/driver") == "vfio-pci"]
     if groups and "iommu=pt" in facts.command_line:
-        yield good("iommu", "machine", f"{len(groups)} groups, passed through for the kernel's own devices")
+        yield good("iommu", "machine", f"{len(groups)} groups, pass-through for the kernel's own devices")
     elif groups:
-        yield Finding("iommu", "advice", "machine", "every device's addresses are translated", "iommu=pt at boot",
-                      "the kernel's own cards (mlx5, too) pay a translation for each buffer")
+        yield Finding("iommu", "advice", "machine", "addresses of every device are translated", "iommu=pt at boot",
+                      "NICs with a kernel driver (mlx5, too) pay a translation per buffer")
     elif by_vfio and facts.host.text("/sys/module/vfio/parameters/enable_unsafe_noiommu_mode") != "Y":
         yield Finding("iommu", "wrong", ", ".join(by_vfio), "vfio-pci without an IOMMU", "intel_iommu=on or amd_iommu=on, and iommu=pt, at boot",
                       "the ports cannot be attached",
                       ("echo 1 > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode   # in a virtual machine without one",))
     else:
-        yield absent("iommu", "machine", "there is none, or it is off")
+        yield absent("iommu", "machine", "absent or off")
 
 
 CHECKS = (Check("extended-tag", in_flight), Check("pci-link", link), Check("numa", place), Check("nic-driver", driver), Check("iommu", iommu))

@@ -33,12 +33,12 @@ def tell(control: str, *words: str, timeout_s: float = 10) -> dict:
 
 def add_table_options(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--prefixes", metavar="FILE", help="prefixes, one a line (.gz, .bz2, .xz too)")
+    source.add_argument("--prefixes", metavar="FILE", help="file of prefixes, one per line (also .gz, .bz2, .xz)")
     source.add_argument("--mrt", metavar="FILE", help="RIB dump of a route collector (TABLE_DUMP_V2)")
-    source.add_argument("--generate", action="store_true", help="make a table up even if a file is found")
+    source.add_argument("--generate", action="store_true", help="generate a table even if a file is found")
     parser.add_argument("--routes", type=int, metavar="N", help="announce only N routes")
-    parser.add_argument("--share", type=float, default=1.0, metavar="F", help="announce this share of it")
-    parser.add_argument("--seed", type=int, default=1, help="seed of everything made up (1)")
+    parser.add_argument("--share", type=float, default=1.0, metavar="F", help="announce this share of the table")
+    parser.add_argument("--seed", type=int, default=1, help="seed of generated data (default 1)")
 
 
 def load(options: argparse.Namespace) -> table.Table:
@@ -71,17 +71,17 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python3 -m kamuee.feed", description="BGP route feed")
     commands = parser.add_subparsers(dest="command", required=True)
     sub = commands.add_parser("run", help="announce a table to a neighbour")
-    sub.add_argument("--local", required=True, metavar="ADDRESS", help="our address")
+    sub.add_argument("--local", required=True, metavar="ADDRESS", help="local address")
     sub.add_argument("--peer", required=True, metavar="ADDRESS", help="the neighbour's address")
-    sub.add_argument("--asn", type=int, required=True, help="our AS number")
-    sub.add_argument("--nh4", metavar="ADDRESS", help="IPv4 next hop (our address)")
-    sub.add_argument("--nh6", metavar="ADDRESS", help="IPv6 next hop; without it no IPv6 is announced")
-    sub.add_argument("--hold", type=int, default=90, metavar="S", help="hold time in seconds (90)")
+    sub.add_argument("--asn", type=int, required=True, help="local AS number")
+    sub.add_argument("--nh4", metavar="ADDRESS", help="IPv4 next hop (default: the local address)")
+    sub.add_argument("--nh6", metavar="ADDRESS", help="IPv6 next hop; without it IPv6 routes are not announced")
+    sub.add_argument("--hold", type=int, default=90, metavar="S", help="hold time in seconds (default 90)")
     sub.add_argument("--paths", type=int, default=120_000, metavar="N",
-                     help="distinct AS paths to make up for a table without paths (120000)")
-    sub.add_argument("--control", metavar="SOCKET", help="UNIX socket to take commands on")
+                     help="distinct AS paths to generate for a table without paths (default 120000)")
+    sub.add_argument("--control", metavar="SOCKET", help="UNIX socket for commands")
     add_table_options(sub)
-    sub = commands.add_parser("tell", help="command a running speaker")
+    sub = commands.add_parser("tell", help="send a command to a running speaker")
     sub.add_argument("socket")
     sub.add_argument("words", nargs="+", metavar="COMMAND")
     sub = commands.add_parser("write", help="write the table as text")

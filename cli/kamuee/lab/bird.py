@@ -72,11 +72,11 @@ class Bird:
         try:
             self.namespace.run(["bird", "-c", str(path), "-s", str(self.control), "-P", str(self.pid_file)])
         except LabError as error:
-            raise self.node.where.error(f"BIRD does not start:\n{error}") from None
+            raise self.node.where.error(f"BIRD did not start:\n{error}") from None
         end = time.monotonic() + 30
         while not self.control.exists():
             if time.monotonic() > end:
-                raise LabError(f"{self.node.name}: BIRD gives no control socket; see {self.run_dir}/bird.log")
+                raise LabError(f"{self.node.name}: BIRD has no control socket; see {self.run_dir}/bird.log")
             time.sleep(0.02)
 
     def pids(self) -> dict[str, int]:

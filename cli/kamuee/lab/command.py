@@ -22,11 +22,11 @@ def parser() -> argparse.ArgumentParser:
     sub = commands.add_parser("start", help="build the topology of a YAML file", parents=[json_option])
     sub.add_argument("file", metavar="FILE")
     sub.add_argument("--name", help="name of the lab (default: the name in the file)")
-    sub.add_argument("--keep-broken", action="store_true", help="leave a failed start standing, to look at it")
-    sub = commands.add_parser("stop", help="take a lab down, leaving nothing", parents=[json_option])
+    sub.add_argument("--keep-broken", action="store_true", help="keep a failed start for inspection")
+    sub = commands.add_parser("stop", help="stop a lab and remove everything it created", parents=[json_option])
     sub.add_argument("name", nargs="?", metavar="NAME")
-    sub.add_argument("--all", action="store_true", help="every lab of this machine")
-    commands.add_parser("list", help="the labs of this machine", parents=[json_option])
+    sub.add_argument("--all", action="store_true", help="all labs on this host")
+    commands.add_parser("list", help="list the labs on this host", parents=[json_option])
     sub = commands.add_parser("show", help="nodes, interfaces and processes of a lab", parents=[json_option])
     sub.add_argument("name", metavar="NAME")
     sub = commands.add_parser("exec", help="run a command in a node (NODE, NODE.wire or NODE.VR)")
@@ -66,8 +66,8 @@ def start(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(lab.describe()))
     else:
-        print(f"started in {time.monotonic() - begun:.1f} s; look: kamuee lab show {spec.name}; "
-              f"a shell: kamuee lab exec {spec.name} {next(iter(spec.nodes))}")
+        print(f"started in {time.monotonic() - begun:.1f} s; to inspect: kamuee lab show {spec.name}; "
+              f"for a shell: kamuee lab exec {spec.name} {next(iter(spec.nodes))}")
     return 0
 
 

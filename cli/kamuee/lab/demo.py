@@ -26,17 +26,17 @@ NEEDED = {"ip": "iproute2", "nsenter": "util-linux", "ethtool": "ethtool", "tc":
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="kamuee demo", description="A full BGP table through kamueed.")
     top.add_argument("action", nargs="?", choices=("start", "stop", "status"), default="start")
-    top.add_argument("--stop", action="store_const", const="stop", dest="action", help="the same as stop")
+    top.add_argument("--stop", action="store_const", const="stop", dest="action", help="same as stop")
     source = top.add_mutually_exclusive_group()
-    source.add_argument("--prefixes", metavar="FILE", help="the table: prefixes, one a line (.gz too)")
+    source.add_argument("--prefixes", metavar="FILE", help="the table: a file of prefixes, one per line (also .gz)")
     source.add_argument("--mrt", metavar="FILE", help="the table: RIB dump of a route collector")
     top.add_argument("--routes", type=int, metavar="N", help="only N routes (default: the full table)")
     top.add_argument("--second", type=float, metavar="SHARE", help="share of the table that the second "
                      "provider announces (default: 1, or 0.1 with less than 8 GiB free)")
     top.add_argument("--router", choices=("kamueed", "kernel"), default="kamueed",
-                     help="who forwards; kernel: for comparison, without the VLAN")
-    top.add_argument("--name", default="demo", help="name of the lab (demo)")
-    top.add_argument("-j", "--json", action="store_true", help="print the summary as JSON, nothing else")
+                     help="which forwarder to use; kernel: for comparison, without the VLAN")
+    top.add_argument("--name", default="demo", help="name of the lab (default: demo)")
+    top.add_argument("-j", "--json", action="store_true", help="print only the summary, as JSON")
     return top
 
 
@@ -65,7 +65,7 @@ def stop(options: argparse.Namespace) -> int:
         print("no demo is running")
         return 0
     state.load(options.name).remove()
-    print("demo stopped; nothing is left of it")
+    print("demo stopped and removed")
     return 0
 
 
@@ -78,7 +78,7 @@ def status(options: argparse.Namespace) -> int:
     try:
         text = summary_file(options.name).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise LabError("no demo has run to its end; start one: kamuee demo start") from None
+        raise LabError("no completed demo; to start one: kamuee demo start") from None
     if options.json:
         print(text)
         return 0
@@ -109,13 +109,13 @@ def start(options: argparse.Namespace) -> int:
 def check_machine(options: argparse.Namespace) -> None:
     from kamuee.lab import kamueenode, state
     if os.geteuid() != 0:
-        raise LabError("the demo makes network namespaces, which needs root: use sudo")
+        raise LabError("the demo creates network namespaces, which needs root: use sudo")
     missing = sorted({package for tool, package in NEEDED.items()
                       if shutil.which(tool, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is None})
     if missing:
         raise LabError(f"not installed: apt-get install {' '.join(missing)}")
     if options.name in state.names():
-        raise LabError(f"a demo named {options.name} is there already: kamuee demo stop"
+        raise LabError(f"a demo named {options.name} already exists; stop it: kamuee demo stop"
                        + ("" if options.name == "demo" else f" --name {options.name}"))
     if options.router == "kamueed":
         kamueenode.find_kamueed()
@@ -165,14 +165,14 @@ def print_next(console, options: argparse.Namespace) -> None:
     lines = [
         ("the router's own view", f"{exec_} edge ./kamuee show ipv4 route summary"),
         ("a lookup", f"{exec_} edge ./kamuee show ipv4 route 8.8.8.8"),
-        ("live screen; traffic in another window", f"{exec_} edge ./kamuee monitor"),
+        ("live screen; start traffic in another window", f"{exec_} edge ./kamuee monitor"),
         ("traffic", f"{exec_} internet iperf3 -s -1 -D && {exec_} customer iperf3 -c 8.8.8.8 -t 30"),
-        ("where every drop went", f"{exec_} edge ./kamuee show drops"),
+        ("reason of every drop", f"{exec_} edge ./kamuee show drops"),
         ("FRR, unmodified", f"{exec_} edge vtysh -c 'show bgp summary'"),
         ("cut the first provider; traffic moves to the second (FRR needs half a minute for the full table)",
          f"{exec_} isp1 ip link set edge down"),
-        ("and back", f"{exec_} isp1 ip link set edge up"),
-        ("stop kamueed: the traffic stops, for the kernel forwards nothing",
+        ("and restore it", f"{exec_} isp1 ip link set edge up"),
+        ("stop kamueed: traffic stops, because the kernel forwards nothing",
          f"sudo kill $(cat /run/kamuee-lab/{options.name}/edge/kamueed.pid)"),
         ("the end", "sudo make demo-stop" if options.name == "demo" else f"sudo ./kamuee demo stop --name {options.name}"),
     ]

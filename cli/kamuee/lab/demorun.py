@@ -113,7 +113,7 @@ class Demo:
         return layers
 
     def follow_table(self, table: Table) -> None:
-        self.say("the full table comes in")
+        self.say("receiving the full table")
         layers = self.layers(table)
         with Progress(TextColumn("   {task.description:<12}"), BarColumn(), MofNCompleteColumn(),
                       TimeElapsedColumn(), console=self.console, disable=self.options.json) as progress:
@@ -134,8 +134,8 @@ class Demo:
                         progress.stop_task(bars[layer])
                         waiting.discard(layer)
                 if time.monotonic() - self.begun > demoplan.TABLE_TIMEOUT_S:
-                    raise LabError(f"the table is not complete after {demoplan.TABLE_TIMEOUT_S} s: waiting for "
-                                   f"{', '.join(sorted(waiting))}; look at the daemons (kamuee lab exec "
+                    raise LabError(f"the table is incomplete after {demoplan.TABLE_TIMEOUT_S} s: waiting for "
+                                   f"{', '.join(sorted(waiting))}; check the daemons (kamuee lab exec "
                                    f"{self.options.name} edge vtysh), then: kamuee demo stop")
                 time.sleep(0.3)
         self.summary.seconds_to = {layer: self.summary.seconds_to[layer] for layer in layers}
@@ -151,7 +151,7 @@ class Demo:
         quiet_since = last_at
         while (now := time.monotonic()) - quiet_since < QUIET_S:
             if now > end:
-                self.console.print(f"   routes still change after {QUIET_TIMEOUT_S} s; what follows is measured all the same")
+                self.console.print(f"   routes still change after {QUIET_TIMEOUT_S} s; measuring anyway")
                 return
             time.sleep(0.5)
             count, at = measure.count_messages(self.edge), time.monotonic()
@@ -175,7 +175,7 @@ class Demo:
         for address, (kernel, fib) in list(different.items())[:3]:
             summary.problems.append(f"lookup of {address}: kernel {kernel}, FIB {fib}")
         if audit["diverged"]:
-            summary.problems.append(f"the audit found {audit['diverged']} routes different (and mended them)")
+            summary.problems.append(f"the audit found {audit['diverged']} routes different (and repaired them)")
 
     # --- traffic ---
 
@@ -240,7 +240,7 @@ class Demo:
                 continue
             self.summary.iperf3_gbps[f"{family} {direction}"] = round(received / 1e9, 2)
             self.console.print(f"   iperf3 {direction}: {received / 1e9:.2f} Gb/s"
-                               + (f", {pps:,} packets/s at best" if pps else ""))
+                               + (f", {pps:,} packets/s peak" if pps else ""))
 
     def _watch_rate(self, client) -> int:
         """Print packets per second of the ports, live, until `client` ends; returns the peak."""
@@ -265,7 +265,7 @@ class Demo:
         silent = [target for target in targets
                   if "1 received" not in self.customer.run(["ping", "-n", "-c", "1", "-W", "2", target],
                                                            check=False)]
-        self.say(f"{len(targets)} destinations all over the table: {len(targets) - len(silent)} answer")
+        self.say(f"{len(targets)} destinations across the table: {len(targets) - len(silent)} answer")
         if silent:
             self.summary.problems.append(f"{len(silent)} of {len(targets)} destinations do not answer, "
                                          f"such as {silent[0]}")
@@ -282,7 +282,7 @@ class Demo:
         if not self.edge_is_kamueed:
             return
         if summary.kernel_forwarding != "off":
-            summary.problems.append("the kernel's forwarding is on in the edge's namespace")
+            summary.problems.append("kernel forwarding is enabled in the edge's namespace")
         summary.drops = measure.drops(self.edge)
         for _ in range(20):
             summary.ledger_imbalance = measure.ledger(self.edge)["imbalance"]
@@ -294,7 +294,7 @@ class Demo:
         for feed in ("feed1", "feed2"):
             node = self.lab[feed]
             if isinstance(node, FeedNode) and not node.tell("status")["established"]:
-                summary.problems.append(f"{feed} has lost its session")
+                summary.problems.append(f"{feed} lost its BGP session")
 
 
 def rss_kib(pid: int) -> int:

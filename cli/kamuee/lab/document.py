@@ -99,7 +99,7 @@ class Value:
         return self.text() == "true"
 
     def interface_address(self) -> str:
-        return self._ip(ipaddress.ip_interface, "an address with its length, such as 10.0.1.1/24",
+        return self._ip(ipaddress.ip_interface, "an address with prefix length, such as 10.0.1.1/24",
                         needs_slash=True)
 
     def prefix(self) -> str:

@@ -116,7 +116,7 @@ class Frr:
             self._start_daemon(daemon)
         said = sh(["vtysh", "-N", self.pathspace, "-b"], check=False, errors_too=True)
         if "%" in said:
-            raise self.node.where.error(f"FRR does not accept the configuration:\n{said.strip()}")
+            raise self.node.where.error(f"FRR rejected the configuration:\n{said.strip()}")
 
     def _write(self, name: str, text: str) -> None:
         path = self.config_dir / name

@@ -34,7 +34,7 @@ def find_kamueed() -> Path:
     for path in candidates:
         if os.access(path, os.X_OK):
             return path.resolve()
-    raise LabError(f"no kamueed at {' or '.join(map(str, candidates))}: build it (make build), or name it in "
+    raise LabError(f"no kamueed at {' or '.join(map(str, candidates))}: build it (make build), or set "
                    "the environment variable KAMUEED")
 
 
@@ -118,7 +118,7 @@ class KamueeNode(Router):
             except TimeoutError:
                 pass
             if self.proc.poll() is not None:
-                raise self._failure(f"kamueed ended at its start with status {self.proc.returncode}")
+                raise self._failure(f"kamueed exited during startup with status {self.proc.returncode}")
             if time.monotonic() > end:
                 raise self._failure(f"kamueed is not ready after {READY_TIMEOUT_S} s")
 
@@ -138,7 +138,7 @@ class KamueeNode(Router):
         end = time.monotonic() + READY_TIMEOUT_S
         while not namespace.has_link(name):
             if time.monotonic() > end:
-                raise self._failure(f"kamueed made no TAP {name} in namespace {namespace.name}")
+                raise self._failure(f"kamueed did not create the TAP {name} in namespace {namespace.name}")
             time.sleep(0.02)
 
     # --- life of the daemon ---
@@ -165,7 +165,7 @@ class KamueeNode(Router):
             os.kill(pid, signal.SIGTERM)
             while is_running(pid):
                 if time.monotonic() - begun > STOP_TIMEOUT_S:
-                    raise self._failure(f"kamueed does not stop within {STOP_TIMEOUT_S} s of SIGTERM")
+                    raise self._failure(f"kamueed did not stop within {STOP_TIMEOUT_S} s of SIGTERM")
                 time.sleep(0.01)
         return time.monotonic() - begun
 

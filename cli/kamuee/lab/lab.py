@@ -44,7 +44,7 @@ class Lab:
               keep_broken: bool = False) -> "Lab":
         """Build the lab; `say` gets a line for each step. `keep_broken` leaves a failed start standing."""
         if os.geteuid() != 0:
-            raise LabError("a lab makes network namespaces, which needs root: use sudo")
+            raise LabError("a lab creates network namespaces, which needs root: use sudo")
         on_disk = state.State(spec.name, spec.file)
         lab = cls(spec, on_disk)
         on_disk.namespaces = [ns.name for node in lab.nodes.values() for ns in node.namespaces()]
@@ -67,7 +67,7 @@ class Lab:
         """Before anything is written down as ours: a namespace of the same name may be somebody's."""
         for name in self.state.namespaces:
             if Namespace(name).exists():
-                raise LabError(f"network namespace {name} exists already and belongs to no lab: choose another "
+                raise LabError(f"network namespace {name} already exists and belongs to no lab: choose another "
                                f"lab name with --name, or remove it (ip netns del {name})")
 
     def _build(self, say: Callable[[str], None]) -> None:

@@ -48,7 +48,7 @@ def sh(argv: list[str], check: bool = True, timeout_s: float = 60, stdin: str | 
     except FileNotFoundError:
         raise LabError(f"{argv[0]}: not installed") from None
     except subprocess.TimeoutExpired:
-        raise LabError(f"{' '.join(argv)}: no end after {timeout_s} s") from None
+        raise LabError(f"{' '.join(argv)}: did not finish within {timeout_s} s") from None
     if check and done.returncode:
         raise LabError(f"{' '.join(argv)}: status {done.returncode}\n{done.stdout}{done.stderr}".rstrip())
     return done.stdout + done.stderr if errors_too else done.stdout
@@ -69,7 +69,7 @@ class Namespace:
 
     def create(self) -> None:
         if self.exists():
-            raise LabError(f"network namespace {self.name} exists already and is not this lab's: choose "
+            raise LabError(f"network namespace {self.name} already exists and is not this lab's: choose "
                            f"another lab name, or remove it (ip netns del {self.name})")
         sh(["ip", "netns", "add", self.name])
         self.ip("link set lo up")

@@ -189,7 +189,7 @@ class Router(BaseNode):
 
     def vtysh(self, *commands: str) -> str:
         if self.frr is None:
-            raise LabError(f"node {self.name} runs no FRR")
+            raise LabError(f"node {self.name} does not run FRR")
         return self.frr.vtysh(*commands)
 
 

@@ -143,7 +143,7 @@ def load_text(text: str, file: str, name: str | None = None) -> Spec:
     top = root.mapping(("name", "nodes", "links"))
     if "nodes" not in top:
         raise root.error("the key 'nodes' is missing")
-    expected = "1 to 24 of a-z, 0-9 and '-', beginning with a letter or digit"
+    expected = "1 to 24 of a-z, 0-9 and '-', starting with a letter or digit"
     if name is None and "name" in top:
         name = top["name"].name(LAB_NAME, expected)
     elif name is None:
@@ -165,7 +165,7 @@ def load_text(text: str, file: str, name: str | None = None) -> Spec:
 
 def _node(name: str, value: Value) -> Node:
     if not re.fullmatch(NODE_NAME, name):
-        raise value.error("a node's name is 1 to 15 of a-z and 0-9, beginning with a letter")
+        raise value.error("a node's name is 1 to 15 of a-z and 0-9, starting with a letter")
     entries = value.mapping()
     if "kind" not in entries:
         raise value.error(f"the key 'kind' is missing; expected one of: {', '.join(KINDS)}")
@@ -223,7 +223,7 @@ def _check_needs(node: Node) -> None:
     generated = node.asn or node.neighbors or node.networks or node.ospf or node.rip
     if node.kind in ("router", "kamuee"):
         if node.daemon == "none" and (node.config or generated):
-            raise node.where.error("routing is configured but no daemon runs: add 'daemon: frr' or "
+            raise node.where.error("routing is configured but there is no daemon: add 'daemon: frr' or "
                                    "'daemon: bird'")
         if (node.neighbors or node.networks) and node.asn is None:
             raise node.where.error("neighbors and networks need asn, the AS number of this router")
@@ -260,8 +260,8 @@ def _interface(node: Node, name: str, value: Value) -> Interface:
         if "vlan" not in entries or "port" not in entries:
             raise value.error("a sub-interface needs both vlan and port")
         if node.kind not in ("router", "kamuee"):
-            raise value.error("only routers have sub-interfaces; a host on a VLAN says 'vlan: N' as a key "
-                              "of the node")
+            raise value.error("only routers have sub-interfaces; for a host on a VLAN, set 'vlan: N' "
+                              "on the node")
         interface.vlan = entries["vlan"].integer(1, 4094)
         interface.port = entries["port"].text()
         if "outer_vlan" in entries:
@@ -331,7 +331,7 @@ def _end(value: Value, nodes: dict[str, Node]) -> tuple[str, str]:
         node.interfaces[interface] = _interface(node, interface, Value(
             parse("[]", value.file).node, value.file, value.path))
     if interface == "lo" or node.interfaces[interface].port is not None:
-        raise value.error(f"{interface} of {node_name} cannot be linked: link the port it is on")
+        raise value.error(f"{interface} of {node_name} cannot be linked: link its port instead")
     return node_name, interface
 
 
@@ -356,12 +356,12 @@ def _check_links(nodes: dict[str, Node], links: list[Link]) -> None:
     for link in links:
         for end in link.ends:
             if end in linked:
-                raise link.where.error(f"{end[0]}:{end[1]} is linked already, in line {linked[end].where.line}")
+                raise link.where.error(f"{end[0]}:{end[1]} is already linked, in line {linked[end].where.line}")
             linked[end] = link
     for node in nodes.values():
         for interface in node.ports():
             if interface.name != "lo" and (node.name, interface.name) not in linked:
-                raise node.where.error(f"interface {interface.name} is in no link; add "
+                raise node.where.error(f"interface {interface.name} is not in any link; add "
                                        f"[{node.name}:{interface.name}, NODE:INTERFACE] to links")
 
 

@@ -50,7 +50,7 @@ class State:
         try:
             self.dir.mkdir()
         except FileExistsError:
-            raise LabError(f"lab {self.name} exists already: stop it (kamuee lab stop {self.name}) or choose "
+            raise LabError(f"lab {self.name} already exists: stop it (kamuee lab stop {self.name}) or choose "
                            "another name with --name") from None
         self.save()
         (self.dir / "lab.yaml").write_text(spec_text)
