@@ -162,6 +162,45 @@ static void a_thing_goes_and_comes_exactly_if_the_schema_says_so(void **state)
     config_result_free(&result);
 }
 
+// How many values get their text, or the text of the member of their union, only when it is asked for.
+static unsigned unsettled(const struct lyd_node *first)
+{
+    unsigned n = 0;
+
+    for (const struct lyd_node *c = first; c; c = c->next) {
+        if (c->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST)) {
+            const struct lyd_value *v = &((const struct lyd_node_term *)c)->value;
+
+            n += !v->_canonical || (v->realtype->basetype == LY_TYPE_UNION && !v->subvalue->value._canonical);
+        }
+        n += unsettled(lyd_child(c));
+    }
+    return n;
+}
+
+static void reading_writes_nothing_into_what_is_settled(void **state)
+{
+    struct lyd_node *tree = NULL, *copy;
+    struct errors e = {0};
+
+    config_read_text(&tree,
+                     "set port p0 devargs net_null0 mac 02:00:00:00:00:01\nset acl a rule 1 permit tcp from 10.0.0.0/24 to 2001:db8::1 port 1-5\n"
+                     "set address-set s prefix 10.0.0.1\nset address-set s prefix 10.0.0.0/8\nset counters prefix default 10.0.0.0/8\n"
+                     "set multicast route default 239.1.1.1 10.0.0.1 input p0 output p0\nset sflow agent-address ::1\nset sflow collector ::1\n",
+                     &e);
+    assert_int_not_equal(unsettled(tree), 0); // or nothing of this would be needed
+    config_check(&tree, &e);
+    assert_int_equal(e.n, 0);
+    config_settle(tree);
+    assert_int_equal(unsettled(tree), 0);
+    copy = config_dup(tree);
+    assert_int_not_equal(unsettled(copy), 0); // a copy begins anew
+    config_settle(copy);
+    assert_int_equal(unsettled(copy), 0);
+    lyd_free_all(copy);
+    lyd_free_all(tree);
+}
+
 static int set_up(void **state)
 {
     char err[256];
@@ -182,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_node_has_description_range_units_default_and_when_it_applies),
         cmocka_unit_test(a_thing_goes_and_comes_exactly_if_the_schema_says_so),
+        cmocka_unit_test(reading_writes_nothing_into_what_is_settled),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -106,11 +106,18 @@ struct lyd_node *config_dup(const struct lyd_node *tree)
     return copy;
 }
 
+static void settle_value(const struct lyd_value *v)
+{
+    lyd_value_get_canonical(yang_ctx, v);
+    if (v->realtype->basetype == LY_TYPE_UNION) // which prints by its member
+        settle_value(&v->subvalue->value);
+}
+
 void config_settle(const struct lyd_node *tree)
 {
     for (const struct lyd_node *n = tree; n; n = n->next) {
         if (n->schema && n->schema->nodetype & (LYS_LEAF | LYS_LEAFLIST))
-            lyd_get_value(n);
+            settle_value(&((const struct lyd_node_term *)n)->value);
         config_settle(lyd_child(n));
     }
 }
