@@ -7,6 +7,8 @@
 // routers that go, ports go, virtual routers go; then all of it comes in the
 // opposite order. A thing that cannot be changed in place (a vport's VLAN, a
 // virtual router's namespace) goes and comes.
+//
+// Between two steps others are served (aside_pause): they see what is so far, and change nothing of it.
 #include "apply/apply.h"
 
 #include <stdio.h>
@@ -25,6 +27,7 @@
 #include "apply/apply_vr.h"
 #include "base/log.h"
 #include "base/work.h"
+#include "core/aside.h"
 #include "core/thread.h"
 #include "port/iface_manager.h"
 
@@ -76,6 +79,7 @@ static void undo(const struct plan_steps *p, size_t done)
     char err[256] = "", subject[64];
 
     while (done--) {
+        aside_pause();
         if (!step_run(&p->step.item[done], false, err, sizeof err))
             continue;
         log_error("config: not undone: what=\"%s\" error=\"%s\"", step_subject(&p->step.item[done], subject, sizeof subject), err);
@@ -94,6 +98,7 @@ int apply_change(const struct model *from, const struct model *to, struct errors
         char err[256] = "";
 
         work_at(&w, i + 1, p.step.n);
+        aside_pause(); // not behind the last one, which may close the listener that the answer goes to
         r = step_run(&p.step.item[i], true, err, sizeof err);
         if (r) {
             blame(&p.step.item[i], err, e);

@@ -49,6 +49,7 @@ struct lane {
     struct turn waiting[ASIDE_WAITING], now;
     unsigned first, n; // of `waiting`, a ring
     bool busy;         // a turn has begun and has not ended
+    uint64_t since_ns; // the loop waits for it
     ucontext_t turn, outside; // outside: who resumed it
     struct stack turn_stack, outside_stack;
     char *memory;
@@ -59,7 +60,7 @@ struct lane {
     pthread_mutex_t lock;
     pthread_cond_t more, finished;
     struct job *job, **last;
-    bool done; // the job that the turn waits for
+    bool done; // the turn can go on
     bool ends;
 };
 
@@ -113,6 +114,7 @@ static void go_on(struct lane *l)
     struct lane *before = current; // a turn of another lane may begin one here
 
     current = l;
+    l->since_ns = clock_now_ns();
     leaving(&l->outside_stack, &l->turn_stack);
     bug_on(swapcontext(&l->outside, &l->turn));
     arrived(&l->outside_stack, NULL);
@@ -150,6 +152,14 @@ static void free_stack(struct lane *l)
 
 // --- the worker ---------------------------------------------------------------------------------
 
+// With the lock.
+static void tell_done(struct lane *l)
+{
+    l->done = true;
+    pthread_cond_signal(&l->finished);
+    eventfd_write(l->fd, 1);
+}
+
 static void *work(void *arg)
 {
     struct lane *l = arg;
@@ -168,11 +178,8 @@ static void *work(void *arg)
         pthread_mutex_unlock(&l->lock);
         j->work(j->arg);
         pthread_mutex_lock(&l->lock);
-        if (j->awaited) {
-            l->done = true;
-            pthread_cond_signal(&l->finished);
-            eventfd_write(l->fd, 1);
-        }
+        if (j->awaited)
+            tell_done(l);
         free(j);
     }
     pthread_mutex_unlock(&l->lock);
@@ -213,6 +220,18 @@ void aside_later(void (*fn)(void *arg), void *arg)
         give(current ? current : &lanes[ASIDE_CHANGE], fn, arg, false);
     else
         fn(arg);
+}
+
+void aside_pause(void)
+{
+    struct lane *l = current;
+
+    if (!l || !started || clock_now_ns() - l->since_ns < ASIDE_SLICE_NS)
+        return;
+    pthread_mutex_lock(&l->lock);
+    tell_done(l);
+    pthread_mutex_unlock(&l->lock);
+    stand_still(l);
 }
 
 // --- turns --------------------------------------------------------------------------------------

@@ -22,9 +22,12 @@
 #ifndef CORE_ASIDE_H
 #define CORE_ASIDE_H
 
+#include "base/clock.h"
+
 enum aside_lane { ASIDE_READ, ASIDE_CHANGE, ASIDE_LANES };
 
-#define ASIDE_WAITING 64 // turns that wait in a lane
+#define ASIDE_WAITING 64              // turns that wait in a lane
+#define ASIDE_SLICE_NS (20 * NS_PER_MS)
 
 struct event_base;
 
@@ -45,5 +48,7 @@ int aside_turn(enum aside_lane lane, const struct turn *t);
 void aside(void (*work)(void *arg), void *arg);
 // For what nobody waits for, such as freeing a tree.
 void aside_later(void (*work)(void *arg), void *arg);
+// Within a turn, between two pieces of what only control may do: lets the loop serve others if the turn has held it for ASIDE_SLICE_NS.
+void aside_pause(void);
 
 #endif

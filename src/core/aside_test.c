@@ -215,6 +215,32 @@ static void without_a_start_all_is_done_at_once(void **state)
     assert_string_equal(said, "a");
 }
 
+static unsigned ticks;
+
+static void tick(evutil_socket_t fd, short what, void *arg)
+{
+    ticks++;
+}
+
+static void pauses(void *ctx)
+{
+    for (uint64_t until_ns = clock_now_ns() + 10 * ASIDE_SLICE_NS; clock_now_ns() < until_ns; usleep(1000))
+        aside_pause();
+    say(ctx);
+}
+
+static void what_cannot_be_done_aside_pauses(void **state)
+{
+    struct event *e = event_new(loop, -1, EV_PERSIST, tick, NULL);
+
+    event_add(e, &(struct timeval){.tv_usec = 1000});
+    ticks = 0;
+    turn(ASIDE_CHANGE, pauses, "a");
+    run_until("a");
+    assert_true(ticks >= 3); // a busy machine may take longer for each
+    event_free(e);
+}
+
 // Two lanes, many turns, each with several pieces of work: for ThreadSanitizer.
 static unsigned long sum[ASIDE_LANES];
 static unsigned ended;
@@ -260,6 +286,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(too_many_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stopping_ends_what_has_begun_and_drops_the_rest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_nobody_waits_for_is_done_before_the_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_done_aside_pauses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_turns_lose_nothing, set_up, tear_down),
         cmocka_unit_test(without_a_start_all_is_done_at_once),
     };

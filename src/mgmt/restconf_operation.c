@@ -93,7 +93,7 @@ static const struct {
     {"silence-alarm", operation_silence_alarm, AT_ONCE},
     {"reload", operation_reload, CHANGES},
     {"address-set-contains", operation_address_set_contains, AT_ONCE},
-    {"address-set-change", operation_address_set_change, AT_ONCE},
+    {"address-set-change", operation_address_set_change, CHANGES},
     {"shutdown", shut_down, AT_ONCE},
 };
 

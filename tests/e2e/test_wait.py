@@ -169,6 +169,16 @@ def test_nobody_waits_for_a_session(full):
         assert longest < WAIT_S, f"{target}: another client waited {round(longest * 1000)} ms"
 
 
+def test_others_are_served_while_a_commit_is_applied(full):
+    """Between two of its steps; for a step, such as a virtual router, control waits until rib_manager has done it."""
+    names = [f"slow{i}" for i in range(50)]
+    began = time.monotonic()
+    longest = waits(full, *operation("configure", {"line": [f"set vr {name} table {1000 + i}" for i, name in enumerate(names)]}))
+    took = time.monotonic() - began
+    full.client.call("configure", line=[f"delete vr {name}" for name in names])
+    assert longest < took / 2, f"another client waited {longest:.2f} of {took:.2f} s"
+
+
 def test_the_configuration_is_read_while_one_is_checked(full):
     began = time.monotonic()
     checked: list[float] = []
