@@ -90,6 +90,7 @@ void nexthop_object_set(struct rib_vr *v, const struct netlink_nexthop *m); // a
 // The kernel deleted it: groups shrink, IPv4 routes with it are gone, IPv6 ones will be announced.
 void nexthop_object_del(struct rib_vr *v, uint32_t id);
 void nexthop_object_link_lost(struct rib_vr *v, int ifindex); // the kernel deleted all objects on that link
+void nexthop_object_links_lost(struct rib_vr *v, uint32_t id); // it is about to be deleted, and routes by it in silence
 void nexthop_object_resolve(struct rib_vr *v, int ifindex);   // those that lead through a link; 0 = all
 void nexthop_object_sweep(struct rib_vr *v, uint8_t gen);     // deletes those not seen in this dump
 void nexthop_object_put_path(struct rib_vr *v, struct nexthop_object *o, uint32_t path);

@@ -171,6 +171,14 @@ void nexthop_object_del(struct rib_vr *v, uint32_t id)
     delete_one(v, o);
 }
 
+void nexthop_object_links_lost(struct rib_vr *v, uint32_t id)
+{
+    const struct nexthop_object *o = map_find(&v->object, id);
+
+    for (unsigned i = 0; o && i < o->set.n; i++)
+        rib_sync_link_lost(v, o->set.hop[i].key.ifindex);
+}
+
 void nexthop_object_link_lost(struct rib_vr *v, int ifindex)
 {
     VEC(uint32_t) gone = {0};

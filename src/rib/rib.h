@@ -168,12 +168,14 @@ struct rib_sync {
     uint64_t checked;   // rows compared in this dump
     uint32_t sweep;     // next route of the sweep, 0 = no sweep running
     bool ending;        // all stages done; ends when the events queued so far have been read
+    bool asked_again;   // likewise, and those that explain what has been found different are among them
     bool row;           // the message before this one was a row
     bool heard;         // something of the running stage came since rib_sync_watch() looked last
     uint64_t heard_ns;  // when it saw that
     struct prefix going;     // IPv4: the last event was the deletion of a route of it, which may still be there; family 0 = none
+    uint64_t lost;           // links of which events have said that routes by them go in silence
     struct rib_map touched;  // what events changed since the last row: prefixes and other things, by hash
-    struct rib_map diverged; // prefixes (by hash) found different in this dump and not explained by an event since
+    struct rib_map diverged; // prefixes (by hash) found different in this dump and not explained by an event since: DIFFERS | links
 };
 
 struct rib_counted { // a prefix whose packets are counted
@@ -265,6 +267,11 @@ static inline struct rib_path *rib_path_at(const struct rib_vr *v, uint32_t id)
 }
 struct hop_set *rib_path_hops(struct rib_path *p);     // of the path or of its object; may be empty
 bool rib_path_usable(const struct rib_vr *v, const struct rib_path *p);
+static inline uint64_t rib_link_bit(int ifindex) // a set of links, in which several share a bit; the top one is free
+{
+    return 1ull << (unsigned)ifindex % 63;
+}
+uint64_t rib_path_links(const struct rib_path *p);     // by which it goes
 uint32_t rib_path_nexthop(const struct rib_path *p);   // for the FIB; 0 = nothing for the FIB
 bool rib_path_is_connected(const struct rib_path *p, int ifindex); // leads onto that link without a gateway
 void rib_link_rehop(struct rib_vr *v, int ifindex); // what leads through it is resolved again; 0 = everything
@@ -349,7 +356,10 @@ void rib_iface_upper(struct rib_vr *v, const struct rib_link *l); // likewise: i
 void rib_sync_want(struct rib_vr *v, uint32_t stages, uint64_t delay_ns);
 void rib_sync_want_doubt(struct rib_vr *v, uint32_t stages, uint64_t delay_ns); // for what the dump before did not tell
 void rib_sync_touch(struct rib_vr *v, const struct prefix *p);   // an event changed it
-void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how); // a dump says something else than we had
+// A dump says something else than we had. gone, added: links (rib_path_links) of the routes that the kernel has no more, and of
+// those that only the kernel had.
+void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how, uint64_t gone, uint64_t added);
+void rib_sync_link_lost(struct rib_vr *v, int ifindex); // routes by it go in silence, now or a moment ago: no difference
 bool rib_sync_is_touched(const struct rib_vr *v, const struct prefix *p);
 // The same for what is no prefix, by a hash, not 0.
 void rib_sync_touch_key(struct rib_vr *v, uint32_t key);

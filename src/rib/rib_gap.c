@@ -20,6 +20,11 @@ static bool walks_before(const struct prefix *a, const struct prefix *b)
     return prefix_covers(b, a) || memcmp(a->b, b->b, sizeof a->b) < 0;
 }
 
+bool rib_gap_walks_before(const struct prefix *a, const struct prefix *b)
+{
+    return walks_before(a, b);
+}
+
 static uint32_t address_of(const struct prefix *p)
 {
     return (uint32_t)p->b[0] << 24 | (uint32_t)p->b[1] << 16 | (uint32_t)p->b[2] << 8 | p->b[3];

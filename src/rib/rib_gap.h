@@ -69,6 +69,7 @@ struct rib_gaps { // zeros: no dump
     bool unordered;
 };
 
+bool rib_gap_walks_before(const struct prefix *a, const struct prefix *b); // does the kernel show `a` first?
 void rib_gaps_begin(struct rib_gaps *g, uint8_t family); // the dump is asked for
 void rib_gaps_fini(struct rib_gaps *g);
 void rib_gaps_deleted(struct rib_gaps *g, enum rib_gap_table table, const struct prefix *p); // an event told so

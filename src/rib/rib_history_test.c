@@ -26,6 +26,7 @@
 #include "core/thread.h"
 #include "rib/neigh.h"
 #include "rib/rib.h"
+#include "rib/rib_audit.h"
 #include "rib/rib_model.h"
 #include "table/counter.h"
 #include "table/iface.h"
@@ -285,9 +286,48 @@ static void history_without_a_dump(void)
     compare();
 }
 
+static struct rib_audit_report told;
+
+static void tell(void *ctx, const struct rib_audit_report *r)
+{
+    told = *r;
+    told.runs = 1;
+}
+
+// An audit while changes come, some of them without a word: they are no difference.
+static void history_with_an_audit(void)
+{
+    unsigned changes = model_pick(CHANGES + 1), turns = 0;
+    char text[PREFIX_TEXT_MAX];
+
+    for (unsigned i = 0; !is_quiet() || model_is_busy(); turn())
+        if (++i > TURNS_MAX)
+            fail_msg("no quiet (RIB_SEED=%u)", seed);
+    told.runs = 0;
+    rib_audit_ask(v, tell, NULL);
+    while (!told.runs) {
+        if (model_pick(2) && !model_step() && changes)
+            model_change(), changes--;
+        turn();
+        while (rib_audit_slice(v, false))
+            ;
+        if (++turns > TURNS_MAX)
+            fail_msg("no end of an audit (RIB_SEED=%u)", seed);
+    }
+    if (told.diverged)
+        fail_msg("an audit found %u differences, the first one %s: %s (RIB_SEED=%u)", (unsigned)told.diverged,
+                 told.n_findings ? prefix_format(&told.finding[0].prefix, text) : "-", told.n_findings ? told.finding[0].what : "-", seed);
+    while (changes || model_is_busy() || !is_quiet()) {
+        if (model_pick(2) && !model_step() && changes)
+            model_change(), changes--;
+        turn();
+    }
+    compare();
+}
+
 static void the_rib_ends_as_the_kernel(void **state)
 {
-    unsigned n = getenv("RIB_HISTORIES") ? (unsigned)atoi(getenv("RIB_HISTORIES")) / 5 : HISTORIES / 5;
+    unsigned n = getenv("RIB_HISTORIES") ? (unsigned)atoi(getenv("RIB_HISTORIES")) / 6 : HISTORIES / 6;
     unsigned from = getenv("RIB_SEED") ? (unsigned)atoi(getenv("RIB_SEED")) : 1;
 
     if (getenv("RIB_SEED"))
@@ -299,8 +339,9 @@ static void the_rib_ends_as_the_kernel(void **state)
         for (unsigned i = 0; i < 4; i++) // the first is a start; the others begin with what the one before has left
             history();
         history_without_a_dump();
+        history_with_an_audit();
     }
-    printf("%u histories, the longest took %u dumps of routes\n", 5 * n, most_dumps);
+    printf("%u histories, the longest took %u dumps of routes\n", 6 * n, most_dumps);
     forget_everything();
 }
 

@@ -89,6 +89,7 @@ void rib_link_gone(struct rib_vr *v, struct rib_link *l)
     vec_clear(&l->addr);
     v->n_macvlans -= l->told.kind == NETLINK_LINK_MACVLAN;
     rib_iface_addresses(v, l);
+    rib_sync_link_lost(v, l->ifindex);
     rib_iface_vrf(v, l);
     rib_multicast_link_gone(v, l);
     lose_paths(v, l->ifindex, LOSS_GONE);
@@ -99,6 +100,8 @@ void rib_link_gone(struct rib_vr *v, struct rib_link *l)
 
 static void link_changed(struct rib_vr *v, struct rib_link *l, bool was_up, bool had_carrier)
 {
+    if ((was_up && !l->up) || (had_carrier && !l->carrier))
+        rib_sync_link_lost(v, l->ifindex);
     if (was_up && !l->up)
         lose_paths(v, l->ifindex, LOSS_DOWN);
     if ((was_up && !l->up) || (had_carrier && !l->carrier)) {
@@ -169,6 +172,8 @@ static void addr_del(struct rib_vr *v, struct rib_link *l, struct rib_address *a
     memmove(a, a + 1, (l->addr.n - i - 1) * sizeof *a); // the order tells which one is primary
     l->addr.n--;
     rib_iface_addresses(v, l);
+    if (four)
+        rib_sync_link_lost(v, l->ifindex);
     if (four && !has_addr4(l)) {
         lose_paths(v, l->ifindex, LOSS_ADDRESS);
         set_lost(v, l->ifindex, true);
@@ -245,6 +250,7 @@ void rib_event_nexthop(struct rib_vr *v, const struct netlink_event *e)
         nexthop_object_set(v, &e->nexthop);
         return;
     }
+    nexthop_object_links_lost(v, e->nexthop.id);
     nexthop_object_del(v, e->nexthop.id);
     rib_sync_want(v, RIB_STAGES_ROUTES4, VERIFY_DELAY_NS);
 }

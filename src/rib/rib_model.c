@@ -42,7 +42,7 @@ static struct step {
 } steps[STEPS];
 static unsigned step_from, step_n;
 
-static bool object[OBJECTS], link_up[2] = {true, true};
+static bool object[OBJECTS], link_up[2] = {true, true}, carrier[2] = {true, true};
 
 static struct {
     bool running, ending;
@@ -154,7 +154,7 @@ static void link_message(void *buf, unsigned i)
     struct nlmsghdr *h = message(buf, RTM_NEWLINK, 0);
     struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
 
-    *m = (struct ifinfomsg){.ifi_index = (int)(11 + i), .ifi_flags = link_up[i] ? IFF_UP | IFF_RUNNING : 0};
+    *m = (struct ifinfomsg){.ifi_index = (int)(11 + i), .ifi_flags = !link_up[i] ? 0 : carrier[i] ? IFF_UP | IFF_RUNNING : IFF_UP};
     mnl_attr_put_u32(h, IFLA_MTU, 1500);
 }
 
@@ -322,7 +322,7 @@ static void change_object(void)
     unsigned i = model_pick(OBJECTS);
     struct step *s;
 
-    if (!object[i] && !link_up[i])
+    if (!object[i] && !(link_up[i] && carrier[i]))
         return;
     s = plan(SEND, 0, 0);
     object_message(s->message.buf, object[i] ? RTM_DELNEXTHOP : RTM_NEWNEXTHOP, i);
@@ -335,14 +335,36 @@ static void change_object(void)
     }
 }
 
+static void plan_link(unsigned i)
+{
+    struct step *s = plan(SEND, 0, 0);
+
+    link_message(s->message.buf, i);
+    s->message.len = ((struct nlmsghdr *)s->message.buf)->nlmsg_len;
+}
+
+// netdev_state_change(): the announcement comes last.
+static void change_carrier(void)
+{
+    unsigned i = model_pick(2);
+
+    carrier[i] = !carrier[i];
+    if (!link_up[i])
+        return;
+    if (!carrier[i]) {
+        plan(OBJECT_DEL, 0, i);
+        flush4((uint8_t)(OBJECT + i), 0);
+    }
+    plan_link(i);
+}
+
+// __dev_notify_flags(): it comes first.
 static void change_link(void)
 {
     unsigned i = model_pick(2);
-    struct step *s = plan(SEND, 0, 0);
 
     link_up[i] = !link_up[i];
-    link_message(s->message.buf, i);
-    s->message.len = ((struct nlmsghdr *)s->message.buf)->nlmsg_len;
+    plan_link(i);
     if (link_up[i])
         return;
     plan(OBJECT_DEL, 0, i);
@@ -402,12 +424,14 @@ static void insert6(unsigned place)
 
 void model_change(void)
 {
-    unsigned place = model_pick(MODEL_PLACES), what = model_pick(40);
+    unsigned place = model_pick(MODEL_PLACES), what = model_pick(41);
 
     finish();
     if (what == 0)
         change_link();
-    else if (what < 6)
+    else if (what == 1)
+        change_carrier();
+    else if (what < 7)
         change_object();
     else if (place < N4)
         (model_pick(5) < 2 ? delete4 : insert4)(place);
@@ -614,7 +638,7 @@ void model_make(uint32_t portid)
     queue_n = step_from = step_n = 0;
     dump.running = false;
     object[0] = object[1] = false;
-    link_up[0] = link_up[1] = true;
+    link_up[0] = link_up[1] = carrier[0] = carrier[1] = true;
     for (unsigned i = 0; i < MODEL_PLACES; i++) {
         model_place[i] = (struct model_place){.local = i == 0 || i == 3 || i == 7 || i >= 18};
         bug_on(prefix_parse(text[i], &model_place[i].prefix, true));

@@ -185,6 +185,16 @@ bool rib_path_usable(const struct rib_vr *v, const struct rib_path *p)
     return !p->condemned && p->type != RTN_MULTICAST && s->usable;
 }
 
+uint64_t rib_path_links(const struct rib_path *p)
+{
+    const struct hop_set *s = p->object ? &p->object->set : &p->own;
+    uint64_t links = p->object && !p->object->announced ? UINT64_MAX >> 1 : 0; // by which nobody knows any more
+
+    for (unsigned i = 0; i < s->n; i++)
+        links |= rib_link_bit(s->hop[i].key.ifindex);
+    return links;
+}
+
 uint32_t rib_path_nexthop(const struct rib_path *p)
 {
     return p->object ? p->object->set.id : p->own.id;

@@ -128,14 +128,15 @@ static bool confirm(struct rib_vr *v, struct rib *r, uint32_t node)
     return true;
 }
 
-// The list becomes what the rows say. Returns what was wrong with it.
-static const char *take(struct rib_vr *v, struct rib *r, uint32_t node)
+// The list becomes what the rows say.
+static void take(struct rib_vr *v, struct rib *r, uint32_t node)
 {
     const struct rib_shown *s = &v->sync.shown;
     const char *wrong = "the kernel had its candidates in another order";
     const struct rib_shown_row *veil = NULL;
     uint8_t flags = flags_of(s);
     uint32_t prev, id = first_of(r, node, flags, &prev), next;
+    uint64_t gone = 0, added = 0;
 
     vec_foreach (&s->row, row) { // what is before `prev`, and that, is done; `id` is the first that is not
         uint32_t same = id = pass_hidden(v, r, id, veil, &prev);
@@ -147,7 +148,7 @@ static const char *take(struct rib_vr *v, struct rib *r, uint32_t node)
         else if (same)
             rib_route_move(r, same, prev);
         else
-            wrong = "the kernel had it, the RIB not";
+            wrong = "the kernel had it, the RIB not", added |= rib_path_links(row->path);
         prev = same ? same : rib_route_add(v, r, node, prev, row->path, row->metric, row->protocol, flags);
         rib_route_at(r, prev)->gen = r->gen;
         veil = veil_of(row, veil);
@@ -156,10 +157,11 @@ static const char *take(struct rib_vr *v, struct rib *r, uint32_t node)
         next = next_of(r, id, flags);
         if (s->row.n)
             wrong = "the kernel had it no more";
+        gone |= rib_path_links(rib_path_at(v, rib_route_at(r, id)->path));
         rib_route_del(v, r, id);
         v->swept++;
     }
-    return wrong;
+    rib_sync_diverge(v, &s->prefix, wrong, gone, added);
 }
 
 void rib_rows_end(struct rib_vr *v)
@@ -179,7 +181,7 @@ void rib_rows_end(struct rib_vr *v)
         if (s->overtaken || rib_gaps_have(&v->sync.gaps, s->table, &s->prefix))
             rib_gaps_overtaken(&v->sync.gaps, s->table, &s->prefix);
         else
-            rib_sync_diverge(v, &s->prefix, take(v, r, node));
+            take(v, r, node);
         changed = true;
     }
     if (changed)
@@ -233,8 +235,13 @@ void rib_row_route(struct rib_vr *v, const struct netlink_route *m)
     bool in_tree = table != RIB_GAP_OTHER && !m->cloned && !m->from;
 
     rib_gaps_row(&v->sync.gaps, table, v->events.datagrams, in_tree ? &m->prefix : NULL);
-    if (in_tree && (s->table != table || !prefix_equal(&s->prefix, &m->prefix)))
-        rib_rows_end(v);
+    if (in_tree && (s->table != table || !prefix_equal(&s->prefix, &m->prefix))) {
+        // IPv6: the kernel has begun again before it had shown all routes of that prefix, perhaps. It shows it again.
+        if (s->table == table && m->prefix.family == IP6 && rib_gap_walks_before(&m->prefix, &s->prefix))
+            rib_rows_drop(v);
+        else
+            rib_rows_end(v);
+    }
     if (!rib_wants(v, m)) {
         rib_unfollowed_route(v, m, false);
         return;

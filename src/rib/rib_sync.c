@@ -120,9 +120,9 @@ static void begin(struct rib_vr *v)
     s->todo = s->served = s->overrun ? RIB_STAGES_ALL : s->want;
     s->judged = s->overrun ? RIB_STAGES_ALL : s->whole;
     s->want = s->whole = 0;
-    s->overrun = s->broken = false;
+    s->overrun = s->broken = s->asked_again = false;
     s->begin_ns = clock_now_ns();
-    s->checked = 0;
+    s->checked = s->lost = 0;
     if (!s->tries++)
         s->since_ns = s->begin_ns;
     v->gen++;
@@ -147,12 +147,14 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
         // A freed record: its first word is a free link, the rest is as it was; node 0 marks it (rib_route_del).
         if (!t->node || (t->flags & RIB_ROUTE_HOST) || t->gen == r->gen)
             continue;
+        if (rib_path_at(v, t->path)->condemned) // an event has said so before: rib_path_work() is about to delete it
+            continue;
         node = t->node;
         rib_trie_prefix(&r->trie, node, &p);
         if (rib_gaps_have(&v->sync.gaps, t->flags & RIB_ROUTE_LOCAL ? RIB_GAP_LOCAL : RIB_GAP_ROUTER, &p)) {
             continue;
         }
-        rib_sync_diverge(v, &p, "the kernel had it no more");
+        rib_sync_diverge(v, &p, "the kernel had it no more", rib_path_links(rib_path_at(v, t->path)), 0);
         rib_route_del(v, r, id);
         rib_evaluate(v, r, node);
         v->swept++;
@@ -278,6 +280,14 @@ static void end(struct rib_vr *v)
     bool awaited = v->audit.step == AUDIT_KERNEL && v->audit.asked && !s->broken; // somebody waits for the next dump
 
     s->ending = false;
+    // A link whose loss explains what was found may not have been announced yet. The kernel does that, and answers for
+    // next-hop objects, under one lock: so that answer stands behind the announcement.
+    if (!s->broken && s->diverged.n && v->audit.step == AUDIT_KERNEL && s->served == RIB_STAGES_ALL && !s->asked_again) {
+        s->asked_again = true;
+        s->todo = 1u << RIB_STAGE_NEXTHOP;
+        next_stage(v);
+        return;
+    }
     s->took_ns = clock_now_ns() - s->begin_ns;
     if (s->broken || s->want) {
         if (s->tries >= TRIES_AT_ONCE && (s->broken || s->whole) && !awaited && s->want_at_ns < clock_now_ns() + NS_PER_SECOND)

@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "rib/rib.h"
 
+#define DIFFERS (1ull << 63) // in sync.diverged, beside the links
+
 static uint32_t key_of(const struct prefix *p)
 {
     return (uint32_t)hash_bytes(p->b, 16, (uint64_t)p->family << 8 | p->len) | 1;
@@ -45,17 +47,47 @@ bool rib_sync_is_touched(const struct rib_vr *v, const struct prefix *p)
     return rib_sync_is_touched_key(v, key_of(p));
 }
 
-void rib_sync_diverge_key(struct rib_vr *v, uint32_t key)
+static void diverge(struct rib_vr *v, uint32_t key, uint64_t links)
 {
     if (v->synced)
-        map_set(&v->sync.diverged, key, v);
+        map_set(&v->sync.diverged, key, (void *)(uintptr_t)(DIFFERS | links));
 }
 
-void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how)
+void rib_sync_diverge_key(struct rib_vr *v, uint32_t key)
+{
+    diverge(v, key, 0);
+}
+
+// Linux deletes IPv4 routes in silence with their link, its address or their next-hop object. It announces that just before, or,
+// when a carrier is lost, afterwards; a dump may stand between the two.
+void rib_sync_link_lost(struct rib_vr *v, int ifindex)
+{
+    const struct rib_map *m = &v->sync.diverged;
+    VEC(uint32_t) explained = {0};
+
+    if (!is_listening(v))
+        return;
+    v->sync.lost |= rib_link_bit(ifindex);
+    for (uint32_t i = 0; m->slot && i <= m->mask; i++)
+        if (m->slot[i].key && (uintptr_t)m->slot[i].value & rib_link_bit(ifindex))
+            *vec_push(&explained) = m->slot[i].key;
+    vec_foreach (&explained, key)
+        map_del(&v->sync.diverged, *key);
+    for (unsigned i = v->audit.step == AUDIT_KERNEL ? v->audit.now.n_findings : 0; i-- > 0;) {
+        struct prefix p = v->audit.now.finding[i].prefix;
+        if (!map_find(&v->sync.diverged, key_of(&p)))
+            rib_audit_explained(v, &p);
+    }
+    vec_free(&explained);
+}
+
+void rib_sync_diverge(struct rib_vr *v, const struct prefix *p, const char *how, uint64_t gone, uint64_t added)
 {
     char text[PREFIX_TEXT_MAX];
 
-    rib_sync_diverge_key(v, key_of(p));
+    if ((gone | added) & v->sync.lost)
+        return;
+    diverge(v, key_of(p), added ? 0 : gone);
     if (!v->synced)
         return;
     if (v->audit.step == AUDIT_KERNEL) // another dump's differences are none of the audit's: events may explain them later
