@@ -21,9 +21,11 @@
 
 #include "base/log.h"
 #include "core/eal_args.h"
+#include "core/eal_dir.h"
 
 static struct eal_args args; // DPDK keeps pointers into it
 static bool running;
+static int dir_lock;
 static FILE *log_stream;
 static char complaint[256];
 static bool complaint_is_error; // else a warning
@@ -102,6 +104,7 @@ int eal_init(const struct eal_config *cfg, char *err, size_t err_size)
         return -r;
     }
     running = true;
+    dir_lock = eal_dir_take(rte_eal_get_runtime_dir());
     if (args.huge)
         log_notice("eal: memory: pages=huge mib=%u", args.memory_mib);
     else
@@ -143,9 +146,7 @@ void eal_fini(void)
         snprintf(dir, sizeof dir, "%s", rte_eal_get_runtime_dir());
         interrupts_stop();
         rte_eal_cleanup();
-        // DPDK leaves its run-time directory; ours is empty, because nothing is shared.
-        if (rmdir(dir))
-            log_debug("eal: not removed: path=%s error=\"%m\"", dir);
+        eal_dir_drop(dir, dir_lock);
     }
     running = false;
     if (log_stream) {

@@ -24,6 +24,7 @@
 #include <sys/sysinfo.h>
 
 #include "base/cpu.h"
+#include "core/eal_dir.h"
 #include "core/thread.h"
 
 #define MEMORY_MIN_MIB 64
@@ -84,7 +85,7 @@ int eal_args_choose(const struct eal_config *cfg, const struct eal_machine *m, s
     add(a, "--lcores=0@(%s)", m->cpus);
     add(a, "-m");
     add(a, "%u", a->memory_mib);
-    add(a, "--file-prefix=%s", cfg->name);
+    add(a, "--file-prefix=" EAL_DIR_PREFIX "%s", cfg->name);
     if (a->huge) {
         add(a, "--in-memory");
         add(a, "--single-file-segments");

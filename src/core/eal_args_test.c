@@ -39,7 +39,7 @@ static void machine_without_huge_pages_gets_ordinary_ones(void **state)
     assert_int_equal(choose(&(struct eal_config){.name = "k1"}, &small), 0);
     assert_false(a.huge);
     assert_int_equal(a.memory_mib, 128);
-    assert_true(has("--no-huge") && has("--no-shconf") && has("--file-prefix=k1"));
+    assert_true(has("--no-huge") && has("--no-shconf") && has("--file-prefix=kamuee-k1"));
     assert_false(has("--in-memory"));
     assert_true(has("--no-pci") && has("--lcores=0@(0,1)") && has("--no-telemetry"));
 }

@@ -70,7 +70,7 @@ static int start_eal(const struct start *s, char *err, size_t n)
     // of the run directory keeps two from having it.
     char path[PATH_MAX];
     const char *dir = realpath(s->run_dir, path) ? path : s->run_dir;
-    snprintf(name, sizeof name, "kamuee-%016lx", hash_bytes(dir, strlen(dir), 0));
+    snprintf(name, sizeof name, "%016lx", hash_bytes(dir, strlen(dir), 0));
     return eal_init(&(struct eal_config){.name = name, .memory_mib = s->memory_mib, .no_huge = s->no_huge},
                     err, n);
 }

@@ -10,6 +10,7 @@ import pytest
 from kamuee.lab import measure
 from kamuee.lab.kamueenode import find_kamueed
 
+from daemon import Daemon
 from support import Pinging, assert_no_loss, assert_reaches, eventually, ping, pings, reaches, rx_packets
 
 LINE = """
@@ -59,6 +60,23 @@ def assert_all_reached(lab) -> None:
     for target in TARGETS:
         # A BGP session may break only now, take its routes along for a moment and come back: that is its right.
         eventually(lambda: pings(lab["h1"], target, 50).lost == 0, 60, f"{target} is reached without loss", 0.5)
+
+
+def test_what_a_killed_kamueed_left_of_dpdk_is_removed_by_the_next_one(kamueed):
+    """Another one, of another run directory: a lab or a test that was killed never comes back to its own."""
+    killed, after = Daemon(kamueed, "e2e-life-killed"), Daemon(kamueed, "e2e-life-after")
+    try:
+        killed.start("")
+        links = (os.readlink(fd) for fd in Path(f"/proc/{killed.process.pid}/fd").iterdir())
+        directory = Path(next(link for link in links if "/dpdk/kamuee-" in link))
+        killed.process.kill()
+        killed.process.wait()
+        assert directory.is_dir() and not list(directory.iterdir())
+        after.start("")
+        assert not directory.exists()
+    finally:
+        killed.end()
+        after.end()
 
 
 def states_of_threads(pid: int) -> list[str]:
