@@ -15,10 +15,11 @@ BUILD_PACKAGES = build-essential meson ninja-build pkg-config libdpdk-dev liburc
 RUN_PACKAGES = python3 python3-prompt-toolkit python3-rich python3-yaml iproute2
 LAB_PACKAGES = frr bird2 iproute2 ethtool iperf3 traceroute iputils-ping tcpdump clang libbpf-dev procps
 TEST_PACKAGES = mandoc zsh python3-pip python3-pytest python3-pytest-xdist python3-scapy python3-pyroute2 python3-numpy python3-matplotlib python3-prometheus-client keepalived chromium snmp snmpd nfdump systemd gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+VM_PACKAGES = qemu-system-x86 mmdebstrap e2fsprogs debian-archive-keyring
 BENCH_PACKAGES = dpdk-dev
 DEVELOPER_PACKAGES = clang-format libclang-rt-14-dev valgrind gdb universal-ctags qemu-user
 # A command or header of each group; all there = nothing to install, and no network needed.
-HAVE = mandoc zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd nfcapd journalctl
+HAVE = mandoc zsh meson ninja pkg-config yanglint dpdk-testpmd ip ethtool iperf3 traceroute ping clang /usr/sbin/bird /usr/lib/frr/bgpd /usr/sbin/keepalived aarch64-linux-gnu-gcc chromium snmpbulkwalk /usr/sbin/snmpd nfcapd journalctl qemu-system-x86_64 mmdebstrap /usr/sbin/mke2fs
 
 # The Packet Testing Framework, for tests/ptf; it needs scapy and nothing else, and is not packaged.
 PTF := $(CURDIR)/.ptf
@@ -34,7 +35,7 @@ ANSIBLE := $(CURDIR)/.ansible
 SCHEMATHESIS := $(CURDIR)/.schemathesis
 SCHEMATHESIS_PACKAGE = schemathesis==4.32.5
 
-.PHONY: help deps build check test conformance e2e demo demo-stop bench ptf flood fuzz fuzz-api fuzz-schema sanitize install uninstall clean
+.PHONY: help deps build check test conformance e2e vm vm-test demo demo-stop bench ptf flood fuzz fuzz-api fuzz-schema sanitize install uninstall clean
 
 help: ## this list
 	@echo "make TARGET            (BUILD=$(BUILD) PREFIX=$(PREFIX))"
@@ -59,7 +60,7 @@ deps: ## install what building, testing and the demo need (Debian 12 packages)
 	echo "deps: installing packages (missing:$$missing)"; \
 	export DEBIAN_FRONTEND=noninteractive; \
 	for try in 1 2 3; do $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q --no-install-recommends \
-		$(BUILD_PACKAGES) $(RUN_PACKAGES) $(LAB_PACKAGES) $(TEST_PACKAGES) $(BENCH_PACKAGES) && break; \
+		$(BUILD_PACKAGES) $(RUN_PACKAGES) $(LAB_PACKAGES) $(TEST_PACKAGES) $(VM_PACKAGES) $(BENCH_PACKAGES) && break; \
 		[ $$try = 3 ] && { echo "deps: apt-get failed three times; is a package mirror reachable?" >&2; exit 1; }; sleep 5; done
 
 $(BUILD)/build.ninja: | deps
@@ -86,7 +87,13 @@ flood: build ## sessions under each kind of flood and all at once, DURATION (300
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed DURATION=$(or $(DURATION),300) $(if $(CONTROL),CONTROL=$(CONTROL)) \
 		$(PYTHON) -m pytest -q -s tests/e2e/test_flood.py $(ARGS)
 
-test: check e2e ## everything: check + e2e; installs what it needs
+vm: build ## a virtual machine with PCI cards under vfio, CARDS='e1000e virtio', and a shell in it (root; tests/vm/vm.py)
+	$(SUDO) env BUILD=$(abspath $(BUILD)) $(PYTHON) tests/vm/vm.py $(CARDS)
+
+vm-test: build ## tests in it: Debian's kernel, systemd as PID 1, cards under vfio; no hardware support needed (root; docs/features/vm.md)
+	$(SUDO) env BUILD=$(abspath $(BUILD)) $(if $(CI),CI=$(CI)) $(PYTHON) -m pytest -q $(ARGS) tests/vm
+
+test: check e2e vm-test ## everything: check + e2e + vm-test; installs what it needs
 
 demo: build ## the main job: a full BGP table from two ISPs through kamueed, in namespaces (root)
 	$(SUDO) env KAMUEED=$(abspath $(BUILD))/kamueed ./kamuee demo start $(ARGS)
