@@ -99,7 +99,7 @@ int acl_gate(const struct model *from, const struct model *to, struct errors *e)
         return -EINPROGRESS;
     }
     acl_wanted_put(to->acl);
-    errors_add(e, 0, "acl_manager has no time (%s); try again", strerror(-r));
+    errors_add(e, 0, "acl_manager is busy (%s); try again", strerror(-r));
     return r;
 }
 
@@ -112,7 +112,7 @@ static void reloaded(void *ctx, int result, const char *why)
 
     busy = false;
     if (result == -EAGAIN)
-        why = "the configuration was changed meanwhile; try again";
+        why = "the configuration has changed meanwhile; try again";
     if (!result) {
         result = acl_manager_commit(err, sizeof err);
         acl_manager_end(!result);

@@ -131,7 +131,7 @@ struct candidate *candidate_open(const char *by, char *err, size_t err_size)
     end_idle(now);
     struct candidate *c = find_room();
     if (!c) {
-        snprintf(err, err_size, "%d sessions with changes are open; end one of 'show configuration sessions'", CANDIDATES_MAX);
+        snprintf(err, err_size, "%d sessions with uncommitted changes are open; close one ('show configuration sessions')", CANDIDATES_MAX);
         return NULL;
     }
     *c = (struct candidate){.id = next_id(), .opened_ns = now, .touched_ns = now};
@@ -239,12 +239,12 @@ static struct lyd_node *to_commit(const struct candidate *c, struct config_resul
     if (e->n) {
         const struct revision *last = config_revision(0);
 
-        errors_add(e, 0, "nothing was committed (the last commit was by %s): 'update' takes over what others committed and keeps your "
-                         "values; then compare, and commit", last ? last->by : "somebody");
+        errors_add(e, 0, "nothing was committed: %s has committed since you began; 'update' to merge (your values win), then compare, and "
+                         "commit", last ? last->by : "someone else");
         config_drop(tree);
         return NULL;
     }
-    errors_add(&result->notes, 0, "others have committed since you began; your changes were added to theirs");
+    errors_add(&result->notes, 0, "others have committed since you began; your changes were merged with theirs");
     return tree;
 }
 

@@ -125,7 +125,7 @@ static void assert_collision(const char *hers, const char *his, const char *sent
     config_print(config_running(), &before);
     assert_int_equal(commit(a, &alice), -EAGAIN);
     assert_string_equal(said.item[0].sentence, sentence);
-    assert_non_null(strstr(said.item[said.n - 1].sentence, "'update' takes over what others committed"));
+    assert_non_null(strstr(said.item[said.n - 1].sentence, "'update' to merge"));
     config_print(config_running(), &after);
     assert_string_equal(text_str(&after), text_str(&before));
     candidate_update(a, &notes);
@@ -139,20 +139,20 @@ static void assert_collision(const char *hers, const char *his, const char *sent
 static void the_same_value_changed_in_two_ways_is_refused_and_named(void **state)
 {
     assert_collision("set port p0 mtu 3000\n", "set port p0 mtu 4000\nset port p1 mtu 5000\n",
-                     "you set port p0 mtu 3000, but meanwhile somebody set port p0 mtu 4000",
+                     "you set port p0 mtu 3000, but meanwhile someone else set port p0 mtu 4000",
                      "set port p0 devargs net_null0\nset port p0 mtu 3000\nset port p1 devargs net_null1\nset port p1 mtu 5000\n"
                      "set vport v1 port p0\nset vport v1 vlan 1\n");
 }
 
 static void a_change_of_what_another_took_away_is_refused_and_named(void **state)
 {
-    assert_collision("set vport v1 mtu 1400\n", "delete vport v1\n", "you set vport v1 mtu 1400, but meanwhile somebody deleted vport v1",
+    assert_collision("set vport v1 mtu 1400\n", "delete vport v1\n", "you set vport v1 mtu 1400, but meanwhile someone else deleted vport v1",
                      "set port p0 devargs net_null0\nset port p0 mtu 2000\nset port p1 devargs net_null1\nset vport v1 mtu 1400\n");
 }
 
 static void taking_away_what_another_changed_is_refused_and_named(void **state)
 {
-    assert_collision("delete vport v1\n", "set vport v1 mtu 1400\n", "you deleted vport v1, but meanwhile somebody set vport v1 mtu 1400",
+    assert_collision("delete vport v1\n", "set vport v1 mtu 1400\n", "you deleted vport v1, but meanwhile someone else set vport v1 mtu 1400",
                      "set port p0 devargs net_null0\nset port p0 mtu 2000\nset port p1 devargs net_null1\n");
 }
 
@@ -231,7 +231,7 @@ static void sessions_are_bounded_and_those_with_changes_stay(void **state)
     for (unsigned i = 0; candidate_at(i, &s); i++)
         assert_int_equal(edit(candidate_find(s.id), "set port p1 mtu 4000\n"), 0);
     assert_null(candidate_open("carol", err, sizeof err));
-    assert_non_null(strstr(err, "32 sessions with changes are open"));
+    assert_non_null(strstr(err, "32 sessions with uncommitted changes are open"));
     assert_null(candidate_find(99999));
 }
 
@@ -266,7 +266,7 @@ static void what_a_change_will_do_is_told_before_and_after(void **state)
     for (int checked = 1; checked >= 0; checked--) {
         assert_int_equal(commit(c, &(struct commit){.by = "alice", .check_only = checked}), 0);
         assert_int_equal(result.notes.n, 3);
-        assert_string_equal(result.notes.item[0].sentence, "'memory' takes effect when kamueed starts again");
+        assert_string_equal(result.notes.item[0].sentence, "'memory' takes effect when kamueed is restarted");
         assert_string_equal(result.notes.item[1].sentence, "restarts port p0: rx-queues, rx-descriptors");
         assert_string_equal(result.notes.item[2].sentence, "restarts vport v1: vlan");
     }
@@ -320,7 +320,7 @@ static void what_the_machine_lacks_is_refused_before_anything_happens(void **sta
     assert_string_equal(said.item[0].sentence, "thread 9: core 9 does not exist or is offline, expected one of 0-3,6");
     assert_string_equal(said.item[1].sentence, "port p2: there is no PCI device 0000:af:00.0, expected one of 'lspci -D'");
     assert_string_equal(said.item[2].sentence, "vr red: there is no network namespace 'red', expected one of 'ip netns list'");
-    assert_string_equal(said.item[3].sentence, "'memory' is '100000', expected at most 7821 (MiB): the machine has no more");
+    assert_string_equal(said.item[3].sentence, "'memory' is '100000', expected at most 7821 (MiB), the host's memory");
     assert_int_equal(commit(c, &alice), -EINVAL);
     assert_string_equal(text_str(&fake_calls), "");
     machine_set_root(NULL);

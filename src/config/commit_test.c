@@ -201,7 +201,7 @@ static int commit_lines(const char *lines, const struct commit *how)
     r = config_commit(tree, how, &result, &said);
     file_noted = false;
     for (unsigned i = 0; i < result.notes.n; i++)
-        file_noted |= strstr(result.notes.item[i].sentence, "was changed since it was read") != NULL;
+        file_noted |= strstr(result.notes.item[i].sentence, "was changed since it was last read") != NULL;
     config_result_free(&result);
     return r;
 }
@@ -312,7 +312,7 @@ static void a_commit_of_the_same_session_confirms_and_of_no_other(void **state)
     for (unsigned i = 0; i < 2; i++) {
         const char *lines = i ? "" : "set port p0 mtu 4000\n";
         assert_int_equal(commit_lines(lines, &other), -EBUSY);
-        assert_non_null(strstr(said.item[0].sentence, "a commit by root in session 7 waits to be confirmed in that session"));
+        assert_non_null(strstr(said.item[0].sentence, "a commit by root in session 7 must be confirmed in that session"));
         assert_int_equal(commit_lines(lines, &none), -EBUSY);
     }
     assert_now(runs);
@@ -396,7 +396,7 @@ static bool refused_at(int n)
     bool was = failed;
     if (r) {
         assert_int_equal(r, -ENOSPC);
-        assert_non_null(strstr(said.item[0].sentence, "No space left on device; make room on the disk"));
+        assert_non_null(strstr(said.item[0].sentence, "No space left on device; free disk space"));
         assert_now(before);
         stop();
         start();

@@ -293,8 +293,8 @@ void complete_line(const char *line, const struct lyd_node *tree, struct jwrite 
     c.part = n < w.n ? w.word[n] : "";
     c.deleting = n && !strcmp(w.word[0], "delete");
     if (!n) {
-        offer(&c, "set", "Configure a value");
-        offer(&c, "delete", "Remove a value or an entry");
+        offer(&c, "set", "Set a value");
+        offer(&c, "delete", "Delete a value or an entry");
     } else if ((c.deleting || !strcmp(w.word[0], "set")) && walk(&c, &w, n)) {
         if (c.value)
             offer_values(&c);

@@ -86,7 +86,7 @@ static void offer_netdev(void *ctx, const char *word, const char *help)
         model_find_vport(config_model(), word))
         return;
     snprintf(devargs, sizeof devargs, "net_af_packet%u,iface=%s", n->number, word);
-    n->fn(n->ctx, devargs, "a kernel interface of kamueed's namespace");
+    n->fn(n->ctx, devargs, "kernel interface in kamueed's namespace");
 }
 
 // DPDK wants each virtual device to have a number of its own.

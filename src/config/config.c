@@ -94,7 +94,7 @@ int config_read_start(bool may_be_missing, bool file_only, struct lyd_node **can
     if (r && !revision_read(r, &t, err, sizeof err)) {
         text_printf(source, "%s", revision_path(r, path, sizeof path));
         if (!may_be_missing && !config_file_digest())
-            log_notice("config: there is no such file, what was committed is used: file=%s revision=%" PRIu64, config_file(), r->id);
+            log_notice("config: no such file, using the last commit: file=%s revision=%" PRIu64, config_file(), r->id);
         config_read_text(candidate, t.s, e);
         text_free(&t);
         return e->n ? -EINVAL : 0;
@@ -163,7 +163,7 @@ static int look_at_waiting(const struct commit *how, struct errors *e)
     if (!w || how->check_only || (how->confirms && confirm_is_of(how->session, how->by)))
         return 0;
     confirm_say(&t);
-    errors_add(e, 0, "nothing was committed: %s; commit again once it is confirmed or rolled back", text_str(&t));
+    errors_add(e, 0, "nothing was committed: %s; commit again once that one is confirmed or rolled back", text_str(&t));
     text_free(&t);
     return -EBUSY;
 }
@@ -204,8 +204,8 @@ static void note_file_changed(struct errors *notes)
     l.last = *last;
     aside(look_at_file, &l);
     if (l.changed)
-        errors_add(notes, 0, "%s was changed since it was read last; this commit is newer and is what kamueed will start with ('compare "
-                             "file' shows the difference)", config_file());
+        errors_add(notes, 0, "%s was changed since it was last read; kamueed will start with this commit, which is newer ('compare file' "
+                             "shows the difference)", config_file());
 }
 
 // The model has the lines of each access list.
@@ -305,8 +305,8 @@ static void note_vrfs(const struct model *from, const struct model *to, struct e
         bool is_new = !old || old->table != v->table || strcmp(old->netns, v->netns);
 
         if (is_new && !vr_manager_has_vrf(v->netns, v->table))
-            errors_add(notes, 0, "vr %s: there is no VRF device of table %u, so connected routes of its interfaces stay in Linux' main "
-                                 "table and packets to those hosts are refused: ip link add %s type vrf table %u", v->name, v->table,
+            errors_add(notes, 0, "vr %s: no VRF device has table %u, so connected routes of its interfaces stay in Linux's main table and "
+                                 "packets to those hosts are rejected; create one: ip link add %s type vrf table %u", v->name, v->table,
                        v->name, v->table);
     }
 }
@@ -322,7 +322,7 @@ static int confirm_by_commit(const struct commit *how, struct config_result *res
     if (r)
         errors_add(e, 0, "%s", err);
     else
-        errors_add(&result->notes, 0, "the commit that waited is confirmed");
+        errors_add(&result->notes, 0, "the pending commit is confirmed");
     return r;
 }
 

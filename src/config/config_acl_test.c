@@ -121,7 +121,7 @@ static void wrong_rules_are_refused_with_what_was_expected(void **state)
         {"set acl e rule 1 permit tcp from 10.0.0.0/8 redirect to 2001:db8::9", "'2001:db8::9' is of another family"},
         {"set acl e rule 1 permit tcp redirect to nowhere", "the address of a next hop"},
         {"set mirror-session ids to port p0", "refers to port 'p0', which does not exist"},
-        {"set port p0 devargs x\nset mirror-session ids to port p0 tap t", "mirror-session ids: a mirror goes either 'to port' or 'to tap'"},
+        {"set port p0 devargs x\nset mirror-session ids to port p0 tap t", "mirror-session ids: a mirror needs either 'to port' or 'to tap'"},
         {"set port p0 devargs x\nset mirror-session ids to tap p0", "mirror-session ids: mirror to tap 'p0': the name belongs to an interface"},
         {"set acl e rule 0 permit tcp", "'number' is '0', expected 1..4294967294"},
         {"set interface p0 acl in e", "refers to acl 'e', which does not exist"},
@@ -356,15 +356,15 @@ static void of_two_cases_the_one_that_is_merged_stays(void **state)
     assert_string_equal(merged(LIST(RULE("\"set\": \"s\"")), LIST(RULE("\"prefix\": \"any\""))),
                         "set address-set s\nset acl e rule 10 deny ip from any\n");
     assert_string_equal(merged(LIST(RULE("\"prefix\": \"any\", \"set\": \"s\"")), "{}"),
-                        "acl e rule 10 from: 'prefix' and 'set' exclude each other, expected one of them");
+                        "acl e rule 10 from: 'prefix' and 'set' exclude each other, expected only one");
 }
 
 static void what_json_says_twice_is_refused(void **state)
 {
     assert_string_equal(merged(LIST(RULE("\"prefix\": \"any\"") ", " RULE("\"prefix\": \"any\"")), "{}"),
-                        "acl e rule 10 is there twice, expected it once");
+                        "acl e rule 10 appears twice, expected it once");
     assert_string_equal(merged("{\"kamuee:address-set\": [{\"name\": \"s\", \"prefix\": [\"10.0.0.0/8\", \"10.0.0.0/8\"]}]}", "{}"),
-                        "address-set s prefix is there twice, expected it once");
+                        "address-set s prefix appears twice, expected it once");
     assert_string_equal(merged("{\"kamuee:address-set\": [{\"name\": \"s\"}, {\"name\": \"t\"}, {\"name\": \"s\"}]}", "{}"),
                         "set address-set s\nset address-set t\n"); // one entry, in two places
     assert_string_equal(merged("{\"kamuee:memory\": 64, \"kamuee:memory\": 65}", "{}"), "not JSON: duplicate object key near '\"kamuee:memory\"' in line 1");

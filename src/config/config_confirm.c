@@ -68,7 +68,7 @@ static void go_back(void *ctx) // the revision
     }
     if (r || config_running_apply(wait.back, &e)) {
         errors_text(&e, NULL, &t);
-        log_error("config: not confirmed, but going back failed and is tried again: revision=%" PRIu64 " by=%s error=%s",
+        log_error("config: not confirmed, but the rollback failed; retrying: revision=%" PRIu64 " by=%s error=%s",
                   wait.told.revision, LOG_VALUE(wait.told.by), LOG_VALUE(text_str(&t)));
         start_timer(AGAIN_S);
     } else {
@@ -130,10 +130,10 @@ void confirm_say(struct text *t)
     const struct confirm *w = confirm_waiting();
 
     if (w && w->session)
-        text_printf(t, "a commit by %s in session %" PRIu64 " waits to be confirmed in that session ('configure %" PRIu64
-                       "' takes it over) and is rolled back in %u s", w->by, w->session, w->session, w->seconds);
+        text_printf(t, "a commit by %s in session %" PRIu64 " must be confirmed in that session ('configure %" PRIu64
+                       "' to take it over) or will be rolled back in %u s", w->by, w->session, w->session, w->seconds);
     else if (w)
-        text_printf(t, "a commit by %s waits to be confirmed ('confirm') and is rolled back in %u s", w->by, w->seconds);
+        text_printf(t, "a commit by %s must be confirmed ('confirm') or will be rolled back in %u s", w->by, w->seconds);
 }
 
 void confirm_session_ended(uint64_t session)

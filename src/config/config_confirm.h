@@ -28,7 +28,7 @@ const struct confirm *confirm_waiting(void); // or NULL
 bool confirm_is_of(uint64_t session, const char *by);
 void confirm_session_ended(uint64_t session);
 struct text;
-void confirm_say(struct text *t); // "a commit by alice in session 7 waits to be confirmed …", and who may do it
+void confirm_say(struct text *t); // "a commit by alice in session 7 must be confirmed …", and who may do it
 // The running configuration has to be confirmed within this time; else `back`, or what another one that waits would
 // have gone back to, takes its place.
 void confirm_wait(const struct snapshot *back, const char *by, uint64_t session, unsigned seconds);

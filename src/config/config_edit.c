@@ -72,8 +72,8 @@ static int read_revision(const struct revision *r, const char *back, struct lyd_
     else
         config_read_text(tree, text_str(&t), e);
     if (!result && e->n) // the schema has changed since
-        errors_add(e, 0, "revision %s is of an earlier kamueed and says what this one does not know: copy %s, mend these lines in the copy, "
-                         "then 'load replace' it", back, revision_path(r, err, sizeof err));
+        errors_add(e, 0, "revision %s is from an earlier kamueed and has lines that this version does not know: copy %s, correct these lines "
+                         "in the copy, then 'load replace' it", back, revision_path(r, err, sizeof err));
     text_free(&t);
     return result ? result : e->n ? -EINVAL : 0;
 }

@@ -54,7 +54,7 @@ int config_read_file(bool may_be_missing, struct lyd_node **candidate, struct er
     else if (r)
         errors_add(e, 0, "cannot be read: %s; expected a file of 'set' lines", strerror(-r));
     else if (memchr(text_str(&t), 0, t.n))
-        errors_add(e, 0, "holds a NUL byte; expected a text file of 'set' lines");
+        errors_add(e, 0, "contains a NUL byte; expected a text file of 'set' lines");
     else
         config_read_text(candidate, text_str(&t), e);
     text_free(&t);
@@ -71,8 +71,7 @@ static void save(void *arg)
     struct saving *s = arg;
     struct text t = {0};
 
-    text_printf(&t, "# Kamuee configuration, written by save-configuration. One value a line; "
-                    "order does not matter.\n");
+    text_printf(&t, "# Kamuee configuration, written by save-configuration. One value per line, in any order.\n");
     config_print(s->tree, &t);
     s->result = file_prepare(path, &t);
     s->result = s->result ? s->result : file_keep(path);
@@ -86,6 +85,6 @@ int config_save(const struct lyd_node *tree, char *err, size_t err_size)
     thread_must_be(ROLE_CONTROL);
     aside(save, &s);
     if (s.result)
-        snprintf(err, err_size, "%s: cannot be written: %s; check the directory and its permissions", path, strerror(-s.result));
+        snprintf(err, err_size, "%s: cannot write: %s; check the directory and its permissions", path, strerror(-s.result));
     return s.result;
 }

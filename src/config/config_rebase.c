@@ -148,7 +148,7 @@ static void collide(const struct change *mine, const struct change *theirs, stru
 
     tell(mine, &a);
     tell(theirs, &b);
-    errors_add(conflicts, 0, "you %s, but meanwhile somebody %s", a.s, b.s);
+    errors_add(conflicts, 0, "you %s, but meanwhile someone else %s", a.s, b.s);
     text_free(&a);
     text_free(&b);
 }

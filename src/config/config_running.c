@@ -173,7 +173,7 @@ void config_running_return(const struct snapshot *s)
 
     if (apply_change(s->model, running->model, &e)) {
         errors_text(&e, NULL, &t);
-        log_error("config: not undone: %s", text_str(&t));
+        log_error("config: undo failed: %s", text_str(&t));
     }
     text_free(&t);
     errors_free(&e);

@@ -142,7 +142,7 @@ static void each_wrong_line_says_what_was_expected(void **state)
 {
     static const char *const table[][2] = {
         {"set port p5 mtu 99999", "c:1: port p5: 'mtu' is '99999', expected 68..9600 (bytes)"},
-        {"set port p5 mtu", "c:1: port p5 mtu: the line ends too early, expected 68..9600 (bytes)"},
+        {"set port p5 mtu", "c:1: port p5 mtu: the line is incomplete, expected 68..9600 (bytes)"},
         {"set port p5 mut 9000",
          "c:1: port p5: unknown word 'mut', did you mean 'mtu'? expected one of kernel-interface, devargs, force, "
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, rx-mode, mtu, "
@@ -154,8 +154,7 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, rx-mode, mtu, mac, promiscuous, "
          "enabled, mirror"},
         {"set state system", "c:1: unknown word 'state', expected one of " TOP_WORDS},
-        {"set port", "c:1: port: the line ends too early, expected a name of 1 to 15 letters, "
-                     "digits, '_', '.' or '-'"},
+        {"set port", "c:1: port: the line is incomplete, expected a name of 1 to 15 letters, digits, '_', '.' or '-'"},
         {"set port p/0 mtu 1500",
          "c:1: port: 'name' is 'p/0', expected a name of 1 to 15 letters, digits, '_', '.' or '-'"},
         {"set port abcdefghijklmnop mtu 1500",
@@ -169,11 +168,11 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "c:1: port p0: 'mac' is '1:2', expected a MAC address such as 02:00:00:00:00:01"},
         {"set thread x forwarder", "c:1: thread: 'core' is 'x', expected 0..65535"},
         {"set thread 1 forwarder",
-         "c:1: thread 1 forwarder: the line ends too early, expected one of port"},
+         "c:1: thread 1 forwarder: the line is incomplete, expected one of port"},
         {"set vr default table 7",
          "c:1: vr: 'name' is 'default', expected a name of 1 to 15 letters, digits, '_', '.' or "
          "'-', but not 'default', which always exists"},
-        {"set", "c:1: the line ends too early, expected one of " TOP_WORDS},
+        {"set", "c:1: the line is incomplete, expected one of " TOP_WORDS},
         {"port p0 mtu 1", "c:1: unknown word 'port', expected set or delete"},
         {"set port \"p0 mtu 1", "c:1: a quote \" is not closed"},
         {"set port p5 mtu 9000",
@@ -213,8 +212,8 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "c:2: vport a: 'tpid' is the type of an outer tag, expected an 'outer-vlan' as well"},
         {"set port p1 devargs x\nset vport a port p1 vlan 7 mtu 1501",
          "c:2: vport a: 'mtu' is '1501', expected at most 1500, the mtu of port p1"},
-        {"set vr red table 254", "c:1: vr red: expected a 'namespace' or a 'table' of its own: the "
-                                 "main table of kamueed's namespace belongs to 'default'"},
+        {"set vr red table 254", "c:1: vr red: expected its own 'namespace' or 'table': the main table of kamueed's namespace belongs to "
+                                 "'default'"},
         {"set vr red table 7\nset vr blue table 7",
          "c:1: vr red: expected another 'namespace' or 'table' than those of vr blue"},
         {"set port p0 devargs x mac 01:00:00:00:00:01",
@@ -225,17 +224,16 @@ static void each_wrong_line_says_what_was_expected(void **state)
          "c:3: thread 2: port 'p0' rx-queue '0' already belongs to thread 1, expected a queue of "
          "its own"},
         {"set port p0 devargs x\nset port p0 mirror rx to port p0",
-         "c:2: port p0: a mirror to the port itself would go round for ever, expected another port"},
+         "c:2: port p0: a mirror to the port itself would loop, expected another port"},
         {"set port p0 devargs x mirror rx to port p1\nset port p1 devargs y\nset port p1 mirror tx to tap mon0",
-         "c:1: port p0: mirror to port 'p1', which is mirrored itself: that would go round for ever"},
+         "c:1: port p0: mirror to port 'p1', which is itself mirrored: that would loop, expected another port"},
         {"set port p0 devargs x\nset port p0 mirror rx to tap p0",
          "c:2: port p0: mirror to tap 'p0': the name belongs to an interface, expected another name"},
         {"set port p0 devargs x\nset port p0 mirror rx to tap a\nset port p0 mirror both to tap b",
-         "c:3: port p0: mirror 'both' and mirror 'rx' or 'tx' take the same frames twice, expected one of them"},
-        {"set port p0 devargs x\nset port p0 mirror rx", "c:2: port p0: a mirror goes either 'to port' or 'to tap'"},
+         "c:3: port p0: mirror 'both' and mirror 'rx' or 'tx' would copy frames twice, expected one of them"},
+        {"set port p0 devargs x\nset port p0 mirror rx", "c:2: port p0: a mirror needs either 'to port' or 'to tap'"},
         {"set port p0 devargs x rx-queues 2\nset thread 1 forwarder port p0 rx-queue 2",
-         "c:2: thread 1: port 'p0' rx-queue '2' is not there, expected 0..1: the port has 2 "
-         "receive queues"},
+         "c:2: thread 1: port 'p0' rx-queue '2' does not exist, expected 0..1: the port has 2 receive queues"},
         {"set alarm punt-drops raise 10 clear 10", "c:1: alarm punt-drops: 'clear' is 10, expected less than 'raise', which is 10"},
         {"set metrics listen 10.0.0.1", "c:1: metrics listen: 'address' is '10.0.0.1', expected a loopback address: 127.0.0.1 or ::1"},
         {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p9",
@@ -244,18 +242,16 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p0 output p0",
          "c:2: multicast route default 239.1.1.1: 'output' is 'p0', which is the input, expected another interface"},
         {"set port p0 devargs x\nset multicast route default ff1e::1 10.0.0.1 input p0",
-         "c:2: multicast route default ff1e::1: the source is of another family, expected an IPv6 address"},
+         "c:2: multicast route default ff1e::1: the source is of another address family, expected an IPv6 address"},
         {"set port p0 devargs x\nset multicast route default 224.0.0.9 any input p0",
-         "c:2: multicast route default 224.0.0.9: the group never leaves its link, expected a multicast address of more than this "
-         "link, such as 239.1.1.1 or ff3e::1"},
+         "c:2: multicast route default 224.0.0.9: the group has link-local scope, expected a multicast address with more, such as 239.1.1.1 "
+         "or ff3e::1"},
         {"set port p0 devargs x\nset multicast route default 239.1.1.1 fe80::1 input p0",
-         "c:2: multicast route default 239.1.1.1: the source is of another family, expected an IPv4 address"},
+         "c:2: multicast route default 239.1.1.1: the source is of another address family, expected an IPv4 address"},
         {"set port p0 devargs x\nset multicast route default ff1e::1 fe80::1 input p0",
-         "c:2: multicast route default ff1e::1: the source is no address that packets come from beyond the link, expected one, or "
-         "'any'"},
+         "c:2: multicast route default ff1e::1: the source cannot be a host beyond the link, expected a unicast address, or 'any'"},
         {"set port p0 devargs x\nset vr red table 9\nset multicast route red 239.1.1.1 any input p0",
-         "c:3: multicast route red 239.1.1.1: 'input' is 'p0', expected an interface of virtual router 'red', it belongs to "
-         "'default'"},
+         "c:3: multicast route red 239.1.1.1: 'input' is 'p0', expected an interface of virtual router 'red', not of 'default'"},
         {"set port p0 devargs x\nset multicast route default 239.1.1.1 any",
          "c:2: multicast route default 239.1.1.1 any: 'input' is required: the name of a port or vport"},
         {"set port p0 devargs x\nset multicast route default 239.1.1.1 any input p0 output p1 ttl 0",
@@ -277,7 +273,7 @@ static void more_entries_than_there_is_room_for_are_refused(void **state)
     assert_string_equal(said, "");
     said = errors_of("set sflow collector 10.0.0.1 port 1\nset sflow collector 10.0.0.2 port 1\nset sflow collector 10.0.0.3 port 1\n"
                      "set sflow collector 10.0.0.4 port 1\nset sflow collector 10.0.0.5 port 1\n");
-    assert_non_null(strstr(said, "sflow: 5 'collector' are configured, at most 4 are possible"));
+    assert_non_null(strstr(said, "sflow: 5 'collector' are configured, expected at most 4"));
 }
 
 static void all_errors_are_told_up_to_twenty(void **state)
@@ -307,8 +303,8 @@ static void reference_left_behind_by_a_delete_is_named(void **state)
     model_free(config_model_of(&copy, &e));
     errors_text(&e, NULL, &t);
     assert_string_equal(text_str(&t),
-                        "vport v: 'port' refers to port 'p0', which is not configured (none is configured): configure it, or delete this too\n"
-                        "interface p0: no port or vport has this name: configure one, or delete 'interface p0' too");
+                        "vport v: 'port' refers to port 'p0', which is not configured (none is configured): configure it, or delete this as "
+                        "well\ninterface p0: no port or vport has this name: configure one, or delete 'interface p0' too");
     text_free(&t);
     errors_free(&e);
     lyd_free_all(copy);

@@ -120,13 +120,13 @@ static void check_netdev(const struct model *to, const struct model_port *p, str
     char err[400];
 
     if (!c->netns[0] && (model_find_port(to, c->kernel_interface) || model_find_vport(to, c->kernel_interface)))
-        errors_add(e, p->line, "port %s: %s is an interface of kamueed itself, expected one of the kernel's", c->name, c->kernel_interface);
+        errors_add(e, p->line, "port %s: %s is kamueed's own interface, expected a kernel interface", c->name, c->kernel_interface);
     else if (netdev_use_look(c->kernel_interface, c->netns, &u, err, sizeof err))
         errors_add(e, p->line, "port %s: %s", c->name, err);
     else if (!p->force && (u.gateway[0] || u.session[0]))
-        errors_add(e, p->line, "port %s: the machine is reached by %s, which has %s%s%s%s%s: as a port it would answer no more; expected another interface, "
-                               "or 'set port %s force true' as well", c->name, c->kernel_interface, u.gateway[0] ? "the default route, via " : "",
-                   u.gateway, u.gateway[0] && u.session[0] ? ", and " : "", u.session[0] ? "a TCP connection with " : "", u.session, c->name);
+        errors_add(e, p->line, "port %s: %s is in use by this host for %s%s%s%s%s, which would stop working: expected another "
+                               "interface, or 'set port %s force true' as well", c->name, c->kernel_interface, u.gateway[0] ? "the default route via " : "",
+                   u.gateway, u.gateway[0] && u.session[0] ? " and " : "", u.session[0] ? "a TCP connection to " : "", u.session, c->name);
 }
 
 static void note_addresses(const struct model *from, const struct model *to, struct errors *notes)
@@ -136,8 +136,8 @@ static void note_addresses(const struct model *from, const struct model *to, str
 
     vec_foreach (&to->port, p)
         if (takes_anew(from, p) && !netdev_use_look(p->config.kernel_interface, p->config.netns, &u, err, sizeof err) && u.address[0])
-            errors_add(notes, 0, "%s has %s, which stays with the kernel and is not reached by it any more: port %s is the interface now "
-                                 "(ip addr add … dev %s)", p->config.kernel_interface, u.address, p->config.name, p->config.name);
+            errors_add(notes, 0, "%s has %s, which is no longer reachable because port %s now uses the interface; move it: ip addr add … "
+                                 "dev %s", p->config.kernel_interface, u.address, p->config.name, p->config.name);
 }
 
 static void check_ports(const struct model *from, const struct model *to, struct errors *e)
@@ -190,9 +190,9 @@ static void check_memory(const struct model *from, const struct model *to, struc
     unsigned long all = meminfo_mib("MemTotal:"), free = meminfo_mib("MemAvailable:");
 
     if (all && new->memory_mib > all && new->memory_mib != old->memory_mib)
-        errors_add(e, 0, "'memory' is '%u', expected at most %lu (MiB): the machine has no more", new->memory_mib, all);
+        errors_add(e, 0, "'memory' is '%u', expected at most %lu (MiB), the host's memory", new->memory_mib, all);
     if (free && new->journal_mib > old->journal_mib && new->journal_mib - old->journal_mib > free)
-        errors_add(e, 0, "journal: 'size' is '%u', expected at most %lu (MiB): the machine has no more available", new->journal_mib,
+        errors_add(e, 0, "journal: 'size' is '%u', expected at most %lu (MiB), the host's available memory", new->journal_mib,
                    old->journal_mib + free);
 }
 
@@ -208,8 +208,8 @@ static const char *netns_of(const struct model *m, const char *vr)
 static void note_move(const struct model *from, const struct model *to, const char *name, const char *was, const char *is, struct errors *notes)
 {
     if (strcmp(netns_of(from, was), netns_of(to, is)))
-        errors_add(notes, 0, "moves %s to another network namespace: its permanent addresses go with it, routes, neighbours, sysctls and "
-                             "what is attached to its TAP (tc, nftables) do not", name);
+        errors_add(notes, 0, "moves %s to another network namespace: permanent addresses move with it; routes, neighbours, sysctls, and tc "
+                             "and nftables rules on its TAP do not", name);
 }
 
 void machine_notes(const struct model *from, const struct model *to, struct errors *notes)

@@ -115,7 +115,7 @@ int revision_read(const struct revision *r, struct text *t, char *err, size_t er
     int e = read_file(path, t, &same);
 
     if (e)
-        snprintf(err, err_size, "%s: %s", path, e == -EBADMSG ? "damaged: its checksum is wrong; take another revision" : strerror(-e));
+        snprintf(err, err_size, "%s: %s", path, e == -EBADMSG ? "damaged: wrong checksum; use another revision" : strerror(-e));
     free(path);
     return e;
 }
@@ -140,9 +140,9 @@ static int by_id(const void *a, const void *b)
 
 static const char *why_aside(int e)
 {
-    return e == -EINVAL  ? "it is not a file"
-           : e == -ERANGE ? "its number is not one of a commit; remove it"
-           : e && e != -EBADMSG ? strerror(-e) : "damaged: cut off, or its checksum is wrong";
+    return e == -EINVAL  ? "not a regular file"
+           : e == -ERANGE ? "not a revision number; remove it"
+           : e && e != -EBADMSG ? strerror(-e) : "damaged: truncated, or wrong checksum";
 }
 
 #define ID_MAX 1000000000000000000u // a commit a nanosecond for thirty years: no number of ours
@@ -168,7 +168,7 @@ static void look_at(const char *name)
         if (!e && r.id == id)
             *vec_push(&store.item) = r;
         else
-            log_warning("revision: left aside: file=%s why=\"%s\"", LOG_VALUE(path.s), why_aside(e));
+            log_warning("revision: ignored: file=%s why=\"%s\"", LOG_VALUE(path.s), why_aside(e));
     }
     text_free(&path);
     text_free(&t);
@@ -201,7 +201,7 @@ void revision_open(const char *dir)
     bug_on(!store.dir);
     DIR *d = open_or_make(dir);
     if (!d) {
-        log_error("revision: the state directory cannot be used, so nothing can be committed: dir=%s error=\"%s\"", dir, strerror(errno));
+        log_error("revision: cannot use the state directory, so nothing can be committed: dir=%s error=\"%s\"", dir, strerror(errno));
         return;
     }
     while ((entry = readdir(d)))
@@ -248,9 +248,9 @@ static const char *remedy(int e)
     switch (-e) {
     case ENOSPC:
     case EDQUOT:
-        return "make room on the disk, then try again";
+        return "free disk space, then try again";
     case EROFS:
-        return "make the file system writable (a disk with errors turns read-only: dmesg), then try again";
+        return "make the file system writable (disk errors turn it read-only: see dmesg), then try again";
     default:
         return "check the state directory";
     }
@@ -258,7 +258,7 @@ static const char *remedy(int e)
 
 static int cannot(const char *path, int e, char *err, size_t err_size)
 {
-    snprintf(err, err_size, "the revision cannot be kept: %s: %s; %s", path, strerror(-e), remedy(e));
+    snprintf(err, err_size, "cannot store the revision: %s: %s; %s", path, strerror(-e), remedy(e));
     return e;
 }
 
@@ -339,7 +339,7 @@ int revision_confirm(uint64_t id, char *err, size_t err_size)
     int e = rename(from, to) ? -errno : 0;
 
     if (e)
-        snprintf(err, err_size, "the confirmation cannot be kept: %s: %s; %s", from, strerror(-e), remedy(e));
+        snprintf(err, err_size, "cannot store the confirmation: %s: %s; %s", from, strerror(-e), remedy(e));
     else
         file_sync_directory(to);
     for (size_t i = store.item.n; !e && i--;)

@@ -139,7 +139,7 @@ static void a_thing_goes_and_comes_exactly_if_the_schema_says_so(void **state)
         {"set vr red namespace red\n", "vr/namespace", "add-vr red", "restarts vr red: namespace"},
         {"set vr red fib-engine lpm\n", "vr/fib-engine", "add-vr red", NULL},
         {"set vr red flow-hash l3\n", "vr/flow-hash", "add-vr red", NULL},
-        {"set memory 512\n", "memory", "attach", "'memory' takes effect when kamueed starts again"},
+        {"set memory 512\n", "memory", "attach", "'memory' takes effect when kamueed is restarted"},
     };
 
     for (size_t i = 0; i < sizeof change / sizeof *change; i++) {

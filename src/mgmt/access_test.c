@@ -132,12 +132,12 @@ static void files_of_the_api_are_files(void **state)
     name_file(pipe, "pipe");
     assert_int_equal(mkfifo(pipe, 0600), 0);
     assert_int_equal(token_file(pipe, err, sizeof err), -EBADMSG);
-    assert_non_null(strstr(err, "it is not a file"));
+    assert_non_null(strstr(err, "not a regular file"));
     struct tls_files f = {0};
     snprintf(f.certificate, sizeof f.certificate, "%s", certificate);
     snprintf(f.key, sizeof f.key, "%s", pipe);
     assert_null(http_tls_new(&f, false, err, sizeof err));
-    assert_non_null(strstr(err, "it is not a file"));
+    assert_non_null(strstr(err, "not a regular file"));
     unlink(pipe);
 }
 
@@ -504,7 +504,7 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_equal(configure("set api listen 192.0.2.1"), 400);
     assert_said("TLS needs a certificate and its key");
     assert_int_equal(configure("set api listen 127.0.0.1 tls false"), 400);
-    assert_said("nobody could say who he is: set api tokens FILE");
+    assert_said("clients have no way to authenticate: set api tokens FILE");
     assert_int_equal(configure("set api listen 127.0.0.1 tls false\nset api tokens /nowhere"), 409);
     assert_said("/nowhere: cannot be read: No such file or directory");
     assert_int_equal(configure("set api listen 127.0.0.1\nset api tls certificate %s key %s\nset api tokens %s", tokens, key, tokens), 409);

@@ -186,8 +186,8 @@ static void configure_applies_all_lines_or_none(void **state)
             "{\"kamuee:input\":{\"line\":[\"set port p1 mtu 1400\",\"set memory 512\"]}}"),
         200);
     assert_string_equal(
-        reply.body.s, "{\"kamuee:output\":{\"change\":[\"set memory 512\",\"set port p1 mtu "
-                  "1400\"],\"note\":[\"'memory' takes effect when kamueed starts again\"]}}\n");
+        reply.body.s, "{\"kamuee:output\":{\"change\":[\"set memory 512\",\"set port p1 mtu 1400\"],\"note\":[\"'memory' takes effect when "
+                      "kamueed is restarted\"]}}\n");
     assert_int_equal(
         ask("POST", "/restconf/operations/kamuee:configure",
             "{\"kamuee:input\":{\"line\":[\"set port p1 mtu 1300\",\"set port p1 mut 1\"]}}"),

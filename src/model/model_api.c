@@ -76,7 +76,7 @@ static void check_listen(const struct api_config *c, const struct http_listen *l
     if (l->tls && (!*c->tls.certificate || !*c->tls.key))
         errors_add(e, line, "api listen %s: TLS needs a certificate and its key: set api tls certificate FILE key FILE", address);
     if (!*c->access.tokens && !(l->tls && *c->tls.client_ca))
-        errors_add(e, line, "api listen %s: nobody could say who he is: set api tokens FILE%s", address,
+        errors_add(e, line, "api listen %s: clients have no way to authenticate: set api tokens FILE%s", address,
                    l->tls ? ", or set api tls client-ca FILE" : "");
 }
 

@@ -74,7 +74,7 @@ static void check_interface(const struct model *m, const struct model_multicast 
         errors_add(e, r->line, "%s: '%s' refers to '%s', which does not exist; expected the name of a port or vport", what,
                    leaf, name);
     else if (strcmp(vr, r->vr))
-        errors_add(e, r->line, "%s: '%s' is '%s', expected an interface of virtual router '%s', it belongs to '%s'", what, leaf,
+        errors_add(e, r->line, "%s: '%s' is '%s', expected an interface of virtual router '%s', not of '%s'", what, leaf,
                    name, r->vr, vr);
 }
 
@@ -101,13 +101,12 @@ static void check_route(const struct model *m, const struct model_multicast *r, 
 
     describe(r, what, sizeof what);
     if (!is_forwardable(&s->key))
-        errors_add(e, r->line, "%s: the group never leaves its link, expected a multicast address of more than this link, such as "
-                               "239.1.1.1 or ff3e::1", what);
+        errors_add(e, r->line, "%s: the group has link-local scope, expected a multicast address with more, such as 239.1.1.1 or ff3e::1", what);
     if (s->key.iface)
-        errors_add(e, r->line, "%s: the source is of another family, expected %s", what,
+        errors_add(e, r->line, "%s: the source is of another address family, expected %s", what,
                    s->key.family == IP4 ? "an IPv4 address" : "an IPv6 address");
     else if (!is_source(&s->key))
-        errors_add(e, r->line, "%s: the source is no address that packets come from beyond the link, expected one, or 'any'", what);
+        errors_add(e, r->line, "%s: the source cannot be a host beyond the link, expected a unicast address, or 'any'", what);
     if (s->in[0]) // else that has been said
         check_interface(m, r, "input", s->in, what, e);
     for (unsigned i = 0; i < s->n_out; i++) {

@@ -70,8 +70,7 @@ void model_check_threads(const struct model *m, struct errors *e)
 
         if (p && p->config.rx_queues && a->queue >= p->config.rx_queues)
             errors_add(e, m->thread_line.item[i],
-                       "thread %d: port '%s' rx-queue '%u' is not there, expected 0..%u: the port "
-                       "has %u receive queues",
+                       "thread %d: port '%s' rx-queue '%u' does not exist, expected 0..%u: the port has %u receive queues",
                        a->core, a->port, a->queue, p->config.rx_queues - 1, p->config.rx_queues);
     }
     free(by);

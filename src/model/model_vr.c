@@ -90,8 +90,7 @@ void model_check_vrs(const struct model *m, struct errors *e)
     vec_foreach (&m->vr, v)
         if (!v->netns[0] && v->table == 254)
             errors_add(e, v->line,
-                       "vr %s: expected a 'namespace' or a 'table' of its own: the main table of "
-                       "kamueed's namespace belongs to '" VR_DEFAULT_NAME "'",
+                       "vr %s: expected its own 'namespace' or 'table': the main table of kamueed's namespace belongs to '" VR_DEFAULT_NAME "'",
                        v->name);
     check_unique_backing(m, e);
 }

@@ -95,7 +95,7 @@ static void add_too_many(struct errors *e, const struct lyd_node *place, const s
 
     if (place)
         config_path(place, &where);
-    errors_add(e, place ? line_above(place) : 0, "%s%s%u '%s' are configured, at most %u are possible", text_str(&where), place ? ": " : "", n,
+    errors_add(e, place ? line_above(place) : 0, "%s%s%u '%s' are configured, expected at most %u", text_str(&where), place ? ": " : "", n,
                s->name, max);
     text_free(&where);
 }
@@ -195,7 +195,7 @@ static void check_reference(struct config_index *top, const struct lyd_node *lea
     list_names(*top->tree, list, &names);
     const char *own = lysc_is_key(leaf->schema) ? "" : leaf->schema->name;
     if (!line_above(leaf))
-        errors_add(e, 0, "%s:%s%s%s refers to %s '%s', which is not configured (%s): configure it, or delete this too",
+        errors_add(e, 0, "%s:%s%s%s refers to %s '%s', which is not configured (%s): configure it, or delete this as well",
                    text_str(&where), *own ? " '" : "", own, *own ? "'" : " it", list->name, name, text_str(&names));
     else
         errors_add(
@@ -229,7 +229,7 @@ static struct lyd_node *superseded(struct lyd_node *place, struct errors *e)
             if ((n->flags ^ m->flags) & LYD_NEW)
                 return m->flags & LYD_NEW ? n : m;
             config_path(place, &where);
-            errors_add(e, line_above(n), "%s: '%s' and '%s' exclude each other, expected one of them", text_str(&where), n->schema->name,
+            errors_add(e, line_above(n), "%s: '%s' and '%s' exclude each other, expected only one", text_str(&where), n->schema->name,
                        m->schema->name);
             text_free(&where);
             return m; // all the same: nobody else is to complain
@@ -254,7 +254,7 @@ static void add_twice(const struct lyd_node *n, struct errors *e)
     struct text where = {0};
 
     config_path(n, &where);
-    errors_add(e, line_above(n), "%s is there twice, expected it once", text_str(&where));
+    errors_add(e, line_above(n), "%s appears twice, expected it once", text_str(&where));
     text_free(&where);
 }
 

@@ -73,7 +73,7 @@ static void look_at(struct effects *f, const struct lyd_node *n, bool entry_stay
     const struct lyd_node *entry = entry_of(n);
 
     if (!strcmp(when, "daemon-restart"))
-        errors_add(f->notes, 0, "'%s' takes effect when kamueed starts again", n->schema->name);
+        errors_add(f->notes, 0, "'%s' takes effect when kamueed is restarted", n->schema->name);
     else if (!strcmp(when, "port-restart") && entry_stays && entry)
         add_restart(f, entry, n->schema->name);
 }

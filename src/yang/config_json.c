@@ -127,7 +127,7 @@ static bool far_too_many(const char *name, const json_t *value, struct errors *e
 
     if (max > UINT32_MAX / 2 || json_array_size(value) <= 2 * max)
         return false;
-    errors_add(e, 0, "%zu '%s', at most %u are possible", json_array_size(value), s->name, max);
+    errors_add(e, 0, "%zu '%s', expected at most %u", json_array_size(value), s->name, max);
     return true;
 }
 

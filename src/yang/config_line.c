@@ -126,7 +126,7 @@ static bool missing_word(struct walk *k, const char *what)
 {
     struct text where = {0};
 
-    errors_add(k->e, k->line, "%sthe line ends too early, expected %s", prefix(k, k->w->n, &where),
+    errors_add(k->e, k->line, "%sthe line is incomplete, expected %s", prefix(k, k->w->n, &where),
                what);
     text_free(&where);
     return false;
@@ -161,7 +161,7 @@ static bool bad_value(struct walk *k, const struct lysc_node *leaf, const char *
     uint64_t longest = yang_longest(leaf);
     size_t n = strlen(value);
     if (n > VALUE_SHOWN && n > longest)
-        text_printf(&expect, "at most %" PRIu64 " letters, and it has %zu", longest, n);
+        text_printf(&expect, "at most %" PRIu64 " characters, found %zu", longest, n);
     else
         yang_expected(leaf, &expect);
     errors_add(k->e, k->line, "%s'%s' is '%.*s%s', expected %s", prefix(k, n_words, &where), leaf->name, VALUE_SHOWN, value,
@@ -238,7 +238,7 @@ static bool far_too_many(struct walk *k, const struct lysc_node *s)
 
     if (max > UINT32_MAX / 2 || config_index_count(k->top, s) < 2 * max)
         return false;
-    errors_add(k->e, k->line, "more than %u '%s', at most %u are possible: what follows is not read", 2 * max, s->name, max);
+    errors_add(k->e, k->line, "more than %u '%s', expected at most %u; the rest is not read", 2 * max, s->name, max);
     return true;
 }
 
@@ -302,7 +302,7 @@ static bool is_said_twice(struct walk *k, const struct lysc_node *s)
 
     for (unsigned i = 0; i < k->n_said; i++)
         if (k->said[i].leaf == s && k->said[i].place == k->place) {
-            errors_add(k->e, k->line, "%s'%s' is said twice", prefix(k, k->i, &where), s->name);
+            errors_add(k->e, k->line, "%s'%s' is given twice", prefix(k, k->i, &where), s->name);
             text_free(&where);
             return true;
         }
@@ -456,7 +456,7 @@ static bool too_long(struct walk *k)
 {
     struct text where = {0};
 
-    errors_add(k->e, k->line, "%sunexpected '%s', a delete line ends here", prefix(k, k->i, &where),
+    errors_add(k->e, k->line, "%sunexpected '%s', expected the end of the line", prefix(k, k->i, &where),
                k->w->word[k->i]);
     text_free(&where);
     return false;

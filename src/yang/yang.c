@@ -49,8 +49,7 @@ int yang_load(char *err, size_t err_size)
     if (ly_ctx_new(dir, LY_CTX_DISABLE_SEARCHDIR_CWD, &yang_ctx)) {
         yang_ctx = NULL;
         snprintf(err, err_size,
-                 "the schema directory %s cannot be read; set KAMUEE_YANG_DIR to the one with "
-                 "kamuee.yang",
+                 "cannot read the schema directory %s; set KAMUEE_YANG_DIR to the directory of kamuee.yang",
                  dir);
         return -ENOENT;
     }
@@ -59,7 +58,7 @@ int yang_load(char *err, size_t err_size)
         const char *why = ly_errmsg(yang_ctx);
 
         snprintf(err, err_size,
-                 "%s/kamuee.yang cannot be loaded: %s; set KAMUEE_YANG_DIR to its directory", dir,
+                 "cannot load %s/kamuee.yang: %s; set KAMUEE_YANG_DIR to its directory", dir,
                  why ? why : "not found");
         yang_unload();
         return -ENOENT;

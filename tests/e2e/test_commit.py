@@ -59,9 +59,9 @@ def test_what_nobody_confirms_goes_back_by_itself_and_by_a_restart(daemon):
     eventually(lambda: mtu(daemon) == 1500 and "v7" not in daemon.links(), 30, "it goes back")
     assert [(r.get("back"), r["confirmed"]) for r in revisions(daemon)] == [(None, False), (0, True)]
     daemon.client.call("configure", line=["set port p0 mtu 1400"], confirm_within=600)
-    with pytest.raises(DaemonError, match=r"a commit by root waits to be confirmed \('confirm'\) and is rolled back in"):
+    with pytest.raises(DaemonError, match=r"a commit by root must be confirmed \('confirm'\) or will be rolled back in"):
         daemon.configure("set port p0 promiscuous false")
-    assert "waits to be confirmed" in daemon.reload(P0 + "set port p0 mtu 1300\n")
+    assert "must be confirmed" in daemon.reload(P0 + "set port p0 mtu 1300\n")
     daemon.process.kill()
     daemon.process.wait()
     daemon.start(P0)
@@ -108,7 +108,7 @@ def test_a_change_that_no_disk_keeps_is_refused(daemon):
     state = daemon.dir / "state"
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", str(state)], check=True)  # room for a page
     try:
-        with pytest.raises(DaemonError, match="No space left on device; make room on the disk"):
+        with pytest.raises(DaemonError, match="No space left on device; free disk space"):
             daemon.configure("set port p0 mtu 2000", *[f"set vport v{i} port p0 vlan {i}" for i in range(1, 200)])
         assert mtu(daemon) == 1500 and "v7" not in daemon.links()
     finally:
@@ -176,7 +176,7 @@ def room_again(state) -> None:
 
 @pytest.mark.parametrize("spoil, mend, said, remedy", [
     (read_only_now, writable_again, "Read-only file system", "make the file system writable"),
-    (full_now, room_again, "No space left on device", "make room on the disk")])
+    (full_now, room_again, "No space left on device", "free disk space")])
 def test_a_disk_that_takes_nothing_any_more_costs_no_commit_but_those_it_would_not_keep(daemon, spoil, mend, said, remedy):
     state = daemon.dir / "state"
     state.mkdir()
@@ -189,7 +189,7 @@ def test_a_disk_that_takes_nothing_any_more_costs_no_commit_but_those_it_would_n
         spoil(state)
         eventually(lambda: mtu(daemon) == 1400, 30, "what nobody confirms goes back without the disk, too")
         for line in ("set port p0 mtu 2000", "set vport v7 port p0 vlan 7"):
-            with pytest.raises(DaemonError, match=rf"nothing was changed: the revision cannot be kept: {state}/revision-\d+.conf: {said}; {remedy}"):
+            with pytest.raises(DaemonError, match=rf"nothing was changed: cannot store the revision: {state}/revision-\d+.conf: {said}; {remedy}"):
                 daemon.configure(line)
         assert daemon.running() == before and mtu(daemon) == 1400 and "v7" not in daemon.links()
         assert [r["id"] for r in revisions(daemon) if r["confirmed"]] == [r["id"] for r in kept]
@@ -215,7 +215,7 @@ def test_a_confirmation_that_no_disk_keeps_is_refused_and_can_be_given_again(dae
         daemon.start(P0)
         daemon.client.call("configure", line=["set port p0 mtu 1600"], confirm_within=600)
         read_only_now(state)
-        with pytest.raises(DaemonError, match="the confirmation cannot be kept: .*Read-only file system; make the file system writable"):
+        with pytest.raises(DaemonError, match="cannot store the confirmation: .*Read-only file system; make the file system writable"):
             daemon.client.call("confirm")
         assert daemon.client.state("configuration")["unconfirmed"]["by"] == "root"
         writable_again(state)
@@ -247,7 +247,7 @@ def test_what_a_kamueed_with_another_schema_committed_is_told_by_line_and_left_a
     before = daemon.running()
     said = kamuee(daemon, "rollback", "1", code=1)
     assert re.search(r"error: line \d+: port p0: unknown word 'colour'", said), said
-    found = re.search(r"copy (\S+), mend these lines in the copy, then\s+'load replace' it", said)
+    found = re.search(r"copy (\S+), correct these lines in the copy, then\s+'load replace' it", said)
     assert found, said
     assert daemon.running() == before
     old = Path(found[1]).read_text()
@@ -293,12 +293,12 @@ def test_another_sessions_commit_confirms_nothing_though_both_are_root(daemon, a
     alice.say("commit confirmed 1", r"rolled back in 1 min(?s:.*)\[edit, rollback in")
     bob.say("configure", r"a commit by root \(alice\) in session \d+ will be rolled back in \d+ s(?s:.*)\[edit\]#")
     bob.say("set port p0 promiscuous false", r"\[edit\*\]#")
-    bob.say("commit", r"nothing was committed: a commit by root \(alice\) in session \d+ waits to be confirmed(?s:.*)\[edit\*\]#")
+    bob.say("commit", r"nothing was committed: a commit by root \(alice\) in session \d+ must be confirmed(?s:.*)\[edit\*\]#")
     bob.say("confirm", r"Confirm it on behalf of root \(alice\)\? \[y/N\] ")
     bob.say("", r"nothing was confirmed(?s:.*)\[edit\*\]#")
     assert "nothing was confirmed" in kamuee(daemon, "confirm", code=2)
     assert daemon.client.state("configuration")["unconfirmed"]["by"] == "root (alice)"
-    alice.say("commit", r"the commit that waited is confirmed(?s:.*)\[edit\]#")
+    alice.say("commit", r"the pending commit is confirmed(?s:.*)\[edit\]#")
     bob.say("commit comment later", r"committed(?s:.*)\[edit\]#")
     assert [(r["by"], r["confirmed"], r["first-change"]) for r in revisions(daemon)[:2]] == [
         ("root (bob)", True, "set port p0 promiscuous false"), ("root (alice)", True, "set port p0 mtu 1400")]

@@ -117,7 +117,7 @@ def test_interfaces_move_between_namespaces_and_back(daemon, red):
     assert {entry["vr"] for entry in daemon.client.state("interface")} == {"red"}
     with pytest.raises(DaemonError) as refused:
         daemon.configure("delete vr red")
-    assert "interface p0: 'vr' refers to vr 'red', which is not configured (none is configured): configure it, or delete this too" in str(refused.value)
+    assert "interface p0: 'vr' refers to vr 'red', which is not configured (none is configured): configure it, or delete this as well" in str(refused.value)
     daemon.configure("delete interface p0", "delete interface v7", "delete vr red")
     assert {"p0", "v7"} <= daemon.links() and not {"p0", "v7"} & daemon.links(red)
 

@@ -144,7 +144,7 @@ def test_what_is_configured_anew_begins_at_0(lab, counted):
 def test_no_more_than_1024(lab, counted):
     some = [f"set counters prefix default 10.{100 + i // 250}.{i % 250}.0/24" for i in range(1023)]
     echo(lab, "198.51.100.1", 11)
-    with pytest.raises(DaemonError, match="1025 'prefix' are configured, at most 1024 are possible"):
+    with pytest.raises(DaemonError, match="1025 'prefix' are configured, expected at most 1024"):
         counted.configure(*some)                     # with the two that are there
     assert len(counted.entries("counted-prefix")) == 2
     counted.configure(*some[:1022])

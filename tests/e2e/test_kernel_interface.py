@@ -112,7 +112,7 @@ def test_a_session_is_not_cut_off_without_force(router, far):
     there = inside(far, CONNECT)
     try:
         here.stdout.readline()      # as an ssh session: accepted
-        assert "a TCP connection with 10.9.9.2" in refused(router, "set port x0 kernel-interface a2")
+        assert "a TCP connection to 10.9.9.2" in refused(router, "set port x0 kernel-interface a2")
     finally:
         there.kill()
         here.kill()

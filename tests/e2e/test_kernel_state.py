@@ -521,7 +521,7 @@ def test_addresses_go_with_an_interface_to_another_namespace(lab, router):
         r.ip(f"addr add {address} dev v40")
     before = permanent(r, "v40")
     told = router.call("configure", line=["set interface v40 vr blue"], check=True)
-    assert "moves v40 to another network namespace: its permanent addresses go with it" in str(told["note"])
+    assert "moves v40 to another network namespace: permanent addresses move with it" in str(told["note"])
     router.configure("set interface v40 vr blue")
     assert permanent(blue, "v40") == before
     eventually(lambda: {a["ip"] for a in ours(lab, "v40")["address"]} >= {"10.40.0.1", "10.40.0.5", "fd00:40::1"}, what="kamueed has them")

@@ -93,10 +93,10 @@ def test_a_tap_that_nobody_reads_costs_no_packet(lab, router):
 
 @pytest.mark.parametrize("lines, told", [
     (["set port p0 mirror rx to port p0"], "to the port itself"),
-    (["set port p0 mirror rx to port p2", "set port p2 mirror tx to port p1"], "which is mirrored itself"),
+    (["set port p0 mirror rx to port p2", "set port p2 mirror tx to port p1"], "which is itself mirrored"),
     (["set port p0 mirror rx to port p9"], "p9"),
     (["set port p0 mirror rx to tap p1"], "belongs to an interface"),
-    (["set port p0 mirror rx to tap mon0", "set port p0 mirror both to tap mon1"], "take the same frames twice"),
+    (["set port p0 mirror rx to tap mon0", "set port p0 mirror both to tap mon1"], "would copy frames twice"),
     (["set port p0 mirror rx to tap mon0", "set port p0 mirror rx to port p2"], "either 'to port' or 'to tap'"),
 ])
 def test_loops_and_contradictions_are_refused(router, lines, told):
