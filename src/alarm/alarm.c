@@ -20,30 +20,29 @@
 
 const struct alarm_kind alarm_kind[ALARM_N] = {
     [ALARM_LEDGER] = {"ledger", "critical", "packets",
-                      "packets appeared or disappeared without being counted: a defect of kamueed; please report it", {true, 1, 0}},
+                      "packets appeared or disappeared without being counted: a bug in kamueed; please report it", {true, 1, 0}},
     [ALARM_FIB_DIVERGENCE] = {"fib-divergence", "major", "prefixes in an hour",
-                              "audits found that kernel and FIB differed, and healed it: show audit", {true, 1, 0}},
-    [ALARM_TABLE] = {"table", "major", "percent", "a table is nearly full; what does not fit is refused and logged", {true, 80, 70}},
+                              "audits found and repaired differences between kernel and FIB: see show audit", {true, 1, 0}},
+    [ALARM_TABLE] = {"table", "major", "percent", "a table is nearly full; entries that do not fit are rejected and logged", {true, 80, 70}},
     [ALARM_BUFFERS] = {"buffers", "major", "percent",
-                       "packet buffers are nearly all in use; give kamueed more memory, or ports fewer descriptors", {true, 95, 90}},
+                       "almost all packet buffers are in use; increase memory, or use fewer descriptors", {true, 95, 90}},
     [ALARM_PUNT_DROPS] = {"punt-drops", "major", "packets in a minute",
-                          "packets for the control plane are dropped: show punt tells rates and queues", {true, 1000, 0}},
-    [ALARM_LINK_FLAPPING] = {"link-flapping", "major", "changes in a minute", "the port's link comes and goes", {true, 5, 0}},
+                          "packets for the control plane are being dropped: see show punt", {true, 1000, 0}},
+    [ALARM_LINK_FLAPPING] = {"link-flapping", "major", "changes in a minute", "the port's link is flapping", {true, 5, 0}},
     [ALARM_OFFLOAD_CUT] = {"offload-cut", "major", "segments in a minute",
-                           "segments longer than the link are dropped: at their sender, ethtool -K DEV tso off gso off", {true, 1, 0}},
+                           "segments longer than the link MTU are being dropped: on the sender run ethtool -K DEV tso off gso off", {true, 1, 0}},
     [ALARM_TEMPERATURE] = {"temperature", "critical", "degrees Celsius", "the port's device or optical module is too hot",
                            {true, 90, 80}},
-    [ALARM_STALL] = {"stall", "critical", "seconds", "the thread does not come round any more", {true, 5, 1}},
+    [ALARM_STALL] = {"stall", "critical", "seconds", "the thread is stuck", {true, 5, 1}},
     [ALARM_NETLINK_OVERRUN] = {"netlink-overrun", "minor", "overruns in ten minutes",
-                               "the kernel lost announcements, tables were dumped anew; enlarge netlink receive-buffer", {true, 1, 0}},
+                               "the kernel lost netlink messages and tables were dumped again; increase netlink receive-buffer", {true, 1, 0}},
     [ALARM_ROUTING_DAEMON] = {"routing-daemon", "major", "seconds",
-                              "the routing daemon has fewer routes than are expected, or does not read the kernel's announcements; "
-                              "packets go by what the kernel has", {true, 30, 0}},
+                              "the routing daemon has fewer routes than expected, or no longer reads the kernel's route messages; packets "
+                              "follow the kernel's routes", {true, 30, 0}},
     [ALARM_KERNEL_STATE] = {"kernel-state", "major", "attribute",
-                            "Linux has been told what is not followed here, although it changes where packets go; audit and the log "
-                            "say what it is and the remedy", {true, 1, 0}},
+                            "Linux state that affects where packets go is not followed; audit and the log show what it is and the remedy", {true, 1, 0}},
     [ALARM_ROUTE_NOT_FOLLOWED] = {"route-not-followed", "major", "rules and routes",
-                                  "Linux would send packets by them, forwarding does not: show audit names them", {true, 1, 0}},
+                                  "forwarding does not follow them, but Linux does: see show audit", {true, 1, 0}},
 };
 
 static struct {

@@ -15,7 +15,7 @@ static int run_counted(const struct step *s, const void *from, const void *to, c
     int e = to ? rib_manager_counted_add(c->vr, &c->prefix) : rib_manager_counted_del(c->vr, &c->prefix);
 
     if (e == -ENOSPC)
-        snprintf(err, n, "%u prefixes are all that can be counted", PREFIX_COUNT_MAX - 1);
+        snprintf(err, n, "at most %u prefixes can be counted", PREFIX_COUNT_MAX - 1);
     else if (e)
         snprintf(err, n, "%s", strerror(-e));
     return e;

@@ -15,7 +15,7 @@ static int run_multicast(const struct step *s, const void *from, const void *to,
     int e = new ? rib_manager_multicast_set(new->vr, &new->route) : rib_manager_multicast_del(old->vr, &old->route.key);
 
     if (e == -ENOSPC)
-        snprintf(err, n, "%u routes and joined groups are all that a virtual router has room for", MULTICAST_MAX);
+        snprintf(err, n, "a virtual router can have at most %u multicast routes and joined groups", MULTICAST_MAX);
     else if (e)
         snprintf(err, n, "%s", strerror(-e));
     return e;

@@ -24,7 +24,7 @@ static int set_journal(const struct model_settings *s, char *err, size_t n)
 {
     if (!rib_manager_set_journal(s->journal_mib))
         return 0;
-    snprintf(err, n, "journal: no memory for a journal of %u MiB: give it a smaller size", s->journal_mib);
+    snprintf(err, n, "journal: no memory for %u MiB: set a smaller journal size", s->journal_mib);
     return -ENOMEM;
 }
 
@@ -32,7 +32,7 @@ static int set_latency_sample(const struct model_settings *s, char *err, size_t 
 {
     if (!latency_start(s->latency_sample))
         return 0;
-    snprintf(err, n, "forwarding latency-sample: no memory for histograms of latency");
+    snprintf(err, n, "forwarding latency-sample: no memory for latency histograms");
     return -ENOMEM;
 }
 
@@ -40,7 +40,7 @@ static int set_count_nexthops(const struct model_settings *s, char *err, size_t 
 {
     if (!nexthop_count_set(s->count_nexthops))
         return 0;
-    snprintf(err, n, "counters: no memory for those of next hops");
+    snprintf(err, n, "counters nexthop: no memory for the counters of next hops");
     return -ENOMEM;
 }
 

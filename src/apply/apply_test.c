@@ -348,7 +348,7 @@ static void journal_and_audit_are_set_and_set_back_and_memory_may_be_short(void 
     assert_int_equal(fake_audit_interval_s, 300);
     fake_journal_fails = true;
     assert_int_equal(apply_change(a, b, &e), -ENOMEM);
-    assert_string_equal(e.item[0].sentence, "journal: no memory for a journal of 7 MiB: give it a smaller size");
+    assert_string_equal(e.item[0].sentence, "journal: no memory for 7 MiB: set a smaller journal size");
     assert_int_equal(fake_audit_interval_s, 300);
     errors_free(&e);
     model_free(a);

@@ -128,7 +128,8 @@ void file_why(int e, char *why, size_t n)
     char places[512];
 
     if (e == -EXDEV)
-        snprintf(why, n, "files can be read only from %s: move the file there, or start kamueed with --file-dir DIR", file_places(FILE_READ, places, sizeof places));
+        snprintf(why, n, "files can be read only from %s: move the file there, or start kamueed with --file-dir DIR",
+                 file_places(FILE_READ, places, sizeof places));
     else
         snprintf(why, n, "cannot be read: %s", e == -EINVAL ? "not a regular file" : strerror(-e));
 }

@@ -63,8 +63,8 @@ static void odd_lines_are_read_as_far_as_they_go(void **state)
 {
     struct log_fields f;
 
-    log_fields_read("rib: audit: FIB differed from the kernel, healed: vr=0 fib_divergence=2", &f);
-    assert_piece(&f.what, "audit: FIB differed from the kernel, healed");
+    log_fields_read("rib: audit: FIB differed from the kernel, repaired: vr=0 fib_divergence=2", &f);
+    assert_piece(&f.what, "audit: FIB differed from the kernel, repaired");
     assert_int_equal(f.n, 2);
     assert_non_null(f.id);
     log_fields_read("iface_manager: interface=p0 admin=up", &f);

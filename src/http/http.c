@@ -244,7 +244,7 @@ void http_reply(struct http *h, int code, const char *type, struct text *body)
     if (body && is_too_much(h, body->n)) {
         text_free(body);
         http_refused(REFUSED_ANSWERS);
-        http_refuse(h, 429, "resource-denied", "%s does not read the answers it has asked for; read them, then ask again", h->who.name);
+        http_refuse(h, 429, "resource-denied", "%s does not read the responses to its requests; read them, then try again", h->who.name);
         return;
     }
     b = evbuffer_new();

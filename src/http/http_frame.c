@@ -104,16 +104,16 @@ static const char *parse_field(const char *name, size_t n, const char *v, size_t
 {
     if (is(name, n, "Content-Length")) {
         if (again(&once->length))
-            return "there are two Content-Length";
+            return "there are two Content-Length headers";
         if (!parse_number(v, vn, 10, &f->length))
-            return "Content-Length is no number";
+            return "Content-Length is not a number";
     } else if (is(name, n, "Transfer-Encoding")) {
         if (again(&once->encoding) || !is(v, vn, "chunked"))
             return "Transfer-Encoding is not 'chunked'";
         f->chunked = true;
     } else if (is(name, n, "Host")) {
         if (again(&once->host))
-            return "there are two Host";
+            return "there are two Host headers";
     } else if (is(name, n, ACCESS_SUDO_HEADER)) {
         if (again(&once->sudo_user))
             return "there are two " ACCESS_SUDO_HEADER;
@@ -121,12 +121,12 @@ static const char *parse_field(const char *name, size_t n, const char *v, size_t
         f->sudo_user_n = vn;
     } else if (is(name, n, "Authorization")) {
         if (again(&once->authorization))
-            return "there are two Authorization";
+            return "there are two Authorization headers";
         f->authorization = v;
         f->authorization_n = vn;
     } else if (is(name, n, "Content-Type")) {
         if (again(&once->type))
-            return "there are two Content-Type";
+            return "there are two Content-Type headers";
     } else if (is(name, n, "Connection")) {
         f->last = f->last || is(v, vn, "close");
     }
@@ -139,7 +139,7 @@ static const char *parse_line(const char *s, size_t n, struct http_frame *f, str
     const char *colon = memchr(s, ':', n), *end = s + n;
 
     if (*s == ' ' || *s == '\t')
-        return "a header goes on in a second line";
+        return "a header continues on a second line";
     if (!colon || !is_token(s, (size_t)(colon - s)))
         return "a header is not 'NAME: VALUE'";
     const char *v = colon + 1;
@@ -160,13 +160,13 @@ const char *http_frame_parse(const char *text, size_t n, struct http_frame *f)
         const char *cr = memchr(at, '\r', (size_t)(end - at));
         size_t line = (size_t)(cr - at);
 
-        why = !line ? "the request begins with an empty line" : first ? parse_request_line(at, line, f) : parse_line(at, line, f, &once);
+        why = !line ? "the request starts with an empty line" : first ? parse_request_line(at, line, f) : parse_line(at, line, f, &once);
         at = cr + 2;
     }
     if (!why && once.length && once.encoding)
-        why = "there are Content-Length and Transfer-Encoding";
+        why = "there are both Content-Length and Transfer-Encoding";
     if (!why && f->chunked && f->http10)
-        why = "Transfer-Encoding is not for HTTP/1.0";
+        why = "Transfer-Encoding is not allowed in HTTP/1.0";
     return why;
 }
 

@@ -52,7 +52,7 @@ static void by_token(struct http_live *c, const struct http_frame *f, struct htt
     char text[1024];
 
     if (!c->proved && http_peer_paused(c->peer)) {
-        refuse(v, REFUSED_PAUSED, 429, "access-denied", "%d wrong tokens came from this address; none is looked at for %d seconds", GUESSES_MAX,
+        refuse(v, REFUSED_PAUSED, 429, "access-denied", "%d wrong tokens from this address; further tokens are rejected for %d seconds", GUESSES_MAX,
                GUESS_PAUSE_S);
         return;
     }
@@ -115,13 +115,13 @@ static void judge_body(struct http_live *c, const struct http_frame *f, struct h
         v->stranger = true;
         refuse(v, REFUSED_ROLE, v->who.known ? 403 : 401, "access-denied", "%s", "");
     } else if (v->who.access < needed) {
-        refuse(v, REFUSED_ROLE, 403, "access-denied", "%s is %s, and this is for role %s", v->who.name, access_name[v->who.access],
+        refuse(v, REFUSED_ROLE, 403, "access-denied", "%s has role %s, but this needs role %s", v->who.name, access_name[v->who.access],
                access_name[needed]);
     } else if (f->length > longest) {
-        refuse(v, REFUSED_LENGTH, 413, "too-big", "the request's body has %llu bytes, and %s may send %llu", (unsigned long long)f->length,
+        refuse(v, REFUSED_LENGTH, 413, "too-big", "the request's body has %llu bytes; %s may send at most %llu", (unsigned long long)f->length,
                v->who.name, (unsigned long long)longest);
     } else if (!http_peer_body(c->peer, bytes, longest)) {
-        refuse(v, REFUSED_BODIES, 429, "resource-denied", "too many requests with large bodies have no answer yet; try again");
+        refuse(v, REFUSED_BODIES, 429, "resource-denied", "too many requests with large bodies are in progress; try again");
     } else {
         v->body_bytes = bytes;
     }
@@ -162,7 +162,7 @@ static void take_head(struct http_live *c, const char *text, long n, struct evbu
 {
     struct http_gate *g = &c->gate;
     struct http_frame f = {0};
-    const char *why = n > 0 ? http_frame_parse(text, (size_t)n, &f) : n ? "a line does not end in CR LF, or has a control character" : NULL;
+    const char *why = n > 0 ? http_frame_parse(text, (size_t)n, &f) : n ? "a line does not end in CR LF, or contains a control character" : NULL;
 
     http_identify(c);
     g->verdict = (struct http_verdict){.who.name = "unknown"};
@@ -216,9 +216,9 @@ static void break_body(struct http_live *c, struct evbuffer *out)
     evbuffer_add_printf(out, g->body.in_trailer ? "\r\n" : "0\r\n\r\n");
     g->verdict.last = true;
     if (g->body.too_long)
-        refuse(&g->verdict, REFUSED_LENGTH, 413, "too-big", "the request's body has more bytes than %s may send", g->verdict.who.name);
+        refuse(&g->verdict, REFUSED_LENGTH, 413, "too-big", "the request's body is larger than %s may send", g->verdict.who.name);
     else
-        refuse(&g->verdict, REFUSED_MALFORMED, 400, "malformed-message", "the request is not well-formed HTTP: its chunks are not");
+        refuse(&g->verdict, REFUSED_MALFORMED, 400, "malformed-message", "the request is not well-formed HTTP: malformed chunks");
 }
 
 // False: more bytes are needed. A line of chunks passes when it is whole; its first `fed` bytes have been looked at.

@@ -176,7 +176,7 @@ static void tell_shut(const struct http_peer *p, const char *why)
         return;
     told_ns = clock_now_ns();
     http_peer_name(p, name);
-    log_warning("api: connection shut: peer=%s connections=%u total=%llu reason=\"%s\"", LOG_VALUE(name), p->live,
+    log_warning("api: connection closed: peer=%s connections=%u total=%llu reason=\"%s\"", LOG_VALUE(name), p->live,
                 (unsigned long long)http_stats()->refused[REFUSED_CONNECTIONS], why);
 }
 
@@ -208,11 +208,11 @@ void http_identify(struct http_live *c)
         return;
     c->peer = http_peer_of(fd, l->local);
     if (c->peer->live > (l->local ? PEER_LIVE_LOCAL : PEER_LIVE_TCP))
-        make_room(c, c->peer, "as many as a peer may have");
+        make_room(c, c->peer, "connection limit of the peer");
     else if (l->local && !c->peer->root && l->live.n > LIVE_MAX_LOCAL - LIVE_RESERVE)
-        make_room(c, c->peer, "the rest is root's");
+        make_room(c, c->peer, "the remaining connections are reserved for root");
     else if (few_files(fd))
-        make_room(c, NULL, "few file descriptors are left");
+        make_room(c, NULL, "running out of file descriptors");
 }
 
 static void arrived(evutil_socket_t fd, short what, void *arg)
@@ -256,7 +256,7 @@ static void accept_failed(struct evconnlistener *listener, void *its_evhttp)
 
     log_warning("api: no connection accepted: error=\"%s\"", strerror(errno));
     for (unsigned i = 0; i < SPARE_FILES && (silent = most_silent(NULL, NULL)); i++) {
-        tell_shut(silent->peer, "few file descriptors are left");
+        tell_shut(silent->peer, "running out of file descriptors");
         shut(silent);
     }
     vec_foreach (&doors, d)
@@ -380,7 +380,7 @@ static struct http_door *tcp_new(const struct http_listen *at, void (*handler)(s
     if (fd < 0) {
         errno = -fd;
         snprintf(err, err_size, "cannot listen on %s port %u: %s%s", ip_format(&at->address, text), at->port, strerror(errno),
-                 errno == EADDRINUSE ? "; give it another port" : "");
+                 errno == EADDRINUSE ? "; use another port" : "");
         return NULL;
     }
     struct evconnlistener *listener = evconnlistener_new(http_base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
@@ -450,7 +450,7 @@ struct http_door *http_door_open(const char *address, uint16_t port, void (*hand
 
     thread_must_be(ROLE_CONTROL);
     if (ip_parse(address, &at.address))
-        snprintf(err, err_size, "'%s' is no address", address);
+        snprintf(err, err_size, "'%s' is not an address", address);
     else if ((d = tcp_new(&at, handler, err, err_size)))
         d->anonymous = true;
     return d;
@@ -506,8 +506,8 @@ void http_guard_socket(void)
     if (chmod(socket_path, 0660))
         log_warning("api: socket: mode not set: path=%s error=\"%s\"", LOG_VALUE(socket_path), strerror(errno));
     if (!n)
-        log_notice("api: socket: none of the groups of its roles is there, so nobody but root and our own user may connect; make "
-                   "those you need: groupadd --system kamuee: path=%s", LOG_VALUE(socket_path));
+        log_notice("api: socket: none of the role groups exist, so only root and kamueed's own user may connect; create those you need: "
+                   "groupadd --system kamuee: path=%s", LOG_VALUE(socket_path));
     qsort(gid, n, sizeof *gid, compare_gid);
     for (unsigned i = 0; i < n; i++)
         if (!i || gid[i] != gid[i - 1])
@@ -516,7 +516,7 @@ void http_guard_socket(void)
     if (r == -EOPNOTSUPP && chown(socket_path, (uid_t)-1, gid[0]))
         r = -errno;
     if (r == -EOPNOTSUPP)
-        log_notice("api: socket: the file system has no access control lists, so one group may connect: path=%s gid=%u", socket_path, gid[0]);
+        log_notice("api: socket: the file system does not support access control lists, so only one group may connect: path=%s gid=%u", socket_path, gid[0]);
     else if (r)
         log_warning("api: socket: groups not set: path=%s error=\"%s\"", socket_path, strerror(-r));
 }
@@ -542,12 +542,12 @@ int http_start(const char *path, void (*handler)(struct http *h), char *err, siz
 
     thread_must_be(ROLE_CONTROL);
     if (strlen(path) > longest) {
-        snprintf(err, err_size, "%s: longer than the %zu bytes a socket path may have; choose a shorter run directory", path, longest);
+        snprintf(err, err_size, "%s: the socket path is longer than %zu bytes; use a shorter run directory", path, longest);
         return -ENAMETOOLONG;
     }
     int r = bind_local(path, &listener);
     if (r) {
-        snprintf(err, err_size, "%s: cannot listen: %s; does the directory exist, and may kamueed write there?", path, strerror(-r));
+        snprintf(err, err_size, "%s: cannot listen: %s; check that the directory exists and kamueed may write there", path, strerror(-r));
         return r;
     }
     local = door_new(listener, true, handler);
@@ -570,7 +570,7 @@ void http_listen_start(void)
         return;
     files.rlim_cur = files.rlim_max < DESCRIPTORS ? files.rlim_max : DESCRIPTORS;
     if (setrlimit(RLIMIT_NOFILE, &files))
-        log_warning("api: limit of file descriptors not raised: error=\"%s\"", strerror(errno));
+        log_warning("api: limit of open files not raised: error=\"%s\"", strerror(errno));
 }
 
 void http_listen_stop(void)

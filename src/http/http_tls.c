@@ -16,7 +16,7 @@ static SSL_CTX *refuse(SSL_CTX *c, const char *what, const char *file, char *err
 {
     const char *reason = ERR_reason_error_string(ERR_peek_last_error());
 
-    snprintf(err, err_size, "%s '%s' cannot be used: %s; expected a file in PEM", what, file, reason ? reason : "unknown reason");
+    snprintf(err, err_size, "%s '%s' cannot be used: %s; expected a PEM file", what, file, reason ? reason : "unknown reason");
     ERR_clear_error();
     SSL_CTX_free(c);
     return NULL;
@@ -40,7 +40,7 @@ static bool pem_open(struct pem *p, const char *what, const char *file, char *er
     if (p->fd >= 0)
         return true;
     file_why(p->fd, why, sizeof why);
-    snprintf(err, err_size, "%s '%s': %s; expected a file in PEM", what, file, why);
+    snprintf(err, err_size, "%s '%s': %s; expected a PEM file", what, file, why);
     return false;
 }
 

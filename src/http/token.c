@@ -68,11 +68,11 @@ static int read_lines(FILE *f, const char *file, struct list *l, char *err, size
 
     for (unsigned number = 1; fgets(line, sizeof line, f); number++) {
         if (!strchr(line, '\n') && !feof(f)) {
-            snprintf(err, err_size, "%s:%u: the line has more than %u bytes", file, number, TOKEN_LINE_MAX);
+            snprintf(err, err_size, "%s:%u: the line is longer than %u bytes", file, number, TOKEN_LINE_MAX);
             return -EBADMSG;
         }
         if (!parse_line(line, l)) {
-            snprintf(err, err_size, "%s:%u: expected 'NAME read-only|operator|admin sha256:HASH', at most %u of them", file, number, TOKENS_MAX);
+            snprintf(err, err_size, "%s:%u: expected 'NAME read-only|operator|admin sha256:HASH', at most %u lines", file, number, TOKENS_MAX);
             return -EBADMSG;
         }
     }
@@ -105,7 +105,7 @@ static struct list *read_file(const char *file, char *err, size_t err_size, int 
     } else if (l->as.st_mode & (S_IWGRP | S_IWOTH)) {
         close(fd);
         *result = -EPERM;
-        snprintf(err, err_size, "tokens: %s: others than its owner may write it; chmod go-w", file);
+        snprintf(err, err_size, "tokens: %s: writable by others; chmod go-w", file);
     } else {
         *result = read_open(fd, file, l, err, err_size);
     }
@@ -147,7 +147,7 @@ static void follow_file(void)
         return;
     memcpy(same, path, sizeof same);
     if (token_file(same, err, sizeof err)) {
-        log_warning("api: tokens not read again, the old ones stay: %s", err);
+        log_warning("api: tokens not reloaded, keeping the old ones: %s", err);
         list->as = now; // told once
     }
 }

@@ -38,12 +38,12 @@ static int make_run_dir(const char *dir, char *err, size_t err_size)
 
     if (mkdir(dir, 0755) && errno != EEXIST) {
         int e = errno;
-        snprintf(err, err_size, "run directory %s: %s: make it, or name another by --run-dir", dir,
+        snprintf(err, err_size, "run directory %s: %s: create it, or use another with --run-dir", dir,
                  strerror(e));
         return -e;
     }
     if (stat(dir, &st) || !S_ISDIR(st.st_mode)) {
-        snprintf(err, err_size, "run directory %s: not a directory: name another by --run-dir", dir);
+        snprintf(err, err_size, "run directory %s: not a directory: use another with --run-dir", dir);
         return -ENOTDIR;
     }
     return 0;
@@ -91,7 +91,7 @@ int instance_lock(const char *run_dir, char *err, size_t err_size)
     int fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || fchmod(fd, 0600)) { // it may be older than this
         r = -errno;
-        snprintf(err, err_size, "%s: %s: may this user write there? (--run-dir)", lock_path,
+        snprintf(err, err_size, "%s: %s: check that this user may write there (--run-dir)", lock_path,
                  strerror(-r));
         if (fd >= 0)
             close(fd);
@@ -99,7 +99,7 @@ int instance_lock(const char *run_dir, char *err, size_t err_size)
     }
     if (!lock_take(fd)) {
         snprintf(err, err_size,
-                 "another kamueed runs here (pid %d): stop it, or give this one its own --run-dir (now %s)",
+                 "another kamueed is running here (pid %d): stop it, or start this one with its own --run-dir (now %s)",
                  owner_of(fd), run_dir);
         close(fd);
         return -EBUSY;
@@ -146,8 +146,8 @@ static int check_descriptors(char *err, size_t err_size)
     setrlimit(RLIMIT_NOFILE, &n);
     if (n.rlim_max >= DESCRIPTORS_MIN)
         return 0;
-    snprintf(err, err_size, "%lu descriptors at most (RLIMIT_NOFILE), and %u are the least to work with: 'ulimit -Hn 65536' before the start, or "
-                            "LimitNOFILE=65536 in the unit", (unsigned long)n.rlim_max, DESCRIPTORS_MIN);
+    snprintf(err, err_size, "the limit of open files is %lu (RLIMIT_NOFILE), but at least %u are needed: run 'ulimit -Hn 65536' before the "
+                            "start, or set LimitNOFILE=65536 in the unit", (unsigned long)n.rlim_max, DESCRIPTORS_MIN);
     return -EMFILE;
 }
 
@@ -161,8 +161,7 @@ int instance_check_machine(char *err, size_t err_size)
 
     for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!(have >> needed[i].bit & 1)) {
-            snprintf(err, err_size, "no permission (%s is missing): start as root, or by the "
-                                    "systemd unit, which gives what is needed",
+            snprintf(err, err_size, "no permission (%s is missing): start as root, or with the systemd unit, which grants it",
                      needed[i].name);
             return -EPERM;
         }

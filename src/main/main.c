@@ -90,7 +90,7 @@ static void allow(enum file_use use, const char *dir, const char *below, mode_t 
     if (make)
         mkdir(t.s, make); // there already, or nothing can be made in it
     if (file_allow(use, t.s))
-        log_warning("main: not a directory for files, expected one from / on: dir=%s", LOG_VALUE(t.s));
+        log_warning("main: not an absolute path of a directory for files: dir=%s", LOG_VALUE(t.s));
     text_free(&t);
 }
 

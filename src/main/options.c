@@ -12,24 +12,24 @@
 
 static const char help[] =
     "kamueed " KAMUEE_VERSION " - the router's data plane\n"
-    "\n"
-    "usage: kamueed [options]\n"
-    "  --config FILE      configuration, lines of 'set ...' (/etc/kamuee/kamuee.conf)\n"
-    "  --run-dir DIR      lock file and API socket (/run/kamuee)\n"
-    "  --state-dir DIR    committed configurations ($STATE_DIRECTORY, RUN-DIR/state if one is given, /var/lib/kamuee)\n"
-    "  --file-dir DIR     files that the configuration names are read from here, too; may be repeated\n"
-    "  --device-dir DIR   sockets and captures of devices may lie here, too; may be repeated\n"
-    "  --from-file        start with the configuration file, whatever was committed after it\n"
-    "  --memory MIB       DPDK memory, overrides 'set memory'\n"
-    "  --no-huge          use no huge pages, overrides 'set huge-pages'\n"
-    "  --log-level LEVEL  error, warning, notice, info or debug, overrides 'set log-level'\n"
-    "  --check            validate the configuration and exit\n"
-    "  --version          print the version and exit\n"
-    "  --help             print this and exit\n"
-    "\n"
-    "signals: TERM, INT stop cleanly; HUP reads the configuration again\n"
-    "exit codes: 0 stopped cleanly, 1 a part did not start, 2 wrong command line,\n"
-    "  3 wrong configuration, 4 already running, 5 the machine lacks something\n";
+                              "\n"
+                              "usage: kamueed [options]\n"
+                              "  --config FILE      configuration, lines of 'set ...' (/etc/kamuee/kamuee.conf)\n"
+                              "  --run-dir DIR      lock file and API socket (/run/kamuee)\n"
+                              "  --state-dir DIR    committed configurations ($STATE_DIRECTORY, RUN-DIR/state if one is given, /var/lib/kamuee)\n"
+                              "  --file-dir DIR     also allow the configuration to name files here; may be repeated\n"
+                              "  --device-dir DIR   also allow sockets and captures of devices here; may be repeated\n"
+                              "  --from-file        start with the configuration file, even if later commits exist\n"
+                              "  --memory MIB       DPDK memory, overrides 'set memory'\n"
+                              "  --no-huge          do not use huge pages, overrides 'set huge-pages'\n"
+                              "  --log-level LEVEL  error, warning, notice, info or debug, overrides 'set log-level'\n"
+                              "  --check            validate the configuration and exit\n"
+                              "  --version          print the version and exit\n"
+                              "  --help             print this and exit\n"
+                              "\n"
+                              "signals: TERM and INT stop cleanly; HUP reads the configuration again\n"
+                              "exit codes: 0 stopped cleanly, 1 a module did not start, 2 usage error,\n"
+                              "  3 invalid configuration, 4 already running, 5 the host lacks something needed\n";
 
 static int level_parse(const char *s)
 {
@@ -102,7 +102,7 @@ bool options_parse(int argc, char **argv, struct options *o, int *code)
         case 'F':
         case 'D':
             if (!dir_add(c == 'F' ? o->file_dir : o->device_dir, optarg))
-                return wrong(code, c == 'F' ? "--file-dir" : "--device-dir", optarg, "a directory, from / on, and no more than 15 of them");
+                return wrong(code, c == 'F' ? "--file-dir" : "--device-dir", optarg, "the absolute path of a directory, at most 15 of them");
             break;
         case 'm':
             if (text_parse_u64(optarg, 64, 1048576, &number))

@@ -151,7 +151,7 @@ static void a_long_line_of_the_token_file_is_one_line(void **state)
     fprintf(f, "#%510smallory admin sha256:%064d\n", "", 0);
     fclose(f);
     assert_int_equal(token_file(path, err, sizeof err), -EBADMSG);
-    assert_non_null(strstr(err, ":1: the line has more than 511 bytes"));
+    assert_non_null(strstr(err, ":1: the line is longer than 511 bytes"));
     unlink(path);
 }
 
@@ -419,7 +419,7 @@ static void a_token_may_what_its_role_may(void **state)
     assert_int_equal(ask_tcp("GET", MTU, "Basic cmVhZGVy", ""), 401);
     assert_int_equal(ask_tcp("GET", MTU, "Basic ??", ""), 401);
     assert_int_equal(ask_tcp("PUT", MTU, "reader", EDIT), 403);
-    assert_said("token reader is read-only, and this is for role admin");
+    assert_said("token reader has role read-only, but this needs role admin");
     assert_int_equal(ask_tcp("POST", AUDIT, "reader", ""), 403);
     assert_int_equal(ask_tcp("POST", AUDIT, "runner", ""), 200);
     assert_int_equal(ask_tcp("PUT", MTU, "runner", EDIT), 403);
@@ -458,7 +458,7 @@ static void who_guesses_tokens_has_to_wait(void **state)
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(ask_tcp("GET", MTU, "boss", ""), 429); // it is not even looked at
         assert_has(reply.head.s, "Retry-After: 10");
-        assert_said("wrong tokens came from this address");
+        assert_said("wrong tokens from this address");
     }
     assert_int_equal(http_stats()->refused[REFUSED_UNKNOWN], GUESSES_MAX);
     assert_int_equal(http_stats()->refused[REFUSED_PAUSED], 3);
@@ -511,7 +511,7 @@ static void what_cannot_be_is_refused(void **state)
     assert_said("cannot be used");
     bug_on(bind(fd, (struct sockaddr *)&sa, n) || listen(fd, 1) || getsockname(fd, (struct sockaddr *)&sa, &n));
     assert_int_equal(configure("set api tokens %s\nset api listen 127.0.0.1 port %u tls false", tokens, ntohs(sa.sin_port)), 409);
-    assert_said("give it another port");
+    assert_said("use another port");
     assert_null(strstr(running_text(), "api"));
     close(fd);
 }
@@ -572,11 +572,11 @@ static void a_certificate_may_what_its_name_may(void **state)
     listen_tls("");
     assert_int_equal(ask_tls("GET", MTU, NULL, NULL), 0); // no certificate, no tokens: not even an answer
     assert_int_equal(ask_tls("GET", MTU, NULL, client_pem), 403);
-    assert_said("certificate machine 7 has no role here");
+    assert_said("certificate machine 7 has no role");
     assert_int_equal(configure("set api client noc.example.net role operator"), 200);
     assert_int_equal(ask_tls("GET", MTU, NULL, client_pem), 200);
     assert_int_equal(ask_tls("DELETE", MTU, NULL, client_pem), 403);
-    assert_said("certificate noc.example.net is operator");
+    assert_said("certificate noc.example.net has role operator");
     assert_int_equal(configure("set api client \\\"machine 7\\\" role admin"), 200);
     assert_int_equal(ask_tls("DELETE", MTU, NULL, client_pem), 204);
     assert_int_equal(ask_tcp("GET", MTU, NULL, ""), 0); // not by TLS

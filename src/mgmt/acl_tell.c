@@ -54,7 +54,7 @@ void acl_tell_now(void)
         tell(&e[i]);
     if (lost == told_lost)
         return;
-    log_warning("acl: more matches than can be logged: lost=%" PRIu64 "; let the rules log fewer ('log N': one packet of N)", lost - told_lost);
+    log_warning("acl: more matches than can be logged: lost=%" PRIu64 "; make the rules log less ('log every N': one packet in N)", lost - told_lost);
     told_lost = lost;
 }
 

@@ -256,7 +256,7 @@ static void a_body_that_the_role_forbids_is_refused_before_it_comes(void **state
         text_printf(&t, "%s /restconf/data HTTP/1.1\r\nHost: k\r\nContent-Type: application/json\r\nContent-Length: %u\r\n\r\n", methods[i], 16u << 20);
         ask_as_reader(staff, t.s, 16u << 20);
         assert_has(got.s, " 403 ");
-        assert_has(got.s, "is read-only, and this is for role admin");
+        assert_has(got.s, "has role read-only, but this needs role admin");
         assert_has(got.s, " 200 "); // and the connection goes on
     }
     ask_as_reader(staff, "POST /restconf/operations/kamuee:configure HTTP/1.1\r\nHost: k\r\nContent-Length: 65536\r\n\r\n", 1 << 16);

@@ -68,7 +68,7 @@ static void tell(struct errors *e, const char *file, char *err, size_t err_size)
 static void tell_start(struct errors *e, char *err, size_t err_size)
 {
     if (strcmp(text_str(&source), config_file()))
-        errors_add(e, 0, "this is what was committed last; to start with %s instead change that file, or give --from-file", config_file());
+        errors_add(e, 0, "this is the last commit; to start with %s instead, change that file or use --from-file", config_file());
     tell(e, text_str(&source), err, err_size);
 }
 
@@ -161,7 +161,7 @@ int mgmt_start(struct event_base *loop, const char *run_dir, char *err, size_t e
     if (r)
         return r;
     if (!config_model()->port.n)
-        log_notice("mgmt: no port is configured, nothing is forwarded: kamuee set port p0 kernel-interface eth1");
+        log_notice("mgmt: no ports are configured, so nothing is forwarded; for example: kamuee set port p0 kernel-interface eth1");
     alarm_watch_start(loop);
     acl_tell_start();
     return 0;
@@ -175,7 +175,7 @@ void mgmt_wait(void (*again)(void *ctx))
 static void files_read(void *ctx, int result, const char *why)
 {
     if (result)
-        log_error("config: files of access lists and address sets not read again, the old ones stay: %s", why);
+        log_error("config: files of access lists and address sets not reloaded, keeping the old ones: %s", why);
 }
 
 int mgmt_reload(char *err, size_t err_size)

@@ -79,7 +79,7 @@ static bool read_cut(struct http *h, const struct path *p)
     else if (!page_parse(offset, limit, &page))
         http_refuse(h, 400, "invalid-value", "'limit' is '%s' and 'offset' '%s', expected numbers", limit ? limit : "", offset ? offset : "");
     else if ((limit || offset) && !has_rows(p))
-        http_refuse(h, 400, "invalid-value", "'limit' and 'offset' are for lists");
+        http_refuse(h, 400, "invalid-value", "'limit' and 'offset' work only on lists");
     else
         ok = true;
     fields_free(f);
@@ -163,7 +163,7 @@ bool restconf_query_ok(struct http *h)
     struct field *f = fields ? fields_parse(fields, NULL, true, &why) : NULL;
     bool ok = (f || !fields) && page_parse(http_query(h, "offset"), http_query(h, "limit"), &page);
     if (!ok)
-        http_refuse(h, 400, "invalid-value", "%s", why.n ? why.s : "'limit' and 'offset' are to be numbers");
+        http_refuse(h, 400, "invalid-value", "%s", why.n ? why.s : "'limit' and 'offset' must be numbers");
     fields_free(f);
     text_free(&why);
     return ok;
@@ -324,7 +324,7 @@ void restconf_answer(struct http *h)
         metrics_resource(h);
     else if (!accepts_json(h))
         http_refuse(h, 406, "invalid-value",
-                    "answers are " HTTP_JSON "; the request accepts only '%s'",
+                    "responses are " HTTP_JSON ", but the request accepts only '%s'",
                     http_header(h, "Accept"));
     else if (!sends_json(h))
         http_refuse(h, 415, "invalid-value", "the body is '%s', expected " HTTP_JSON,

@@ -61,7 +61,7 @@ static bool match_keys(const struct segment *g, json_t *entry, struct errors *e)
         if (ok)
             json_object_set_new(entry, k->name, path_key_json(k, g->key[i]));
         else
-            errors_add(e, 0, "the body's '%s' is not the '%s' of the path", k->name, g->key[i]);
+            errors_add(e, 0, "'%s' in the body differs from '%s' in the path", k->name, g->key[i]);
     }
     json_object_update_missing(entry, rest);
     json_decref(rest);
@@ -84,7 +84,7 @@ static json_t *target_value(const struct segment *g, json_t *value, struct error
     if (g->schema->nodetype == LYS_LIST && !match_keys(g, entry, e))
         return NULL;
     if (g->schema->nodetype == LYS_LEAFLIST && !same_key(entry, g->schema, g->key[0])) {
-        errors_add(e, 0, "the body's value is not the '%s' of the path", g->key[0]);
+        errors_add(e, 0, "the value in the body differs from '%s' in the path", g->key[0]);
         return NULL;
     }
     return json_pack("[O]", entry);
@@ -341,7 +341,7 @@ static void post_child(struct http *h, const struct path *child)
     const struct lyd_node *old = path_find(child, child->n, config_running());
 
     if (old && config_is_explicit(old))
-        http_refuse(h, 409, "data-exists", "'%s' exists already; PUT or PATCH changes it",
+        http_refuse(h, 409, "data-exists", "'%s' already exists; use PUT or PATCH to change it",
                     path_last(child)->schema->name);
     else
         edit(h, child, false, true, 201, child);
@@ -410,10 +410,10 @@ void config_edit(struct http *h, const struct path *p, const char *method)
     bool put = !strcmp(method, "PUT"), patch = !strcmp(method, "PATCH");
 
     if (is_whole_list(p))
-        http_refuse(h, 400, "invalid-value", "'%s' is a list: say which entry, as in %s=KEY",
+        http_refuse(h, 400, "invalid-value", "'%s' is a list: name an entry, as in %s=KEY",
                     path_last(p)->schema->name, path_last(p)->schema->name);
     else if (is_key(p))
-        http_refuse(h, 400, "invalid-value", "'%s' is the key of its entry; delete the entry, and make another, instead",
+        http_refuse(h, 400, "invalid-value", "'%s' is the key of its entry; delete the entry and create another",
                     path_last(p)->schema->name);
     else if ((put || patch) && !p->n)
         edit(h, p, put, true, 204, NULL);

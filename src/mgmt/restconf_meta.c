@@ -102,7 +102,7 @@ static void module_text(struct http *h, const char *file)
     if (end && yang_source(name, at ? at + 1 : NULL, &t))
         http_reply(h, 200, "application/yang", &t);
     else
-        http_refuse(h, 404, "invalid-value", "there is no module '%s' here; ietf-yang-library:yang-library names those that are, by 'location'", file);
+        http_refuse(h, 404, "invalid-value", "there is no module '%s'; ietf-yang-library:yang-library lists the modules by 'location'", file);
 }
 
 static json_t *modules_state(void)

@@ -148,7 +148,7 @@ static void not_there(struct http *h, const struct path *p)
         http_refuse(h, 404, "invalid-value", "there is no %s '%s'", g->schema->name,
                     g->key[g->n_keys - 1]);
     else
-        http_refuse(h, 404, "invalid-value", "'%s' has no value now", g->schema->name);
+        http_refuse(h, 404, "invalid-value", "'%s' has no value", g->schema->name);
 }
 
 static void send_part(struct answer *a)
@@ -254,8 +254,7 @@ static void show_routes(struct http *h, const struct path *p)
 
     if (g->n_keys != 2 || p->n > 2)
         http_refuse(h, 400, "invalid-value",
-                    "expected a virtual router and a family, and nothing behind them, as in "
-                    "routes=default,ipv4");
+                    "expected only a virtual router and a family, as in routes=default,ipv4");
     else
         route_stream(h, g->key[0], g->key[1]);
 }

@@ -54,7 +54,7 @@ static void wrong_paths_are_404_with_the_nearest_name(void **state)
     assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p9", NULL), 404);
     assert_said("there is no port 'p9'");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:port/mtu", NULL), 400);
-    assert_said("say which entry");
+    assert_said("name an entry");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:thread=x", NULL), 400);
     assert_said("expected 0..65535");
     assert_int_equal(ask("GET", "/restconf/data/kamuee:port=p%00", NULL), 400);
@@ -107,7 +107,7 @@ static void wrong_edits_change_nothing_and_say_why(void **state)
     assert_int_equal(ask("PUT", "/restconf/data/kamuee:port=p2",
                          "{\"kamuee:port\":[{\"name\":\"p3\",\"devargs\":\"x\"}]}"),
                      400);
-    assert_said("the body's 'name' is not the 'p2' of the path");
+    assert_said("'name' in the body differs from 'p2' in the path");
     assert_int_equal(
         ask("PUT", "/restconf/data/kamuee:port=p2", "{\"kamuee:port\":[{\"name\":\"p2\"}]}"), 400);
     assert_said("port p2: 'kernel-interface' or 'devargs' is required");
@@ -346,7 +346,7 @@ static void audit_and_lookup_answer_when_rib_manager_has(void **state)
     assert_string_equal(reply.body.s,
                         "{\"kamuee:output\":{\"checked\":\"1062046\",\"prefixes\":\"1062050\",\"lookups\":\"4000000\","
                         "\"blocks\":\"1\",\"diverged\":\"2\",\"took\":1500,\"longest-pause\":4100,"
-                        "\"finding\":[{\"prefix\":\"10.1.0.0/16\",\"what\":\"the FIB had it not\"}],"
+                        "\"finding\":[{\"prefix\":\"10.1.0.0/16\",\"what\":\"missing in the FIB\"}],"
                         "\"not-followed\":\"0\",\"unfollowed\":[],"
                         "\"kernel-state\":[{\"subject\":\"p0\",\"attribute\":\"master\",\"what\":\"its TAP is part of br0\"}]}}\n");
     assert_int_equal(

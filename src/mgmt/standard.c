@@ -162,7 +162,7 @@ static bool routes(struct http *h, const char *rest)
     if (dash)
         *dash = 0;
     if (strcmp(family, "ipv4") && strcmp(family, "ipv6"))
-        http_refuse(h, 404, "invalid-value", "there is no rib of that name, expected one such as default-ipv4");
+        http_refuse(h, 404, "invalid-value", "there is no RIB of that name, expected one such as default-ipv4");
     else
         route_stream_as(h, name, family, &ietf);
     return true;

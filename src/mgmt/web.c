@@ -182,9 +182,9 @@ void web_answer(struct http *h)
     if (page_answer(h))
         return;
     if (!may_be_asked(h)) {
-        http_refuse(h, 403, "access-denied", "the web page only reads: state, events and the configuration");
+        http_refuse(h, 403, "access-denied", "the web page may only read state, events and the configuration");
     } else if (!has_key(h)) {
-        http_refuse(h, 401, "access-denied", "expected the key that `kamuee web` tells");
+        http_refuse(h, 401, "access-denied", "expected the key printed by `kamuee web`");
     } else {
         http_admit(h, ACCESS_OPERATE, "the web page");
         restconf_answer(h);

@@ -23,7 +23,7 @@ int netns_open(const char *name, int *fd, char *err, size_t err_size)
     if (!name[0])
         return 0;
     if (strchr(name, '/') || (size_t)snprintf(path, sizeof path, "/run/netns/%s", name) >= sizeof path) {
-        snprintf(err, err_size, "'%s' is no name of a network namespace", name);
+        snprintf(err, err_size, "'%s' is not a network namespace name", name);
         return -EINVAL;
     }
     int opened = open(path, O_RDONLY | O_CLOEXEC);

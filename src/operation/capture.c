@@ -91,7 +91,7 @@ static uint64_t time_of(const struct now *now, uint64_t tsc)
 // The number in the file of the interface that stands for a port and a point.
 static uint32_t interface_of(struct session *s, const struct watch_slot *slot)
 {
-    static const char *const meaning[] = {"received", "sent", "dropped; the comment says why", "for the kernel"};
+    static const char *const meaning[] = {"received", "sent", "dropped; see the comment for the reason", "for the kernel"};
     bool known = slot->tag.port < PORT_MAX && port_get(slot->tag.port)->used;
     uint32_t *number = &s->interface[known ? slot->tag.port : PORT_MAX][slot->point];
     char name[64], description[96];
@@ -245,7 +245,7 @@ static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
         return;
     }
     if (s->c.filter[0] && !f) {
-        http_refuse(s->c.http, 400, "invalid-value", "filter '%s': %s; expressions are those of pcap-filter(7)", s->c.filter, why);
+        http_refuse(s->c.http, 400, "invalid-value", "filter '%s': %s; see pcap-filter(7)", s->c.filter, why);
         session_free(s);
         return;
     }
@@ -278,7 +278,7 @@ void capture_begin(struct http *h, const struct capture *wish)
     while (i < CAPTURE_MAX && session[i])
         i++;
     if (i == CAPTURE_MAX) {
-        http_refuse(h, 409, "resource-denied", "%d captures run already, which is the most there can be (show capture); end one",
+        http_refuse(h, 409, "resource-denied", "too many captures: at most %d; stop one (show capture)",
                     CAPTURE_MAX);
         return;
     }

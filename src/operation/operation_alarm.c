@@ -25,7 +25,7 @@ void operation_silence_alarm(struct http *h, const struct lyd_node *op)
     uint32_t seconds = (uint32_t)strtoul(operation_input(op, "seconds"), NULL, 10);
 
     if (alarm_silence(name_of(name), subject, seconds, http_peer(h))) {
-        http_refuse(h, 409, "resource-denied", "%d alarms are silenced already: end one by 'silence alarm NAME SUBJECT for 0s'",
+        http_refuse(h, 409, "resource-denied", "too many silenced alarms: at most %d; end one with 'silence alarm NAME SUBJECT for 0s'",
                     ALARM_SILENCES);
         return;
     }

@@ -66,7 +66,7 @@ static void neighbors_cleared(void *ctx, unsigned n, int error)
         return;
     }
     if (error && !n) {
-        http_refuse(h, 409, "resource-denied", "the kernel does not delete neighbours: %s", strerror(-error));
+        http_refuse(h, 409, "resource-denied", "the kernel cannot delete neighbours: %s", strerror(-error));
         return;
     }
     output_begin(&j, &t);
@@ -85,7 +85,7 @@ void operation_clear_neighbor(struct http *h, const struct lyd_node *op)
     else if (*name && !iface_find_name(name))
         http_refuse(h, 404, "invalid-value", "there is no interface '%s'", name);
     else if (*address && ip_parse(address, &addr))
-        http_refuse(h, 400, "invalid-value", "'%s' is no address", address);
+        http_refuse(h, 400, "invalid-value", "'%s' is not an address", address);
     else { // the kernel tells of those that go
         log_notice("operation: neighbors cleared: vr=\"%s\" interface=\"%s\" address=\"%s\" by=%s", vr, name, address,
                    LOG_VALUE(http_peer(h)));

@@ -92,7 +92,7 @@ static bool find_session(struct http *h, const struct lyd_node *op, struct candi
     *c = id ? candidate_find(strtoull(id, NULL, 10)) : NULL;
     if (*c || !id)
         return true;
-    http_refuse(h, 404, "invalid-value", "there is no session %s: it has ended, or kamueed was started again", id);
+    http_refuse(h, 404, "invalid-value", "there is no session %s: it has ended, or kamueed was restarted", id);
     return false;
 }
 
@@ -110,7 +110,7 @@ static int commit(struct candidate *c, const struct input *in, const struct comm
     struct lyd_node *tree;
 
     if (c && in->any) {
-        errors_add(e, 0, "the candidate of a session is changed by 'edit', expected nothing to change in 'configure'");
+        errors_add(e, 0, "'configure' with a session takes no changes: use 'edit' to change the session's candidate");
         return -EINVAL;
     }
     if (c)
@@ -218,7 +218,7 @@ void operation_confirm(struct http *h, const struct lyd_node *op)
     struct text t = {0};
 
     if (!confirm_waiting()) {
-        http_refuse(h, 409, "invalid-value", "no commit waits to be confirmed");
+        http_refuse(h, 409, "invalid-value", "no commit is waiting for confirmation");
     } else if (!may_confirm(h, op)) {
         confirm_say(&t);
         http_refuse(h, 409, "in-use", "nothing was confirmed: %s", text_str(&t));

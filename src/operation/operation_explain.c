@@ -68,12 +68,12 @@ static bool spec_of(struct http *h, const struct lyd_node *op, const struct ifac
     *s = (struct packet_spec){.src_mac = {2, 0, 0, 0, 0, 1}};
     if (ip_parse(operation_input(op, "source"), &s->src) || ip_parse(operation_input(op, "destination"), &s->dst) ||
         s->src.family != s->dst.family) {
-        http_refuse(h, 400, "invalid-value", "give a source and a destination address of one family, or a frame");
+        http_refuse(h, 400, "invalid-value", "expected a source and a destination address of the same family, or a frame");
         return false;
     }
     int number_of = explain_protocol(*protocol ? protocol : "udp", s->src.family);
     if (number_of < 0) {
-        http_refuse(h, 400, "invalid-value", "there is no protocol '%s': give tcp, udp, icmp … or a number to 255", protocol);
+        http_refuse(h, 400, "invalid-value", "unknown protocol '%s': expected tcp, udp, icmp, … or a number up to 255", protocol);
         return false;
     }
     memcpy(s->dst_mac, iface->mac, 6);

@@ -32,7 +32,7 @@ static bool may_go_on(struct http *h, int result)
         http_reply(h, 200, NULL, NULL);
     else if (result == -ENODATA)
         http_refuse(h, 409, "operation-failed",
-                    "there is no journal of routes: it is off ('set journal size 64'), or the kernel's table has not been read yet");
+                    "the journal is off (set journal size 64), or the kernel's table has not been read yet");
     else if (result)
         http_refuse_busy(h, "rib_manager", result);
     else
@@ -145,7 +145,7 @@ void operation_route_at(struct http *h, const struct lyd_node *op)
         return;
     }
     if (prefix_parse(*prefix ? prefix : address, &q.prefix, true)) {
-        http_refuse(h, 400, "invalid-value", "'address' is '%s', expected one without a zone", address);
+        http_refuse(h, 400, "invalid-value", "'address' is '%s', expected an address without a zone", address);
         return;
     }
     q.family = q.prefix.family;

@@ -48,7 +48,7 @@ void operation_port_attach(struct http *h, const struct lyd_node *op)
 
     if (model_find_port(config_model(), name)) {
         http_refuse(h, 409, "data-exists",
-                    "port %s is attached already; detach it first, or choose another name",
+                    "port %s is already attached; detach it first, or use another name",
                     name);
         return;
     }

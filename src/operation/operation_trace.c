@@ -185,7 +185,7 @@ static void filter_ready(void *ctx, struct watch_filter *f, const char *why)
         return;
     }
     if (s->filter[0] && !f) {
-        http_refuse(s->http, 400, "invalid-value", "filter '%s': %s; expressions are those of pcap-filter(7)", s->filter, why);
+        http_refuse(s->http, 400, "invalid-value", "filter '%s': %s; see pcap-filter(7)", s->filter, why);
         session_free(s);
         return;
     }
@@ -223,7 +223,7 @@ void operation_trace(struct http *h, const struct lyd_node *op)
         return;
     }
     if (session) {
-        http_refuse(h, 409, "in-use", "a trace runs already; wait for its end, or end it");
+        http_refuse(h, 409, "in-use", "a trace is already running; wait until it ends, or stop it");
         return;
     }
     struct session *s = session = calloc(1, sizeof *s);

@@ -239,7 +239,7 @@ static int check_value(const char *devargs, const char *key, const char *value, 
     char places[512];
 
     if (is_never(devargs, key)) {
-        snprintf(err, err_size, "'devargs' has '%s', which could do anything with this machine, expected another device", *key ? key : devargs);
+        snprintf(err, err_size, "'devargs' has '%s', which could do anything to this host, expected another device", *key ? key : devargs);
         return -EPERM;
     }
     if (is_vhost_device(devargs, key, value) || is_abstract(devargs, key))
@@ -247,12 +247,12 @@ static int check_value(const char *devargs, const char *key, const char *value, 
     if (names_file(devargs, key)) {
         if (file_allowed_new(FILE_DEVICE, value))
             return 0;
-        snprintf(err, err_size, "'devargs' has '%s=%s', expected a file in %s; another directory: kamueed --device-dir", key, value,
+        snprintf(err, err_size, "'devargs' has '%s=%s', expected a file in %s; for another directory start kamueed with --device-dir DIR", key, value,
                  file_places(FILE_DEVICE, places, sizeof places));
         return -EXDEV;
     }
     if (strpbrk(value, "/()") || strpbrk(key, "/()")) {
-        snprintf(err, err_size, "'devargs' has '%s%s%s', and no file or command is known that this key may name", key, *value ? "=" : "", value);
+        snprintf(err, err_size, "'devargs' has '%s%s%s', but this key must not name a file or command", key, *value ? "=" : "", value);
         return -EPERM;
     }
     return 0;
@@ -269,8 +269,8 @@ int devargs_check(const char *devargs, char *err, size_t err_size)
     }
     if (!copy || !is_ethernet(devargs)) {
         free(copy);
-        snprintf(err, err_size, "'devargs' is '%s', expected a PCI address or a device net_DRIVERNUMBER; an interface of Linux: 'kernel-interface %s' "
-                                "instead of 'devargs %s'", devargs, devargs, devargs);
+        snprintf(err, err_size, "'devargs' is '%s', expected a PCI address or a device net_DRIVERNUMBER; for a Linux interface use "
+                                "'kernel-interface %s' instead of 'devargs %s'", devargs, devargs, devargs);
         return -EINVAL;
     }
     if (!next)

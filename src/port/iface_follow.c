@@ -47,7 +47,7 @@ static void put_mtu_back(const struct iface *i, const struct tap_state *now)
 {
     if (now->mtu == i->mtu)
         return;
-    log_notice("iface_follow: the MTU of a TAP is the port's (set port NAME mtu N), put back: interface=%s mtu=%u", i->name, i->mtu);
+    log_notice("iface_follow: MTU of a TAP restored, it follows the port (set port NAME mtu N): interface=%s mtu=%u", i->name, i->mtu);
     tap_set_mtu(tap(i), i->mtu);
 }
 
@@ -55,7 +55,7 @@ static void put_carrier_back(const struct iface *i, const struct tap_state *now)
 {
     if (!now->up || now->carrier == i->carrier) // of a TAP that is down the kernel does not tell
         return;
-    log_notice("iface_follow: the carrier of a TAP is the port's (port stop NAME), put back: interface=%s carrier=%s", i->name,
+    log_notice("iface_follow: carrier of a TAP restored, it follows the port (port stop NAME): interface=%s carrier=%s", i->name,
                i->carrier ? "on" : "off");
     tap_set_carrier(tap(i), i->carrier);
 }
@@ -66,9 +66,9 @@ static void put_name_back(const struct iface *i, const struct tap_state *now)
     int r = strcmp(now->name, i->name) ? tap_rename(tap(i), now->name) : 0;
 
     if (!r && strcmp(now->name, i->name))
-        log_notice("iface_follow: the name of a TAP is its interface's, put back: interface=%s renamed=%s", i->name, now->name);
+        log_notice("iface_follow: name of a TAP restored, it follows the interface: interface=%s renamed=%s", i->name, now->name);
     if (r)
-        snprintf(what, sizeof what, "its TAP was renamed to %s, and cannot be renamed back: %s: ip link set %s down; ip link set %s name %s",
+        snprintf(what, sizeof what, "its TAP was renamed to %s and cannot be renamed back: %s: ip link set %s down; ip link set %s name %s",
                  now->name, strerror(-r), now->name, now->name, i->name);
     kernel_state_set(i->name, "name", r ? what : NULL);
 }
@@ -83,7 +83,7 @@ static void follow_mac(struct iface *i, const struct tap_state *now)
     int r = i->kind == IFACE_PORT ? port_manager_follow_mac(i->name, now->mac, err, sizeof err) : 0;
     if (r) {
         text_format_mac(i->mac, mac);
-        log_notice("iface_follow: %s, the MAC of its TAP is put back: interface=%s mac=%s", err, i->name, mac);
+        log_notice("iface_follow: %s, MAC of the TAP restored: interface=%s mac=%s", err, i->name, mac);
         tap_set_mac(tap(i), i->mac);
         return;
     }
@@ -93,7 +93,7 @@ static void follow_mac(struct iface *i, const struct tap_state *now)
     }
     port_manager_filter(i->port);
     log_notice("iface_follow: MAC of a TAP changed, followed: interface=%s mac=%s%s", i->name, mac,
-               i->kind == IFACE_PORT ? " until the next start (set port NAME mac M lasts)" : "");
+               i->kind == IFACE_PORT ? " until the next start (to keep it: set port NAME mac M)" : "");
 }
 
 static void follow_macvlans(struct iface *i, const struct iface_kernel_event *e)
@@ -104,7 +104,7 @@ static void follow_macvlans(struct iface *i, const struct iface_kernel_event *e)
         log_info("iface_follow: MACs of macvlans: interface=%s n=%u", i->name, e->n_macs);
         port_manager_filter(i->port);
     }
-    snprintf(what, sizeof what, "there are %u macvlans on its TAP, more than the %d whose MACs are taken: delete some", e->n_macs,
+    snprintf(what, sizeof what, "its TAP has %u macvlans, but only the MACs of %d are accepted: delete some", e->n_macs,
              IFACE_MACS);
     kernel_state_set(i->name, "macvlans", e->n_macs > IFACE_MACS ? what : NULL);
 }
@@ -116,12 +116,12 @@ static void look_master(const struct iface *i, const struct iface_kernel_event *
     bool in_vrf = expected && e->vrf_table == expected;
     char what[240];
 
-    snprintf(what, sizeof what, "its TAP is part of %s: Linux gives that device what comes for the router, while packets are forwarded "
-             "as if it were not (ip link set %s nomaster)", e->master, i->name);
+    snprintf(what, sizeof what, "its TAP is a member of %s: Linux gives packets to the router to that device, while forwarding ignores it; "
+                                "remove it: ip link set %s nomaster", e->master, i->name);
     kernel_state_set(i->name, "master", e->master[0] && !in_vrf ? what : NULL);
     // Without any such device the virtual router has the alarm route-not-followed, once for all of its interfaces.
-    snprintf(what, sizeof what, "virtual router %s is table %u, but its TAP is in no VRF device of that table, so its connected routes "
-             "are elsewhere (ip link set %s master VRF)", v->name, expected, i->name);
+    snprintf(what, sizeof what, "virtual router %s uses table %u, but its TAP is not in a VRF device with that table, so its connected "
+                                "routes are in another table; add it: ip link set %s master VRF", v->name, expected, i->name);
     kernel_state_set(i->name, "vrf", expected && e->has_vrf && !in_vrf ? what : NULL);
 }
 

@@ -72,7 +72,7 @@ static void taps_remember(void)
     }
     int r = tap_list_write(state_path, list.item, list.n);
     if (r)
-        log_warning("iface_manager: list of TAPs not written: path=%s error=%s", state_path, LOG_VALUE(strerror(-r)));
+        log_warning("iface_manager: cannot write the list of TAPs: path=%s error=%s", state_path, LOG_VALUE(strerror(-r)));
     vec_free(&list);
 }
 
@@ -135,7 +135,7 @@ static int tap_attach(struct iface *i, uint16_t vr, struct tap *tap, char *err, 
     int fd = dup(tap->fd); // tap_manager's own: it closes it
     r = fd < 0 ? -errno : tap_manager_add(i->id, fd);
     if (r) {
-        snprintf(err, err_size, "interface %s: its TAP cannot be served: %s", i->name, strerror(-r));
+        snprintf(err, err_size, "interface %s: cannot serve its TAP: %s", i->name, strerror(-r));
         if (tap->found)
             tap_close(tap);
         else
@@ -171,7 +171,7 @@ static int port_leads_to(const struct iface *i, uint16_t id)
 static uint16_t mtu_effective(const char *name, uint16_t wanted, uint16_t port_mtu)
 {
     if (wanted > port_mtu)
-        log_warning("iface_manager: mtu of the port is used: interface=%s mtu=%u port-mtu=%u", name, wanted,
+        log_warning("iface_manager: using the MTU of the port: interface=%s mtu=%u port-mtu=%u", name, wanted,
                     port_mtu);
     return wanted && wanted < port_mtu ? wanted : port_mtu;
 }
@@ -185,13 +185,13 @@ static int complete(struct iface *i, enum iface_kind kind, char *err, size_t err
     __atomic_store_n(&i->kind, kind, __ATOMIC_RELEASE);
     r = rib_manager_iface_add(i->id);
     if (r) {
-        snprintf(err, err_size, "interface %s: rib_manager does not take it: %s", i->name, strerror(-r));
+        snprintf(err, err_size, "interface %s: rib_manager cannot add it: %s", i->name, strerror(-r));
         tap_detach(i, &own[i->id].tap, !own[i->id].tap.found);
         return r;
     }
     r = port_leads_to(i, i->id);
     if (r) {
-        snprintf(err, err_size, "interface %s: there are as many outer VLANs as possible (%d)", i->name, OUTER_VLAN_MAX - 1);
+        snprintf(err, err_size, "interface %s: too many outer VLANs (at most %d)", i->name, OUTER_VLAN_MAX - 1);
         rib_manager_iface_del(i->id);
         tap_detach(i, &own[i->id].tap, !own[i->id].tap.found);
         return r;
@@ -218,7 +218,7 @@ static int add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_want
     }
     struct iface *i = iface_new(wish->name);
     if (!i) {
-        snprintf(err, err_size, "interface %s: there are as many as possible (%d)", wish->name, IFACE_MAX - 1);
+        snprintf(err, err_size, "interface %s: too many interfaces (at most %d)", wish->name, IFACE_MAX - 1);
         return -ENOSPC;
     }
     i->vr = v->id;
@@ -253,7 +253,7 @@ static int check_tags(const char *name, struct vport_tags t, char *err, size_t e
     bool outer_right = t.outer ? t.outer <= 4094 && (t.tpid == 0x88a8 || t.tpid == 0x8100 || t.tpid == 0x9100) : !t.tpid;
 
     if (!t.vlan || t.vlan > 4094) {
-        snprintf(err, err_size, "vport %s: VLAN %u is not in 1..4094", name, t.vlan);
+        snprintf(err, err_size, "vport %s: VLAN %u is out of range, expected 1..4094", name, t.vlan);
         return -EINVAL;
     }
     if (!outer_right) {
@@ -278,7 +278,7 @@ int iface_manager_add_vport(const char *name, const char *port, struct vport_tag
         return r;
     uint16_t other = port_iface(port_get(parent->port), tags.outer, tags.vlan);
     if (other) {
-        snprintf(err, err_size, "vport %s: VLAN %u of port %s belongs to %s", name, tags.vlan, port, iface_get(other)->name);
+        snprintf(err, err_size, "vport %s: VLAN %u of port %s already belongs to %s", name, tags.vlan, port, iface_get(other)->name);
         return -EEXIST;
     }
     snprintf(wish.name, sizeof wish.name, "%s", name);
@@ -369,7 +369,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     }
     int back = rib_manager_iface_add(i->id);
     if (back)
-        log_error("iface_manager: rib_manager does not take it: interface=%s error=%s", name, LOG_VALUE(strerror(-back)));
+        log_error("iface_manager: rib_manager cannot add it: interface=%s error=%s", name, LOG_VALUE(strerror(-back)));
     return r;
 }
 
@@ -416,7 +416,7 @@ int iface_manager_set_description(const char *name, const char *description, cha
     thread_must_be(ROLE_CONTROL);
     int r = i ? tap_alias_set(&own[i->id].tap, description) : -ENOENT;
     if (r)
-        snprintf(err, err_size, "interface %s: the description is not set as its TAP's alias: %s", name, strerror(-r));
+        snprintf(err, err_size, "interface %s: cannot set the description as the TAP's alias: %s", name, strerror(-r));
     else
         snprintf(own[i->id].description, sizeof own[i->id].description, "%s", description);
     return r;
@@ -473,7 +473,7 @@ void iface_manager_port_moved(uint16_t from, uint16_t to)
         port_leads_to(i, 0);
         __atomic_store_n(&i->port, to, __ATOMIC_RELAXED);
         if (port_leads_to(i, i->id))
-            log_error("iface_manager: no room for its outer VLAN: interface=%s", i->name);
+            log_error("iface_manager: too many outer VLANs: interface=%s", i->name);
         rib_manager_iface_changed(i->id);
     }
 }
@@ -492,10 +492,9 @@ static void make_again(struct iface *i)
     bool moved = tap_exists(&own[i->id].tap);
 
     if (moved)
-        log_warning("iface_manager: somebody moved the TAP to another namespace ('set interface NAME vr VR' does that), it is made again: "
-                    "interface=%s", i->name);
+        log_warning("iface_manager: the TAP was moved to another namespace (use 'set interface NAME vr VR'), recreating it: interface=%s", i->name);
     else
-        log_warning("iface_manager: somebody deleted the TAP, it is made again: interface=%s", i->name);
+        log_warning("iface_manager: the TAP was deleted, recreating it: interface=%s", i->name);
     rib_manager_iface_del(i->id);
     iface_set_macs(i, NULL, 0);
     tap_detach(i, &own[i->id].tap, moved);

@@ -44,7 +44,7 @@ void iface_policy_settle(void)
                 continue;
             int r = rib_manager_vr_sources(vr, six ? IP6 : IP4, want[vr][six]);
             if (r)
-                log_error("iface_manager: rib_manager does not tell what uRPF asks: vr=%s error=%s", vr_get(vr)->name, LOG_VALUE(strerror(-r)));
+                log_error("iface_manager: no answer from rib_manager about uRPF: vr=%s error=%s", vr_get(vr)->name, LOG_VALUE(strerror(-r)));
             told[vr][six] = want[vr][six];
         }
     }

@@ -21,7 +21,7 @@ static struct kernel_state *find(const char *subject, const char *attribute)
 
 static void remove_one(struct kernel_state *s)
 {
-    log_notice("kernel_state: over: subject=%s attribute=%s", s->subject, s->attribute);
+    log_notice("kernel_state: resolved: subject=%s attribute=%s", s->subject, s->attribute);
     memmove(s, s + 1, (size_t)(list.item + list.n - s - 1) * sizeof *s);
     list.n--;
 }

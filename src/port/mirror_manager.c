@@ -59,7 +59,7 @@ static struct monitor *monitor_get(const char *name, char *err, size_t err_size)
         if (!monitor[i].users)
             m = &monitor[i];
     if (!m) { // as many as there are watches: not before those are used up
-        snprintf(err, err_size, "%d captures and mirrors run already", WATCH_MAX);
+        snprintf(err, err_size, "too many captures and mirrors (at most %d)", WATCH_MAX);
         return NULL;
     }
     if (!m->users) {
@@ -99,7 +99,7 @@ static int add_tap(struct kept *k, struct watch_spec *s, char *err, size_t err_s
     r = tap_manager_mirror(k->watch, fd);
     if (!r)
         return 0;
-    snprintf(err, err_size, "tap_manager does not take it: %s", strerror(-r));
+    snprintf(err, err_size, "tap_manager cannot add it: %s", strerror(-r));
     watch_manager_del(k->watch);
 fail:
     if (fd >= 0)
@@ -150,7 +150,7 @@ int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
     while (i < WATCH_MAX && kept[i].used)
         i++;
     if (i == WATCH_MAX) {
-        snprintf(err, err_size, "there are %d mirrors, which is the most there can be", WATCH_MAX);
+        snprintf(err, err_size, "too many mirrors: at most %d", WATCH_MAX);
         return -EBUSY;
     }
     snprintf(s.port, sizeof s.port, "%s", m->port);
@@ -160,7 +160,7 @@ int mirror_manager_add(const struct mirror *m, char *err, size_t err_size)
         return r;
     kept[i].used = true;
     if (m->session[0] && acl_mirror_lead(m->session, kept[i].watch)) {
-        snprintf(err, err_size, "rules of access lists name %d mirror sessions, which is the most there can be", ACL_MIRROR_MAX - 1);
+        snprintf(err, err_size, "access-list rules use too many mirror sessions: at most %d", ACL_MIRROR_MAX - 1);
         end(&kept[i]);
         return -ENOSPC;
     }

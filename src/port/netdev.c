@@ -118,7 +118,7 @@ static void feature_off(const struct netdev *n, const char *name)
         return;
     set.block[place / 32].valid = 1u << place % 32;
     if (ethtool(n, &set))
-        log_debug("netdev: not switched off: netdev=%s feature=%s error=\"%m\"", n->name, name);
+        log_debug("netdev: offload not switched off: netdev=%s feature=%s error=\"%m\"", n->name, name);
 }
 
 // A veth's peer cuts its segments itself while we have an XDP program.
@@ -130,8 +130,8 @@ static void peer_cuts(struct netdev *n)
         return;
     n->xdp = xdp_pass_attach(n->ifindex);
     if (n->xdp < 0)
-        log_notice("netdev: its peer may send segments longer than the link, which are dropped as offload_cut: at the peer ethtool -K DEV tso off "
-                   "gso off: netdev=%s error=%s", n->name, LOG_VALUE(strerror(-n->xdp)));
+        log_notice("netdev: the peer may send segments longer than the link, which are dropped as offload_cut; on the peer run ethtool -K "
+                   "DEV tso off gso off: netdev=%s error=%s", n->name, LOG_VALUE(strerror(-n->xdp)));
 }
 
 static void merging_off(const struct netdev *n)
@@ -191,7 +191,7 @@ static void tell_addresses(const char *name, const char *netns_name)
     char err[400];
 
     if (!netdev_use_look(name, netns_name, &u, err, sizeof err) && u.address[0])
-        log_warning("netdev: its addresses stay with the kernel and are not reached any more, the port is the interface now: netdev=%s addresses=%s", name,
+        log_warning("netdev: its addresses are no longer reachable, because a port uses the interface now: netdev=%s addresses=%s", name,
                     LOG_VALUE(u.address));
 }
 
@@ -214,7 +214,7 @@ int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool
     }
     n->ifindex = index_get(n);
     if (is_taken(n)) {
-        snprintf(err, err_size, "kernel interface %s is another port's already", name);
+        snprintf(err, err_size, "kernel interface %s already belongs to another port", name);
         give_up(n);
         return -EEXIST;
     }
@@ -225,7 +225,7 @@ int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool
         snprintf(path, sizeof path, quiet[i].path, name);
         n->saved[i] = netns_sysctl_get(path);
         if (n->saved[i] >= 0 && netns_sysctl_set(path, quiet[i].value))
-            log_warning("netdev: not set, the kernel may answer on its own: sysctl=net/%s", path);
+            log_warning("netdev: sysctl not set, the kernel may answer by itself: sysctl=net/%s", path);
     }
     merging_off(n);
     struct ifreq mtu = request(n);
@@ -235,7 +235,7 @@ int netdev_take(struct netdev *n, const char *name, const char *netns_name, bool
     n->was_mtu = ioctl(n->sock, SIOCGIFMTU, &mtu) ? 0 : mtu.ifr_mtu;
     int r = up_set(n, true);
     if (r)
-        log_warning("netdev: cannot be set up: netdev=%s error=%s", name, LOG_VALUE(strerror(-r)));
+        log_warning("netdev: setup failed: netdev=%s error=%s", name, LOG_VALUE(strerror(-r)));
     return 0;
 }
 

@@ -42,13 +42,13 @@ static int add_queue(const struct plan_input *in, struct plan_output *out, int c
     int f = forwarder_of_core(in, out, core);
 
     if (f < 0) {
-        snprintf(err, err_size, "core %d would be forwarder number %d; at most %d are possible", core,
+        snprintf(err, err_size, "core %d would be forwarder number %d, but at most %d are supported", core,
                  FORWARDER_MAX + 1, FORWARDER_MAX);
         return -E2BIG;
     }
     struct plan *plan = &out->plan[f];
     if (plan->n_rx == PLAN_RX_MAX) {
-        snprintf(err, err_size, "core %d would poll more than %d queues: give some to another core",
+        snprintf(err, err_size, "core %d would poll more than %d queues: assign some to another core",
                  core, PLAN_RX_MAX);
         return -E2BIG;
     }
@@ -85,7 +85,7 @@ static int check_assignments(const struct plan_input *in, char *err, size_t err_
         const struct thread_assignment *a = &in->assignment[i];
         for (unsigned k = 0; k < i; k++)
             if (a->queue == in->assignment[k].queue && !strcmp(a->port, in->assignment[k].port)) {
-                snprintf(err, err_size, "rx-queue %u of port %s is given to core %d and to core %d",
+                snprintf(err, err_size, "rx-queue %u of port %s is assigned to both core %d and core %d",
                          a->queue, a->port, in->assignment[k].core, a->core);
                 return -EINVAL;
             }

@@ -131,7 +131,7 @@ static void wrong_assignments_are_explained(void **state)
     in.assignment = twice;
     in.n_assignments = 2;
     assert_int_equal(plan_compute(&in, &out, err, sizeof err), -EINVAL);
-    assert_string_equal(err, "rx-queue 0 of port w0 is given to core 1 and to core 2");
+    assert_string_equal(err, "rx-queue 0 of port w0 is assigned to both core 1 and core 2");
     in.assignment = none;
     in.n_assignments = 1;
     assert_int_equal(plan_compute(&in, &out, err, sizeof err), -EINVAL);

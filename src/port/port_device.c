@@ -45,7 +45,7 @@ static uint16_t clamp(const struct port_config *cfg, const char *what, uint16_t 
     if (want <= max)
         return (uint16_t)(want ? want : 1);
     if (wish)
-        log_warning("port_manager: the device has fewer: port=%s %s=%u asked=%u", cfg->name, what, max, want);
+        log_warning("port_manager: the device has fewer than configured: port=%s %s=%u asked=%u", cfg->name, what, max, want);
     return max ? max : 1;
 }
 
@@ -131,7 +131,7 @@ static int try_configure(struct port_device *d, struct rte_eth_conf *conf)
     int r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, conf);
 
     if (r && all) {
-        log_warning("port_manager: driver refuses to hash by all it knows, trying IP and transport: port=%s rss=%#lx",
+        log_warning("port_manager: the driver rejects its own full set of RSS fields, trying IP and transport: port=%s rss=%#lx",
                     d->config.name, all);
         conf->rx_adv_conf.rss_conf.rss_hf = all & rss_basic;
         r = rte_eth_dev_configure(d->id, d->config.rx_queues, d->config.tx_queues, conf);
@@ -182,7 +182,7 @@ static void read_back(struct port_device *d, const struct rte_eth_conf *conf)
         d->rss_hf = rss.rss_hf;
     if (d->rx_offloads != conf->rxmode.offloads || d->tx_offloads != conf->txmode.offloads ||
         d->rss_hf != conf->rx_adv_conf.rss_conf.rss_hf)
-        log_notice("port_manager: driver grants less than it promised: port=%s rx=%#lx/%#lx tx=%#lx/%#lx rss=%#lx/%#lx",
+        log_notice("port_manager: the driver enabled less than it offered: port=%s rx=%#lx/%#lx tx=%#lx/%#lx rss=%#lx/%#lx",
                    d->config.name, d->rx_offloads, conf->rxmode.offloads, d->tx_offloads, conf->txmode.offloads,
                    d->rss_hf, conf->rx_adv_conf.rss_conf.rss_hf);
 }
@@ -197,7 +197,7 @@ static void choose_descriptors(struct port_device *d)
     if (rte_eth_dev_adjust_nb_rx_tx_desc(d->id, &rx, &tx))
         rx = rx_wish, tx = tx_wish;
     if (rx != rx_wish || tx != tx_wish)
-        log_notice("port_manager: descriptors fitted to the device: port=%s rx=%u/%u tx=%u/%u", d->config.name, rx,
+        log_notice("port_manager: number of descriptors adjusted to the device: port=%s rx=%u/%u tx=%u/%u", d->config.name, rx,
                    rx_wish, tx, tx_wish);
     d->config.rx_descriptors = rx;
     d->config.tx_descriptors = tx;
@@ -212,8 +212,8 @@ static int take_pool(struct port_device *d, uint16_t room, char *err, size_t err
     if (d->pool)
         return 0;
     int e = errno;
-    snprintf(err, err_size, "no memory for its %u packet buffers (%lu MiB of %u MiB in all): set memory to more, or "
-                            "use fewer queues and descriptors",
+    snprintf(err, err_size, "no memory for its %u packet buffers (%lu MiB of %u MiB in total): increase memory, or use fewer queues and "
+                            "descriptors",
              n, port_pool_bytes(n, room) >> 20, eal_memory_mib());
     return -e;
 }
@@ -225,9 +225,9 @@ static int rings_fit(const struct port_device *d, char *err, size_t err_size)
 
     if (places <= MEMIF_PLACES_MAX)
         return 0;
-    snprintf(err, err_size, "the rings of its %u receive and %u transmit queues have %u places, more than the %u that net_memif keeps apart: packets would "
-             "overwrite each other; set fewer rx-queues and tx-queues, a smaller rsize=, or zero-copy=yes", d->config.rx_queues, d->config.tx_queues, places,
-             MEMIF_PLACES_MAX);
+    snprintf(err, err_size, "the rings of its %u receive and %u transmit queues have %u entries, more than the %u that net_memif supports, "
+                            "so packets would overwrite each other; set fewer rx-queues and tx-queues, a smaller rsize=, or zero-copy=yes",
+             d->config.rx_queues, d->config.tx_queues, places, MEMIF_PLACES_MAX);
     return -EINVAL;
 }
 
@@ -237,7 +237,7 @@ static int configure(struct port_device *d, unsigned workers, char *err, size_t 
     int r = rte_eth_dev_info_get(d->id, &info);
 
     if (r) {
-        snprintf(err, err_size, "the driver tells nothing about it: %s", strerror(-r));
+        snprintf(err, err_size, "the driver gives no information about it: %s", strerror(-r));
         return r;
     }
     snprintf(d->driver, sizeof d->driver, "%s", info.driver_name);
@@ -266,7 +266,7 @@ static int configure(struct port_device *d, unsigned workers, char *err, size_t 
         r = setup_queues(d, &info, &conf);
     }
     if (r) {
-        snprintf(err, err_size, "the driver %s refuses the configuration: %s (DPDK says: %s)", d->driver,
+        snprintf(err, err_size, "the driver %s rejects the configuration: %s (DPDK says: %s)", d->driver,
                  strerror(-r), eal_complaint()[0] ? eal_complaint() : "nothing");
         return r;
     }
@@ -305,12 +305,12 @@ static int settle(struct port_device *d, char *err, size_t err_size)
             memcpy(d->config.mac, d->mac_own, sizeof d->config.mac);
     }
     if (r) {
-        snprintf(err, err_size, "its MAC address cannot be set: %s", strerror(-r));
+        snprintf(err, err_size, "cannot set its MAC address: %s", strerror(-r));
         return r;
     }
     r = tolerate(d->frame_size ? netdev_set_mtu(&d->netdev, d->config.mtu) : rte_eth_dev_set_mtu(d->id, d->config.mtu));
     if (r) {
-        snprintf(err, err_size, "MTU %u cannot be set: %s", d->config.mtu, strerror(-r));
+        snprintf(err, err_size, "cannot set MTU %u: %s", d->config.mtu, strerror(-r));
         return r;
     }
     r = port_device_set_promiscuous(d, d->config.promiscuous);
@@ -432,7 +432,7 @@ int port_device_start(struct port_device *d, char *err, size_t err_size)
     if (!r)
         port_wait_find(d);
     else
-        snprintf(err, err_size, "port %s cannot be started: %s%s%s", d->config.name, strerror(-r),
+        snprintf(err, err_size, "cannot start port %s: %s%s%s", d->config.name, strerror(-r),
                  eal_complaint()[0] ? ", DPDK says: " : "", eal_complaint());
     return r;
 }
@@ -492,10 +492,10 @@ void port_device_want_all(struct port_device *d, bool want)
     d->want_all = want;
     int r = apply_promiscuous(d);
     if (r)
-        log_warning("port_manager: promiscuous mode not set, frames to virtual MACs may not arrive: port=%s error=%s", d->config.name,
+        log_warning("port_manager: promiscuous mode not set, frames to virtual MACs may be lost: port=%s error=%s", d->config.name,
                     LOG_VALUE(strerror(-r)));
     else if (!d->config.promiscuous)
-        log_notice("port_manager: promiscuous %s: port=%s", want ? "because of MACs beside its own" : "no longer", d->config.name);
+        log_notice("port_manager: promiscuous %s: port=%s", want ? "because of additional MACs" : "no longer", d->config.name);
 }
 
 int port_device_set_mac(struct port_device *d, const uint8_t mac[6])

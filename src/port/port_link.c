@@ -30,7 +30,7 @@ static void follow_netdev(struct managed_port *p)
 
     if (!p->open || !p->device.netdev.name[0] || !netdev_was_replaced(&p->device.netdev))
         return;
-    log_notice("port_manager: its kernel interface was made again: port=%s", p->wish.name);
+    log_notice("port_manager: its kernel interface was recreated: port=%s", p->wish.name);
     if (managed_port_reopen(p, &cfg, err, sizeof err))
         log_error("port_manager: %s", err);
 }
@@ -93,7 +93,7 @@ static struct carrier *carrier_open(struct managed_port *p)
     struct carrier *c = back < 0 ? NULL : carrier_listen(loop, p->device.netdev.ifindex, on_announcement, p);
 
     if (!c)
-        log_warning("port_manager: link changes are found by polling only: port=%s error=\"%m\"", p->wish.name);
+        log_warning("port_manager: link changes are detected only by polling: port=%s error=\"%m\"", p->wish.name);
     netns_leave(back);
     return c;
 }
@@ -142,7 +142,7 @@ static void device_removed(void *arg)
 
     vec_foreach (&managed.port, p)
         if ((*p)->device.id == id) {
-            log_error("port_manager: the device was removed from the machine: port=%s", (*p)->wish.name);
+            log_error("port_manager: the device was removed from the host: port=%s", (*p)->wish.name);
             port_manager_stop((*p)->wish.name, err, sizeof err);
             return;
         }

@@ -50,13 +50,13 @@ static struct managed_port *find_or_say(const char *name, char *err, size_t err_
 int managed_port_start(struct managed_port *p, char *err, size_t err_size)
 {
     if (!p->open) {
-        snprintf(err, err_size, "port %s has lost its device: configure it again", p->wish.name);
+        snprintf(err, err_size, "port %s has lost its device: delete it and configure it again", p->wish.name);
         return -ENODEV;
     }
     int r = port_device_start(&p->device, err, err_size);
     if (r == -ENOTCONN) {
         if (!p->waiting)
-            log_notice("port_manager: waits until somebody is there: port=%s devargs=%s", p->wish.name, p->device.config.devargs);
+            log_notice("port_manager: waiting for the other end: port=%s devargs=%s", p->wish.name, p->device.config.devargs);
         p->waiting = true;
         return 0;
     }
@@ -165,7 +165,7 @@ static int check_new(const struct port_config *cfg, char *err, size_t err_size)
 {
     thread_must_be(ROLE_CONTROL);
     if (managed_port_find(cfg->name) || iface_find_name(cfg->name)) {
-        snprintf(err, err_size, "port %s: there is %s of this name already", cfg->name,
+        snprintf(err, err_size, "port %s: %s already has this name", cfg->name,
                  managed_port_find(cfg->name) ? "a port" : "an interface");
         return -EEXIST;
     }
@@ -255,7 +255,7 @@ int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, c
     if (r) {
         p->wish = before;
         if (open_device(p, again, sizeof again)) {
-            log_error("port_manager: the old configuration does not work any more either: %s", again);
+            log_error("port_manager: the old configuration no longer works either: %s", again);
             p->device.id = id; // where its interfaces still point
             free(saved);
             return r;
@@ -288,7 +288,7 @@ static bool needs_reopen(const struct port_config *a, const struct port_config *
 static int change_mtu(struct managed_port *p, uint16_t mtu, char *err, size_t err_size)
 {
     if (!p->open) {
-        snprintf(err, err_size, "port %s has lost its device: configure it again", p->wish.name);
+        snprintf(err, err_size, "port %s has lost its device: delete it and configure it again", p->wish.name);
         return -ENODEV;
     }
     if (mtu == p->device.config.mtu) {
@@ -320,7 +320,7 @@ static int change_mac(struct managed_port *p, const struct port_config *cfg, cha
     if (memcmp(mac, p->device.config.mac, 6)) {
         int r = port_device_set_mac(&p->device, mac);
         if (r) {
-            snprintf(err, err_size, "port %s: its MAC address cannot be set: %s", p->wish.name, strerror(-r));
+            snprintf(err, err_size, "port %s: cannot set its MAC address: %s", p->wish.name, strerror(-r));
             return r;
         }
         p->device.other_mac = false;
@@ -339,12 +339,12 @@ int port_manager_follow_mac(const char *name, const uint8_t mac[6], char *err, s
     if (!p)
         return -ENOENT;
     if (p->wish.has_mac) {
-        snprintf(err, err_size, "the MAC of port %s is configured (set port %s mac M)", name, name);
+        snprintf(err, err_size, "the MAC of port %s is set by the configuration (set port %s mac M)", name, name);
         return -EPERM;
     }
     int r = p->open ? give_mac(p, mac) : -ENODEV;
     if (r) {
-        snprintf(err, err_size, "the device of port %s does not take another MAC: %s", name, strerror(-r));
+        snprintf(err, err_size, "the device of port %s does not accept another MAC: %s", name, strerror(-r));
         return r;
     }
     p->has_kernel_mac = true;

@@ -47,8 +47,7 @@ static void pci_reason(const char *devargs, char *why, size_t size)
     const char *driver = strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
     if (strcmp(driver, "vfio-pci") && strcmp(driver, "uio_pci_generic") && strcmp(driver, "igb_uio") &&
         strncmp(driver, "mlx", 3))
-        snprintf(why, size, "PCI device %s belongs to the kernel's driver %.32s: bind it to vfio-pci "
-                            "(dpdk-devbind.py -b vfio-pci %s)",
+        snprintf(why, size, "PCI device %s is bound to the kernel driver %.32s: bind it to vfio-pci (dpdk-devbind.py -b vfio-pci %s)",
                  address, driver, address);
 }
 
@@ -58,17 +57,17 @@ static void explain(const char *devargs, int e, char *err, size_t err_size)
     const char *words = eal_complaint();
 
     if (if_nametoindex(devargs)) {
-        snprintf(err, err_size, "%s is a kernel interface, no DPDK device: 'kernel-interface %s' instead of 'devargs %s'", devargs, devargs, devargs);
+        snprintf(err, err_size, "%s is a kernel interface, not a DPDK device: use 'kernel-interface %s' instead of 'devargs %s'", devargs, devargs, devargs);
         return;
     }
     pci_reason(devargs, why, sizeof why);
     if (!why[0])
-        snprintf(why, sizeof why, "%s", e == EEXIST                              ? "a device of this name is attached already: give it another number"
+        snprintf(why, sizeof why, "%s", e == EEXIST                              ? "a device of this name is already attached: use another number"
                                         : e == ENOMEM || e == EPERM || e == EACCES ? strerror(e)
-                                        : strstr(words, "failed to parse device")  ? "no DPDK driver knows it: is the name right?"
-                                        : strstr(words, "Driver cannot attach")    ? "the driver wants other arguments: NAME,KEY=VALUE,..."
-                                                                                   : "the driver refuses it");
-    snprintf(err, err_size, "device '%s' cannot be attached: %s%s%s%s", devargs, why, words[0] ? " (DPDK says: " : "", words, words[0] ? ")" : "");
+                                        : strstr(words, "failed to parse device")  ? "no DPDK driver supports it: check the name"
+                                        : strstr(words, "Driver cannot attach")    ? "the driver rejects its arguments: expected NAME,KEY=VALUE,..."
+                                                                                   : "the driver rejects it");
+    snprintf(err, err_size, "cannot attach device '%s': %s%s%s%s", devargs, why, words[0] ? " (DPDK says: " : "", words, words[0] ? ")" : "");
 }
 
 // Frees the device's socket of what a killed program has left. A memif may share one with other ports of ours.
@@ -79,17 +78,17 @@ static int socket_clear(const char *devargs, char *err, size_t err_size)
     if (devargs_socket(devargs, path, sizeof path) != DEVARGS_SOCKET_LISTENS)
         return 0;
     if (devargs_is_driver(devargs, "net_virtio_user")) {
-        snprintf(err, err_size, "device '%s': with server=1 its driver, and the router with it, stands still until the other end comes: use "
+        snprintf(err, err_size, "device '%s': with server=1 its driver blocks the router until the other end connects: use "
                                 "net_vhost0,iface=%s, and net_virtio_user at the other end", devargs, path);
         return -ENOTSUP;
     }
     int r = port_socket_clear(path, why, sizeof why);
     if (!r && !devargs_is_driver(devargs, "net_memif") && port_socket_is_taken(path)) {
-        snprintf(why, sizeof why, "another program, or port, listens on %s: give the device another path", path); // net_vhost would start without it
+        snprintf(why, sizeof why, "another program or port already listens on %s: use another path for the device", path); // net_vhost would start without it
         r = -EADDRINUSE;
     }
     if (r)
-        snprintf(err, err_size, "device '%s' cannot be attached: %s", devargs, why);
+        snprintf(err, err_size, "cannot attach device '%s': %s", devargs, why);
     return r;
 }
 
@@ -102,7 +101,7 @@ static int name_is_free(const char *devargs, char *err, size_t err_size)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(devargs, ","), devargs);
     if (rte_eth_dev_get_port_by_name(name, &other))
         return 0;
-    snprintf(err, err_size, "device %s is %s's: give this one another number", name, other < LAG_FIRST ? port_get(other)->name : "another port");
+    snprintf(err, err_size, "device %s already belongs to %s: use another number", name, other < LAG_FIRST ? port_get(other)->name : "another port");
     return -EEXIST;
 }
 
@@ -128,11 +127,11 @@ int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, s
             *id = p;
             if (p < LAG_FIRST)
                 return 0;
-            snprintf(err, err_size, "device '%s': there are as many ports as possible (%d)", said, LAG_FIRST);
+            snprintf(err, err_size, "device '%s': too many ports (at most %d)", said, LAG_FIRST);
             port_unprobe(p);
             return -ENOSPC;
         }
-    snprintf(err, err_size, "device '%s' is attached already, or is no network device", said);
+    snprintf(err, err_size, "device '%s' is already attached, or is not a network device", said);
     return -EEXIST;
 }
 

@@ -58,16 +58,16 @@ int port_socket_clear(const char *path, char *err, size_t err_size)
     if (!path[0] || path[0] == '@' || lstat(path, &st))
         return 0; // if the directory is missing the driver says so
     if (!S_ISSOCK(st.st_mode)) {
-        snprintf(err, err_size, "%s is there and is no socket: remove it, or give the device another path", path);
+        snprintf(err, err_size, "%s exists and is not a socket: remove it, or use another path for the device", path);
         return -EEXIST;
     }
     if (port_socket_is_taken(path))
         return 0;
     if (unlink(path)) {
         int e = errno;
-        snprintf(err, err_size, "the socket %s was left by a program that is gone and cannot be removed: %s", path, strerror(e));
+        snprintf(err, err_size, "cannot remove the stale socket %s: %s", path, strerror(e));
         return -e;
     }
-    log_notice("port_socket: removed what a program that is gone has left: socket=%s", path);
+    log_notice("port_socket: removed a stale socket: socket=%s", path);
     return 0;
 }

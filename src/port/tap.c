@@ -121,9 +121,9 @@ static void explain(const char *name, int e, char *err, size_t err_size)
     const char *why = strerror(e);
 
     if (e == EBUSY)
-        why = "another process has this TAP: is another kamueed running?";
+        why = "another process uses this TAP: check for another running kamueed";
     else if (e == EINVAL || e == EEXIST)
-        why = "a device of this name exists and is no TAP: rename it, or give the port another name";
+        why = "a device of this name exists and is not a TAP: rename it, or use another name for the port";
     else if (e == EPERM || e == EACCES)
         why = "no permission: CAP_NET_ADMIN is needed in its network namespace";
     else if (e == ENOENT || e == ENODEV)
@@ -192,7 +192,7 @@ int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], u
         return r;
     }
     t->found = !fresh;
-    log_info("tap: %s: name=%s ifindex=%d", fresh ? "made" : "found again", name, t->ifindex);
+    log_info("tap: %s: name=%s ifindex=%d", fresh ? "made" : "reused", name, t->ifindex);
     return 0;
 }
 
@@ -238,7 +238,7 @@ void tap_delete_left(const char *name, int netns)
         t.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         // Only if it is there: attaching would make it. Another kind of device, or one in use, refuses.
         if (t.sock >= 0 && !ioctl(t.sock, SIOCGIFINDEX, &r) && !attach(&t, &fresh) && !fresh) {
-            log_info("tap: deleted, nothing is configured for it any more: name=%s", name);
+            log_info("tap: deleted, no longer configured: name=%s", name);
             tap_delete(&t);
         }
     }
@@ -262,10 +262,10 @@ void tap_find_renamed(const char *name, int netns, int ifindex, const uint8_t ma
         int e = attach(&now, &fresh); // no TAP, or another process' one, refuses
         e = e ? e : tap_rename(&t, now.name);
         if (e)
-            log_warning("tap: it was renamed, and gets its name back by 'ip link set %s down; ip link set %s name %s' only: error=%s", now.name,
+            log_warning("tap: renamed by another program; to restore the name run 'ip link set %s down; ip link set %s name %s': error=%s", now.name,
                         now.name, name, LOG_VALUE(strerror(-e)));
         else
-            log_notice("tap: it was renamed, its name is put back: name=%s renamed=%s ifindex=%d", name, now.name, ifindex);
+            log_notice("tap: renamed by another program, name restored: name=%s renamed=%s ifindex=%d", name, now.name, ifindex);
     }
     netns_leave(back);
     if (now.fd >= 0)

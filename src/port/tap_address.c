@@ -57,7 +57,7 @@ static void tell_left(const struct nlattr *address, const struct ifaddrmsg *m, c
     if (!address || !p.family)
         return;
     memcpy(p.b, mnl_attr_get_payload(address), p.family == IP4 ? 4 : 16);
-    log_notice("tap: address stays behind: address=%s why=%s", prefix_format(&p, text), LOG_VALUE(why));
+    log_notice("tap: address not moved: address=%s why=%s", prefix_format(&p, text), LOG_VALUE(why));
 }
 
 // 0 or -errno of the kernel's answer.
@@ -150,7 +150,7 @@ unsigned tap_addresses_carry(const struct tap *from, const struct tap *to, unsig
     if (source && c.to)
         dump(source, &c);
     else
-        log_warning("tap: addresses not carried over: name=%s error=\"%m\"", to->name);
+        log_warning("tap: addresses not moved: name=%s error=\"%m\"", to->name);
     if (source)
         mnl_socket_close(source);
     if (c.to)

@@ -442,7 +442,7 @@ static int tap_call(uint16_t iface, int fd)
     *c = (struct tap_call){.iface = iface, .fd = fd};
     int r = mailbox_call(ROLE_TAP_MANAGER, tap_call_run, c, free, CALL_MS);
     if (r == -ETIMEDOUT) {
-        log_error("tap_manager: does not answer: iface=%u", iface);
+        log_error("tap_manager: no answer: iface=%u", iface);
         return r;
     }
     if (!r)

@@ -108,8 +108,8 @@ void tap_sysctl_set(const struct tap *t, int netns)
         snprintf(path, sizeof path, s->path, t->name);
         int r = netns_sysctl_set(path, value_of(s));
         if (r && r != -ENOENT)
-            log_warning("tap_sysctl: not set, the kernel is no router's on this interface (is /proc/sys read-only?): interface=%s "
-                        "sysctl=net/%s error=%s", t->name, path, LOG_VALUE(strerror(-r)));
+            log_warning("tap_sysctl: not set, so the kernel does not act as a router on this interface (is /proc/sys read-only?): "
+                        "interface=%s sysctl=net/%s error=%s", t->name, path, LOG_VALUE(strerror(-r)));
     }
     netns_leave(back);
 }
@@ -123,7 +123,7 @@ static void keep(const char *name)
         int is = netns_sysctl_get(path), wanted = value_of(&settings[k]);
         if (is < 0 || is == wanted || netns_sysctl_set(path, wanted))
             continue; // the kernel does not have it, or tap_sysctl_set has said that it cannot be set
-        log_notice("tap_sysctl: kamueed keeps it, put back: interface=%s sysctl=net/%s was=%d value=%d", name, path, is, wanted);
+        log_notice("tap_sysctl: changed by another program, restored: interface=%s sysctl=net/%s was=%d value=%d", name, path, is, wanted);
     }
 }
 

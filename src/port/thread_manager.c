@@ -280,12 +280,12 @@ void thread_manager_update(void)
 
     thread_must_be(ROLE_CONTROL);
     if (compute(assignments.item, (unsigned)assignments.n, err, sizeof err)) {
-        log_error("thread_manager: assignments do not fit the ports, default used: %s", err);
+        log_error("thread_manager: thread configuration does not match the ports, using the default: %s", err);
         int r = compute(NULL, 0, err, sizeof err);
         bug_on(r); // the default refuses nothing
     }
     if (next.n_unpolled)
-        log_error("thread_manager: queues=%u of started ports are polled by no core: each polls at most %d",
+        log_error("thread_manager: queues=%u of started ports are not polled by any core: each core polls at most %d",
                   next.n_unpolled, PLAN_RX_MAX);
     transition();
 }
@@ -302,7 +302,7 @@ static int check_cores(const struct thread_assignment *a, unsigned n, char *err,
 {
     for (unsigned i = 0; i < n; i++)
         if (!thread_core_exists(a[i].core)) {
-            snprintf(err, err_size, "core %d does not exist or is not allowed: cores %d to %d are there",
+            snprintf(err, err_size, "core %d does not exist or is not allowed, expected %d to %d",
                      a[i].core, all_core[0], all_core[n_all_cores - 1]);
             return -EINVAL;
         }

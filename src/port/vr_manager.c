@@ -61,8 +61,8 @@ static void look_namespace(const struct vr *v)
 
     snprintf(path, sizeof path, "/run/netns/%s", v->netns);
     bool gone = stat(path, &named), other = !gone && !fstat(netns_fd[v->id], &held) && named.st_ino != held.st_ino;
-    snprintf(what, sizeof what, "network namespace %s was deleted%s, and the virtual router goes on in the old one: take its interfaces out "
-             "(delete interface NAME vr), delete it and configure it again", v->netns, gone ? "" : " and made again");
+    snprintf(what, sizeof what, "network namespace %s was deleted%s, but the virtual router still uses the old one: remove its interfaces "
+                                "(delete interface NAME vr), delete it and configure it again", v->netns, gone ? "" : " and recreated");
     kernel_state_set(v->name, "namespace", gone || other ? what : NULL);
 }
 
@@ -88,12 +88,12 @@ static int set_engine(struct vr *v, enum fib_engine engine, char *err, size_t er
     int r = rib_manager_vr_engine(v->id, engine);
 
     if (r > 0)
-        snprintf(err, err_size, "virtual router %s: FIB engine %s needs about %d MiB of DPDK memory more than there is: "
-                                "'set memory %u' and start kamueed again, or 'fib-engine poptrie'",
+        snprintf(err, err_size, "virtual router %s: FIB engine %s needs about %d MiB more DPDK memory: 'set memory %u' and restart kamueed, "
+                                "or use 'fib-engine poptrie'",
                  v->name, fib_engine_name(engine), r, eal_memory_mib() + (unsigned)r);
     else if (r == -E2BIG)
-        snprintf(err, err_size, "virtual router %s: it has more routes than FIB engine %s takes: "
-                                "expected 'fib-engine poptrie' or 'dir24_8'", v->name, fib_engine_name(engine));
+        snprintf(err, err_size, "virtual router %s: too many routes for FIB engine %s: expected 'fib-engine poptrie' or 'dir24_8'",
+                 v->name, fib_engine_name(engine));
     else if (r)
         snprintf(err, err_size, "virtual router %s: FIB engine %s: %s", v->name, fib_engine_name(engine), strerror(-r));
     else
@@ -131,15 +131,14 @@ static int add(const char *name, const char *netns, uint32_t table, int fd, char
     const struct vr *other = with_same_table(fd, table);
 
     if (other) {
-        snprintf(err, err_size, "virtual router %s has this namespace and table already: give %s "
-                                "another namespace or table", other->name, name);
+        snprintf(err, err_size, "virtual router %s already has this namespace and table: use another namespace or table for %s", other->name, name);
         return -EEXIST;
     }
     struct vr *v = vr_new(name);
     if (!v) {
         int e = errno;
         snprintf(err, err_size, "virtual router %s: %s", name,
-                 e == ENOSPC ? "there are as many as possible" : strerror(e));
+                 e == ENOSPC ? "too many virtual routers" : strerror(e));
         return -e;
     }
     snprintf(v->netns, sizeof v->netns, "%s", netns);
@@ -147,7 +146,7 @@ static int add(const char *name, const char *netns, uint32_t table, int fd, char
     netns_fd[v->id] = fd;
     int r = rib_manager_vr_add(v->id, fd, table);
     if (r) {
-        snprintf(err, err_size, "virtual router %s: its kernel tables cannot be followed: %s", name,
+        snprintf(err, err_size, "virtual router %s: cannot follow its kernel tables: %s", name,
                  strerror(-r));
         netns_fd[v->id] = NETNS_OWN;
         vr_free(v);

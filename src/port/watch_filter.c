@@ -40,7 +40,7 @@ static struct watch_filter *load(struct job *job)
     bug_on(!f);
     f->bpf = prm ? rte_bpf_load(prm) : NULL;
     if (!f->bpf) {
-        snprintf(job->why, sizeof job->why, "it cannot be run here: %s", rte_strerror(rte_errno));
+        snprintf(job->why, sizeof job->why, "it cannot be used here: %s", rte_strerror(rte_errno));
         rte_free(prm);
         free(f);
         return NULL;

@@ -103,7 +103,7 @@ int watch_manager_add(const struct watch_spec *s, struct watch_filter *filter, c
     w.seed = hash_mix64(clock_now_ns());
     r = watch_new(&w, s->to == WATCH_TO_SLOTS ? s->n_slots : 0);
     if (r < 0) {
-        snprintf(err, err_size, r == -EBUSY ? "%d captures and mirrors run already, which is the most there can be; end one"
+        snprintf(err, err_size, r == -EBUSY ? "too many captures and mirrors: at most %d; stop one"
                                             : "no memory for the frames of a capture", WATCH_MAX);
         return r;
     }

@@ -72,7 +72,7 @@ static struct field *read_name(struct reader *r, struct field *in, const struct 
     }
     snprintf(text, sizeof text, "%.*s", (int)n, name);
     if (!n) {
-        text_printf(r->why, "'fields' lacks a name in front of '%s'", r->at);
+        text_printf(r->why, "'fields' lacks a name before '%s'", r->at);
         return NULL;
     }
     if (!any) {
@@ -99,7 +99,7 @@ static bool read_path(struct reader *r, struct field *in, const struct lysc_node
     struct field *f = in;
 
     if (depth > DEPTH_MAX) {
-        text_printf(r->why, "'fields' is deeper than anything in the schema");
+        text_printf(r->why, "'fields' is nested deeper than the schema");
         return false;
     }
     do {
@@ -142,7 +142,7 @@ struct field *fields_parse(const char *expression, const struct lysc_node *schem
     if (read_list(&r, root, schema, 0) && !*r.at)
         return root;
     if (!why->n)
-        text_printf(why, "'fields' has '%s' too much", r.at);
+        text_printf(why, "'fields' has an unexpected '%s'", r.at);
     fields_free(root);
     return NULL;
 }

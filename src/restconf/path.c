@@ -76,7 +76,7 @@ static int parse_keys(struct segment *g, char *keys, struct text *why)
         g->key[g->n_keys++] = key;
     }
     if (g->n_keys != key_count(s)) {
-        text_printf(why, "'%s' takes %u key%s, not %u", s->name, key_count(s),
+        text_printf(why, "'%s' has %u key%s, not %u", s->name, key_count(s),
                     key_count(s) == 1 ? "" : "s", g->n_keys);
         return -EINVAL;
     }
@@ -118,14 +118,14 @@ static int parse_segment(struct path *p, char *name, struct text *why)
     colon = strchr(name, ':');
     if (colon ? colon - name != 6 || strncmp(name, "kamuee", 6) : !parent) {
         text_printf(why,
-                    "there is no '%s': names at the top begin with 'kamuee:', as in kamuee:port",
+                    "there is no '%s': top-level names start with 'kamuee:', as in kamuee:port",
                     name);
         return -ENOENT;
     }
     name = colon ? colon + 1 : name;
     if (parent && p->n && parent->nodetype == LYS_LIST && !p->segment[p->n - 1].n_keys &&
         key_count(parent)) {
-        text_printf(why, "'%s' is a list: say which entry, as in %s=KEY/%s", parent->name,
+        text_printf(why, "'%s' is a list: name an entry, as in %s=KEY/%s", parent->name,
                     parent->name, name);
         return -EINVAL;
     }
@@ -155,7 +155,7 @@ int path_parse(const char *text, struct path *p, struct text *why)
         if (!*name && !next)
             break; // a slash at the end
         if (p->n == PATH_SEGMENTS) {
-            text_printf(why, "the path is deeper than anything in the schema");
+            text_printf(why, "the path is deeper than the schema");
             r = -ENOENT;
         } else {
             r = parse_segment(p, name, why);

@@ -275,7 +275,7 @@ void neigh_refused(struct rib_vr *v, int error)
     if ((error != -EINVAL && error != -EOPNOTSUPP) || v->no_managed)
         return;
     v->no_managed = true;
-    log_notice("neigh: the kernel does not keep neighbours resolved (NTF_MANAGED), done here instead: vr=%u",
+    log_notice("neigh: the kernel cannot keep neighbours resolved (NTF_MANAGED), kamueed does it instead: vr=%u",
                v->id);
 }
 
@@ -297,7 +297,7 @@ static bool is_believed(const struct rib_vr *v, const struct netlink_neigh *m)
 
     if (!m->has_mac || !(m->mac[0] & 1) || m->state & (NUD_PERMANENT | NUD_NOARP))
         return m->has_mac;
-    log_warning("neigh: a neighbour claims the MAC of a group, not believed: vr=%u address=%s mac=%s", v->id, ip_format(&m->addr, addr),
+    log_warning("neigh: ignored a neighbour that claims a group MAC: vr=%u address=%s mac=%s", v->id, ip_format(&m->addr, addr),
                 text_format_mac(m->mac, mac));
     return false;
 }

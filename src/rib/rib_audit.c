@@ -25,12 +25,12 @@ static void tell_log(const struct rib_vr *v)
     char text[PREFIX_TEXT_MAX];
 
     if (!r->diverged) {
-        log_info("rib: audit: nothing differs: vr=%u rows=%llu prefixes=%llu lookups=%llu ms=%llu longest_us=%llu", v->id,
+        log_info("rib: audit: no differences: vr=%u rows=%llu prefixes=%llu lookups=%llu ms=%llu longest_us=%llu", v->id,
                  (unsigned long long)r->checked, (unsigned long long)r->prefixes, (unsigned long long)r->lookups,
                  (unsigned long long)(r->took_ns / NS_PER_MS), (unsigned long long)(r->longest_ns / NS_PER_US));
         return;
     }
-    log_warning("rib: audit: FIB differed from the kernel, healed: vr=%u fib_divergence=%llu rows=%llu prefixes=%llu lookups=%llu",
+    log_warning("rib: audit: FIB differed from the kernel, repaired: vr=%u fib_divergence=%llu rows=%llu prefixes=%llu lookups=%llu",
                 v->id, (unsigned long long)r->diverged, (unsigned long long)r->checked,
                 (unsigned long long)r->prefixes, (unsigned long long)r->lookups);
     for (unsigned i = 0; i < r->n_findings; i++)

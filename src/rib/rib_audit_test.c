@@ -131,18 +131,18 @@ static void faults_of_the_fib_are_found_named_and_healed(void **state)
 {
     kit_in_rib_manager(fault_fib_set, &(struct fault){"77.0.0.0/8", "60.0.0.0/8"});
     kit_expect("77.1.1.1", "adjacency e1 02:00:00:00:01:02");
-    expect_finding(1, "77.0.0.0/8", "the FIB had it, the RIB not");
+    expect_finding(1, "77.0.0.0/8", "in the FIB but not in the RIB");
     kit_expect("77.1.1.1", "adjacency e2 02:00:00:00:02:02");
     kit_in_rib_manager(fault_fib_del, &(struct fault){"60.1.0.0/16", NULL});
     kit_expect("60.1.1.1", "adjacency e1 02:00:00:00:01:02");
-    expect_finding(1, "60.1.0.0/16", "the FIB had it not");
+    expect_finding(1, "60.1.0.0/16", "missing in the FIB");
     kit_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
     kit_in_rib_manager(fault_fib_set, &(struct fault){"60.1.0.0/16", "60.0.0.0/8"});
     expect_finding(1, "60.1.0.0/16", "the FIB had another next hop");
     kit_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
     kit_in_rib_manager(fault_fib_del, &(struct fault){"2001:db8:60::/48", NULL});
     kit_in_rib_manager(fault_fib_set, &(struct fault){"2001:db8:61::/48", "fd01::/64"});
-    expect_finding(2, "2001:db8:61::/48", "the FIB had it, the RIB not");
+    expect_finding(2, "2001:db8:61::/48", "in the FIB but not in the RIB");
     kit_expect("2001:db8:60::1", "adjacency e1 02:00:00:00:01:02");
 }
 
@@ -150,11 +150,11 @@ static void faults_of_the_rib_are_found_named_and_healed(void **state)
 {
     kit_in_rib_manager(fault_rib_del, &(struct fault){"60.1.0.0/16", NULL});
     kit_expect("60.1.1.1", "adjacency e1 02:00:00:00:01:02");
-    expect_finding(1, "60.1.0.0/16", "the kernel had it, the RIB not");
+    expect_finding(1, "60.1.0.0/16", "in the kernel but not in the RIB");
     kit_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
     kit_in_rib_manager(fault_not_best, &(struct fault){"60.1.0.0/16", "60.0.0.0/8"});
     kit_expect("60.1.1.1", "adjacency e1 02:00:00:00:01:02");
-    expect_finding(1, "60.1.0.0/16", "not the best candidate was installed");
+    expect_finding(1, "60.1.0.0/16", "the installed candidate was not the best");
     kit_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
 }
 

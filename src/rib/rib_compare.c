@@ -117,7 +117,7 @@ static bool slice_surplus(struct rib_vr *v, struct rib *r, uint64_t until)
         for (unsigned i = 0; i < s.n; i++) {
             uint32_t want = installed(r, &s.prefix[i]);
 
-            rib_audit_finding(v, &s.prefix[i], want ? "the FIB had another next hop" : "the FIB had it, the RIB not");
+            rib_audit_finding(v, &s.prefix[i], want ? "the FIB had another next hop" : "in the FIB but not in the RIB");
             heal(v, r, &s.prefix[i], want);
         }
     } while (more && clock_now_ns() < until);
@@ -182,11 +182,11 @@ static void compare_node(struct rib_vr *v, struct rib *r, uint32_t node)
     const struct prefix *p = &a->cursor;
 
     if (a->n_differs && a->differs[rib_block_of(p)] && fib_get(rib_fib(v, p->family), p) != n->nexthop) {
-        rib_audit_finding(v, p, n->nexthop ? "the FIB had it not" : "the FIB had it, the RIB not");
+        rib_audit_finding(v, p, n->nexthop ? "missing in the FIB" : "in the FIB but not in the RIB");
         heal(v, r, p, n->nexthop);
     }
     if (n->head && rib_install(v, r, node, rib_best(v, r, node)))
-        rib_audit_finding(v, p, "not the best candidate was installed");
+        rib_audit_finding(v, p, "the installed candidate was not the best");
     if (!n->nexthop || a->sample--)
         return;
     a->sample = a->asked ? 0 : SAMPLE - 1;
@@ -219,7 +219,7 @@ void rib_compare_end(struct rib_vr *v, struct rib *r)
     if (!v->audit.broken_lookup)
         return;
     v->audit.broken_lookup = false;
-    log_error("rib: audit: forwarders looked up wrongly, making the FIB anew: vr=%u family=ipv%u", v->id, family);
+    log_error("rib: audit: wrong lookups in forwarders, rebuilding the FIB: vr=%u family=ipv%u", v->id, family);
     if (rib_engine_set(v, family, fib_engine_of(rib_fib(v, family))))
         v->audit.now.result = -ENOMEM;
 }

@@ -150,7 +150,7 @@ static void failed(struct rib_vr *v, const struct prefix *p, int error)
     char text[PREFIX_TEXT_MAX];
 
     v->fib_errors++;
-    log_error("rib: FIB refused a change, will try again: vr=%u prefix=%s error=%d", v->id,
+    log_error("rib: FIB rejected a change, will retry: vr=%u prefix=%s error=%d", v->id,
               prefix_format(p, text), error);
     rib_sync_want(v, p->family == IP4 ? RIB_STAGES_ROUTES4 : RIB_STAGES_ROUTES6, 10 * NS_PER_SECOND);
 }

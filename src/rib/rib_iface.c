@@ -257,7 +257,7 @@ void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
     add_master(v, l, e);
     add_macs(v, l, e);
     if (mailbox_post(ROLE_CONTROL, report, e)) {
-        log_error("rib: control does not take a link event: vr=%u link=%s", v->id, l->name);
+        log_error("rib: link event lost, control is busy: vr=%u link=%s", v->id, l->name);
         free(e);
     }
 }

@@ -148,7 +148,7 @@ static void take(struct rib_vr *v, struct rib *r, uint32_t node)
         else if (same)
             rib_route_move(r, same, prev);
         else
-            wrong = "the kernel had it, the RIB not", added |= rib_path_links(row->path);
+            wrong = "in the kernel but not in the RIB", added |= rib_path_links(row->path);
         prev = same ? same : rib_route_add(v, r, node, prev, row->path, row->metric, row->protocol, flags);
         rib_route_at(r, prev)->gen = r->gen;
         veil = veil_of(row, veil);
@@ -156,7 +156,7 @@ static void take(struct rib_vr *v, struct rib *r, uint32_t node)
     for (id = pass_hidden(v, r, id, veil, &prev); id; id = next) {
         next = next_of(r, id, flags);
         if (s->row.n)
-            wrong = "the kernel had it no more";
+            wrong = "no longer in the kernel";
         gone |= rib_path_links(rib_path_at(v, rib_route_at(r, id)->path));
         rib_route_del(v, r, id);
         v->swept++;

@@ -74,7 +74,7 @@ void rib_sync_overrun(struct rib_vr *v)
 {
     v->overruns++;
     v->sync.overrun = v->sync.broken = true;
-    log_warning("rib: netlink events lost, reading everything again: vr=%u overruns=%llu", v->id,
+    log_warning("rib: netlink events lost, dumping all tables again: vr=%u overruns=%llu", v->id,
                 (unsigned long long)v->overruns);
 }
 
@@ -105,7 +105,7 @@ static void next_stage(struct rib_vr *v)
         rib_gaps_deleted(&s->gaps, RIB_GAP_OTHER, &s->going); // IPv4 has one list for all tables
     }
     if (err) {
-        log_error("rib: dump refused, will try again: vr=%u stage=%d error=%d", v->id, s->stage, err);
+        log_error("rib: dump refused, will retry: vr=%u stage=%d error=%d", v->id, s->stage, err);
         rib_sync_want(v, s->served, NS_PER_SECOND);
         s->todo = 0;
         s->broken = true;
@@ -154,7 +154,7 @@ static bool sweep_routes(struct rib_vr *v, struct rib *r)
         if (rib_gaps_have(&v->sync.gaps, t->flags & RIB_ROUTE_LOCAL ? RIB_GAP_LOCAL : RIB_GAP_ROUTER, &p)) {
             continue;
         }
-        rib_sync_diverge(v, &p, "the kernel had it no more", rib_path_links(rib_path_at(v, t->path)), 0);
+        rib_sync_diverge(v, &p, "no longer in the kernel", rib_path_links(rib_path_at(v, t->path)), 0);
         rib_route_del(v, r, id);
         rib_evaluate(v, r, node);
         v->swept++;
@@ -176,7 +176,7 @@ void rib_sync_watch(struct rib_vr *v, uint64_t now_ns)
         s->heard = false;
         s->heard_ns = now_ns;
     } else if (now_ns - s->heard_ns >= SILENCE_NS) {
-        log_warning("rib: dump fell silent, asking again: vr=%u stage=%d", v->id, s->stage);
+        log_warning("rib: dump timed out, retrying: vr=%u stage=%d", v->id, s->stage);
         s->todo |= 1u << s->stage;
         next_stage(v);
     }

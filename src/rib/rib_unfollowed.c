@@ -76,7 +76,7 @@ static void keep(struct rib_vr *v, const struct item *what)
         bug_on(!i);
         *i = *what;
         map_set(&v->unfollowed, key, i);
-        log_warning("rib: the kernel routes by this, forwarding does not: vr=%u kind=%s what=\"%s\"", v->id,
+        log_warning("rib: not followed by forwarding: vr=%u kind=%s what=\"%s\"", v->id,
                     kinds[i->kind].word, item_text(i, text, sizeof text));
     }
     i->gen = v->gen;
@@ -196,7 +196,7 @@ static void report_missing(struct rib_unfollowed *u, bool there, bool six, const
 
     if (there)
         return;
-    snprintf(text, sizeof text, "IPv%u rule 'lookup %s' is not there: forwarding goes on as with it", six ? 6 : 4, table);
+    snprintf(text, sizeof text, "IPv%u rule 'lookup %s' is missing: forwarding continues as if it were there", six ? 6 : 4, table);
     add(u, UNFOLLOWED_RULE, 1, text);
 }
 
@@ -245,7 +245,7 @@ static void path_text(struct rib_vr *v, struct rib_path *p, enum rib_unfollowed_
 
     rib_trie_prefix(&r->trie, rib_route_at(r, p->head)->node, &prefix);
     if (kind == UNFOLLOWED_LINK)
-        snprintf(text, RIB_UNFOLLOWED_TEXT, "%s by %s, which is no interface of kamueed", prefix_format(&prefix, buf),
+        snprintf(text, RIB_UNFOLLOWED_TEXT, "%s dev %s, which is not an interface of kamueed", prefix_format(&prefix, buf),
                  rib_link_find(v, s->hop[0].key.ifindex)->name);
     else
         snprintf(text, RIB_UNFOLLOWED_TEXT, "%s", prefix_format(&prefix, buf));

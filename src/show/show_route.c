@@ -192,7 +192,7 @@ static bool read_query(struct http *h, struct rib_query *q)
                : !strcmp(match, "longest")         ? RIB_LONGEST_MATCH
                                                    : RIB_LONGER;
     if (prefix && (prefix_parse(prefix, &q->prefix, false) || q->prefix.family != q->family))
-        http_refuse(h, 400, "invalid-value", "'prefix' is '%s', expected an %s prefix without bits behind its length, such as %s", prefix,
+        http_refuse(h, 400, "invalid-value", "'prefix' is '%s', expected an %s prefix without host bits, such as %s", prefix,
                     q->family == IP4 ? "IPv4" : "IPv6", q->family == IP4 ? "192.0.2.0/24" : "2001:db8::/32");
     else if (match && (!prefix || (q->match == RIB_LONGER && strcmp(match, "longer"))))
         http_refuse(h, 400, "invalid-value",

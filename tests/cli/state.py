@@ -37,9 +37,9 @@ def state():
                            ("ether_out", 900, 51100, 357700), ("tx", 900, 51100, 459900), ("other", 7, 100, 84000))]}],
         "drop": [
             {"name": "ip4_ttl", "packets": "1234567", "severity": "normal",
-             "sentence": "IPv4 time to live has run out", "source": "RFC 1812 5.3.1"},
+             "sentence": "IPv4 TTL expired", "source": "RFC 1812 5.3.1"},
             {"name": "ip4_martian_src", "packets": "0", "severity": "attack",
-             "sentence": "IPv4 source address cannot be a source", "source": "RFC 1812 5.3.7"},
+             "sentence": "IPv4 source address is not a valid source", "source": "RFC 1812 5.3.7"},
             {"name": "inject_no_forwarder", "packets": "3", "severity": "config",
              "sentence": "no forwarder serves the port of the interface", "source": ""}],
         "punt": [
@@ -114,10 +114,10 @@ def state():
         "audit": [
             {"vr": "default", "audits": "10", "ended": "192", "checked": "1062046", "prefixes": "1062050",
              "lookups": "4000000", "blocks": "1", "diverged": "2", "took": 1512, "longest-pause": 4100,
-             "finding": [{"prefix": "10.1.0.0/16", "what": "the FIB had it not"},
-                         {"prefix": "2001:db8::/32", "what": "the kernel had it, the RIB not"}], "fib-divergence": "2", "not-followed": "2",
+             "finding": [{"prefix": "10.1.0.0/16", "what": "missing in the FIB"},
+                         {"prefix": "2001:db8::/32", "what": "in the kernel but not in the RIB"}], "fib-divergence": "2", "not-followed": "2",
              "unfollowed": [{"kind": "rule", "routes": "2", "example": "IPv4 rule 100: lookup 77",
-                             "effect": "policy rules: forwarding looks at one table, by destination"}]},
+                             "effect": "policy rules: forwarding uses a single table, by destination"}]},
             {"vr": "red", "audits": "0", "checked": "0", "prefixes": "0", "lookups": "0", "blocks": "0", "diverged": "0",
              "took": 0, "longest-pause": 0, "finding": [], "fib-divergence": "0", "not-followed": "0", "unfollowed": []}],
         "latency": [
@@ -138,7 +138,7 @@ def state():
             {"name": "ledger", "subject": "", "severity": "critical", "since": "2026-11-21T21:05:10.123Z", "value": "3",
              "peak": "3", "count": 1, "message": "3 packets: packets appeared"},
             {"name": "link-flapping", "subject": "p1", "severity": "major", "since": "2026-11-21T21:05:12.123Z", "value": "5",
-             "peak": "9", "count": 4, "message": "p1: 5 changes in a minute: the port's link comes and goes"}],
+             "peak": "9", "count": 4, "message": "p1: 5 changes in a minute: the port's link is flapping"}],
         "alarm-history": [
             {"name": "buffers", "subject": "mbuf pool 0", "severity": "major", "since": "2026-11-21T20:00:00.000Z",
              "until": "2026-11-21T20:01:00.000Z", "value": "90", "peak": "99", "count": 2, "message": "mbuf pool 0: 90 percent"}],

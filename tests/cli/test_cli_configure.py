@@ -112,7 +112,7 @@ def test_words_of_editing_exist_only_while_editing(talk):
 
 def test_a_session_that_is_gone_ends_the_editing(talk, router):
     def gone(given):
-        raise Refused(404, "there is no session 7: it has ended, or kamueed was started again")
+        raise Refused(404, "there is no session 7: it has ended, or kamueed was restarted")
     talk("configure")
     router.operations["edit"] = gone
     with pytest.raises(Exception, match="there is no session 7"):

@@ -76,21 +76,21 @@ def test_audit_that_names_what_is_not_followed_is_1(kamuee, daemon):
         "checked": "100", "diverged": "0", "not-followed": "3", "unfollowed": [
             {"kind": "rule", "routes": "2", "example": "IPv4 rule 100: lookup 77", "effect": "policy rules: …"},
             {"kind": "tos", "routes": "1", "example": "198.51.100.0/24 tos 0x10", "effect": "routes for one TOS: …"},
-            {"kind": "link", "routes": "1", "example": "0.0.0.0/0 by mgmt, which is no interface of kamueed", "effect": "refused"}]}
+            {"kind": "link", "routes": "1", "example": "0.0.0.0/0 dev mgmt, which is not an interface of kamueed", "effect": "refused"}]}
     result = kamuee("audit")
     assert result.code == 1
     assert result.out.splitlines()[0] == "100 routes checked: kernel, RIB and FIB agree, but 3 of the kernel's rules and routes are not followed:"
     assert "    rule: IPv4 rule 100: lookup 77 and 1 more" in result.out.splitlines()
-    assert "    link: 0.0.0.0/0 by mgmt, which is no interface of kamueed" in result.out.splitlines()
+    assert "    link: 0.0.0.0/0 dev mgmt, which is not an interface of kamueed" in result.out.splitlines()
 
 
 def test_a_route_by_a_management_port_is_no_failure_of_an_audit(kamuee, daemon):
     daemon.operations["audit"] = lambda given: {
         "checked": "100", "diverged": "0", "not-followed": "0", "unfollowed": [
-            {"kind": "link", "routes": "1", "example": "0.0.0.0/0 by mgmt, which is no interface of kamueed", "effect": "refused"}]}
+            {"kind": "link", "routes": "1", "example": "0.0.0.0/0 dev mgmt, which is not an interface of kamueed", "effect": "refused"}]}
     result = kamuee("audit")
     assert (result.code, result.out.splitlines()[0]) == (0, "100 routes checked: kernel, RIB and FIB agree")
-    assert "mgmt, which is no interface of kamueed" in result.out
+    assert "mgmt, which is not an interface of kamueed" in result.out
 
 
 @pytest.mark.parametrize("words, query", [

@@ -50,7 +50,7 @@ Since                Severity  Alarm          Subject  Count  Message
                                                               appeared
 2026-11-21 21:05:12  major     link-flapping  p1           4  5 changes in a
                                                               minute: the port's
-                                                              link comes and goes
+                                                              link is flapping
 """
     daemon.state["alarm"] = []
     result = kamuee("show", "alarm")

@@ -124,7 +124,7 @@ def test_a_last_commit_that_cannot_be_applied_says_how_to_start_without_it(daemo
     daemon.run("ip link del a1")
     code, said = daemon.refused(P0)
     assert code == 1 and "state/revision-2.conf:" in said and "port p1: there is no kernel interface a1" in said
-    assert f"to start with {daemon.file} instead change that file, or give --from-file" in said
+    assert f"to start with {daemon.file} instead, change that file or use --from-file" in said
     daemon.start(P0 + "# it is gone\n")
     assert "p1" not in daemon.running()
 
@@ -241,7 +241,7 @@ def test_what_a_kamueed_with_another_schema_committed_is_told_by_line_and_left_a
     code, said = daemon.refused(P0)
     assert code == 3, said
     assert re.search(r"state/revision-2.conf:\d+: port p0: unknown word 'colour', expected one of ", said), said
-    assert f"to start with {daemon.file} instead change that file, or give --from-file" in said
+    assert f"to start with {daemon.file} instead, change that file or use --from-file" in said
     daemon.start(P0, "--from-file")
     assert mtu(daemon) == 1500
     before = daemon.running()

@@ -70,17 +70,17 @@ def test_two_ports_do_not_share_one(router, line):
 def test_not_by_another_name_either(router):
     """Of the interface (altname), or of the namespace."""
     router.run("ip link property add dev a0 altname uplink")
-    assert "another port's already" in refused(router, "set port x0 kernel-interface uplink")
-    assert "another port's already" in refused(router, f"set port x0 kernel-interface a0 namespace {router.name}")
+    assert "already belongs to another port" in refused(router, "set port x0 kernel-interface uplink")
+    assert "already belongs to another port" in refused(router, f"set port x0 kernel-interface a0 namespace {router.name}")
     assert "p0" in router.links()
 
 
 def test_refusals_name_what_is_there(router):
     assert "there is no kernel interface nodev in kamueed's namespace (there is " in refused(router, "set port x0 kernel-interface nodev")
-    assert "p0 is an interface of kamueed itself" in refused(router, "set port x0 kernel-interface p0")
+    assert "p0 is kamueed's own interface" in refused(router, "set port x0 kernel-interface p0")
     assert "'kernel-interface a2' instead of 'devargs a2'" in refused(router, "set port x0 devargs a2")
     said = refused(router, "set port x0 devargs net_af_packet1,iface=a2")
-    assert "device net_af_packet1 is p1's" in said and "framecnt" not in said
+    assert "device net_af_packet1 already belongs to p1" in said and "framecnt" not in said
     assert "'kernel-interface' or 'devargs' is required" in refused(router, "set port x9 mtu 1400")
 
 
@@ -95,13 +95,13 @@ def test_devargs_and_kernel_interface_replace_each_other(router):
 
 def test_addresses_are_noted(router, far):
     said = router.client.call("configure", line=["set port x0 kernel-interface a2"])
-    assert any("a2 has 10.9.9.1/24" in note and "port x0 is the interface now" in note for note in said["note"]), said
-    assert "its addresses stay with the kernel" in router.log.read_text()
+    assert any("a2 has 10.9.9.1/24" in note and "port x0 now uses the interface" in note for note in said["note"]), said
+    assert "its addresses are no longer reachable" in router.log.read_text()
 
 
 def test_the_default_route_is_not_taken_without_force(router, far):
     router.run("ip route add default via 10.9.9.2")
-    assert "the default route, via 10.9.9.2" in refused(router, "set port x0 kernel-interface a2")
+    assert "the default route via 10.9.9.2" in refused(router, "set port x0 kernel-interface a2")
     router.configure("set port x0 kernel-interface a2 force true")
     router.configure("set port x0 mtu 1400", "delete port x0 force")     # it has it now
 

@@ -109,7 +109,7 @@ def put_back(lab, row: Row, before: dict, log_at: int) -> None:
             link(lab)[key] == before[key] for key in ("mtu", "address", "operstate"))
     eventually(is_back, 10, lambda: str(lab["r"].ip("link show")))
     said = lab["r"].log.read_text()[log_at:]
-    assert re.search(r"(notice|warning) .*(put back|made again).*interface=p1", said), said
+    assert re.search(r"(notice|warning) .*(restored|recreating).*interface=p1", said), said
 
 
 def ignored(lab, row: Row, before: dict, log_at: int) -> None:
@@ -187,7 +187,7 @@ def check_address_configured(lab):
     try:
         yield
         assert_reaches(lab["h1"], "10.2.0.2")
-        assert "configured (set port p1 mac M)" in lab["r"].log.read_text()
+        assert "configuration (set port p1 mac M)" in lab["r"].log.read_text()
     finally:
         router.configure("delete port p1 mac")
 
@@ -471,7 +471,7 @@ def check_namespace(lab):
     try:
         yield
         sh(["ip", "netns", "add", green])
-        eventually(lambda: "made again" in lab["r"].log.read_text(), 5, "it is another one now")
+        eventually(lambda: "and recreated" in lab["r"].log.read_text(), 5, "it is another one now")
         assert alarms(lab) == {"green namespace"}
         router.configure("delete vr green")
         router.configure(f"set vr green namespace {green}")
@@ -525,7 +525,7 @@ def test_addresses_go_with_an_interface_to_another_namespace(lab, router):
     router.configure("set interface v40 vr blue")
     assert permanent(blue, "v40") == before
     eventually(lambda: {a["ip"] for a in ours(lab, "v40")["address"]} >= {"10.40.0.1", "10.40.0.5", "fd00:40::1"}, what="kamueed has them")
-    assert "address stays behind: address=10.40.9.1/24" in r.log.read_text()
+    assert "address not moved: address=10.40.9.1/24" in r.log.read_text()
     router.configure("delete interface v40 vr")
     assert permanent(r, "v40") == before
     for address in ("10.40.0.5/24", "10.40.7.1 peer 10.40.7.2/32", "10.40.8.1/24", "fd00:40::1/64"):
@@ -546,7 +546,7 @@ def test_a_tap_that_was_renamed_while_nobody_ran_is_found(lab):
     r.kill_kamueed()
     r.ip("link set p1 name foo")
     r.start_kamueed()
-    assert "its name is put back: name=p1 renamed=foo" in r.log.read_text()
+    assert "renamed by another program, name restored: name=p1 renamed=foo" in r.log.read_text()
     assert link(lab)["ifindex"] == ifindex and not r.namespace.has_link("foo")
     assert_reaches(lab["h1"], "10.2.0.2")
 

@@ -263,7 +263,7 @@ def test_explain_and_show_name_the_link_that_is_no_interface_of_ours(lab, do):
     assert "icmp" in explained.lower()
     assert "via 10.9.9.2, mgmt (not an interface of kamueed)" in kamuee(lab, "show ipv4 route 198.51.100.0/24 longer-prefixes")
     assert "Destination Host Unreachable" in ping(lab["h1"], V4, 1).said
-    assert "mgmt, which is no interface of kamueed" in kamuee(lab, "audit")
+    assert "mgmt, which is not an interface of kamueed" in kamuee(lab, "audit")
 
 
 def kamuee(lab, line: str) -> str:

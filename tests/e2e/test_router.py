@@ -176,7 +176,7 @@ def test_what_is_changed_is_put_back(ours):
     node.namespace.sysctl({"net.ipv4.ip_forward": "0", "net.ipv6.conf.all.forwarding": "0", "net.ipv4.conf.p1.rp_filter": "1"})
     eventually(lambda: not [row for name in OURS for row in strange(ours, name, True) if "forwarding" in row or "rp_filter" in row], 2,
                "the kernel tells of these")
-    assert "tap_sysctl: kamueed keeps it, put back: interface=p0 sysctl=net/ipv6/conf/p0/forwarding was=0 value=1" in node.log.read_text()
+    assert "tap_sysctl: changed by another program, restored: interface=p0 sysctl=net/ipv6/conf/p0/forwarding was=0 value=1" in node.log.read_text()
     others = ("ipv6.conf.p0.accept_ra", "ipv6.conf.v7.accept_ra", "ipv6.conf.p1.accept_redirects", "ipv4.conf.p1.send_redirects")
     node.namespace.sysctl({f"net.{key}": "1" for key in others})
     eventually(lambda: not [row for name in OURS for row in strange(ours, name, True)], 15, "the others are found by the clock")
@@ -290,7 +290,7 @@ def test_an_arp_reply_with_the_mac_of_a_group_is_not_believed(ours, wire):
     assert_reaches(ours["h2"], "10.1.0.2")
     for mac in ("01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff"):
         wire.send(bytes(Ether(dst=mac_of(ours), src=wire.mac) / ARP(op=2, hwsrc=mac, psrc="10.1.0.2", pdst="10.1.0.1")))
-    eventually(lambda: "not believed: vr=0 address=10.1.0.2 mac=" in ours["r"].log.read_text(), what="a line of log")
+    eventually(lambda: "ignored a neighbour that claims a group MAC: vr=0 address=10.1.0.2 mac=" in ours["r"].log.read_text(), what="a line of log")
     assert reaches(ours["h2"], "10.1.0.2")                # the frame goes to h1, not to all
 
 

@@ -46,7 +46,7 @@ def test_a_router_that_was_killed_starts_again_over_the_sockets_it_left(daemon):
     assert (daemon.dir / "memif").is_socket() and vhost.is_socket()
     daemon.start(config)
     assert {"p0", "p1"} <= daemon.links()
-    assert "gone has left: socket=" + str(vhost) in daemon.log.read_text()
+    assert "removed a stale socket: socket=" + str(vhost) in daemon.log.read_text()
     daemon.stop()
     assert not vhost.exists()
 
@@ -56,24 +56,24 @@ def test_what_stands_in_the_way_of_a_socket_is_named_and_stays(daemon, other):
     plain.write_text("mine")
     other.start(f"set port p0 devargs net_vhost0,iface={vhost}\n")
     code, said = daemon.refused(f"set port p1 devargs net_vhost1,iface={vhost}\n")
-    assert code == 1 and re.search(f"port p1: .*another program, or port, listens on {vhost}", said)
+    assert code == 1 and re.search(f"port p1: .*another program or port already listens on {vhost}", said)
     code, said = daemon.refused(f"set port p1 devargs net_vhost1,iface={plain}\n")
-    assert code == 1 and re.search(f"port p1: .*{plain} is there and is no socket", said)
+    assert code == 1 and re.search(f"port p1: .*{plain} exists and is not a socket", said)
     code, said = daemon.refused(f"set port p1 devargs net_memif1,socket={vhost},socket-abstract=no,role=server\n")
-    assert code == 1 and re.search(f"port p1: .*the driver refuses it .*{vhost}: Address already in use", said)
+    assert code == 1 and re.search(f"port p1: .*the driver rejects it .*{vhost}: Address already in use", said)
     code, said = daemon.refused(f"set port p1 devargs net_virtio_user1,path={plain},server=1\n")
-    assert code == 1 and re.search(f"port p1: .*stands still until the other end comes: use net_vhost0,iface={plain}", said)
+    assert code == 1 and re.search(f"port p1: .*blocks the router until the other end connects: use net_vhost0,iface={plain}", said)
     assert plain.read_text() == "mine" and vhost.is_socket()
     assert status(other) == "down"
 
 
 def test_a_wrong_device_is_told_from_one_whose_arguments_are_wrong(daemon):
     daemon.start("")
-    with pytest.raises(DaemonError, match="'net_nothing0' cannot be attached: no DPDK driver knows it"):
+    with pytest.raises(DaemonError, match="cannot attach device 'net_nothing0': no DPDK driver supports it"):
         daemon.configure("set port p0 devargs net_nothing0")
-    with pytest.raises(DaemonError, match="'net_vhost0' cannot be attached: the driver wants other arguments"):
+    with pytest.raises(DaemonError, match="cannot attach device 'net_vhost0': the driver rejects its arguments"):
         daemon.configure("set port p0 devargs net_vhost0")
-    with pytest.raises(DaemonError, match="the driver refuses it .DPDK says: memif_check_socket_filename.*Invalid socket directory"):
+    with pytest.raises(DaemonError, match="the driver rejects it .DPDK says: memif_check_socket_filename.*Invalid socket directory"):
         daemon.configure(f"set port p0 devargs net_memif0,socket={daemon.dir}/none/memif,socket-abstract=no,role=server")
 
 
@@ -117,5 +117,5 @@ def test_a_socket_that_a_killed_program_left_is_nobody_to_call(daemon):
     leave_dead(daemon.dir / "memif", socket.SOCK_SEQPACKET)
     daemon.start(memif(daemon, "client"))
     assert status(daemon) == "down"
-    assert "waits until somebody is there: port=p0" in daemon.log.read_text()
+    assert "waiting for the other end: port=p0" in daemon.log.read_text()
     assert (daemon.dir / "memif").is_socket()                        # not ours to remove

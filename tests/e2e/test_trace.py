@@ -152,7 +152,7 @@ def test_a_second_one_is_refused_while_the_first_goes_on(lab, trace):
     for interface in ("p0", "p1"):
         status, body = post(lab, "trace", {"interface": interface})
         (error,) = body["ietf-restconf:errors"]["error"]
-        assert (status, error["error-tag"]) == (409, "in-use") and "a trace runs already" in error["error-message"]
+        assert (status, error["error-tag"]) == (409, "in-use") and "a trace is already running" in error["error-message"]
     assert_no_loss(lab["h1"], "10.2.0.2", 20)
     assert len(result(process)) == 3
     assert post(lab, "trace", {"interface": "none"})[0] == 404
@@ -162,7 +162,7 @@ def test_a_second_one_is_refused_while_the_first_goes_on(lab, trace):
 def test_it_ends_when_its_time_is_over(lab, trace):
     process = trace(["in", "p0", "filter", "ether proto 0x9999", "seconds", "2"])
     refused = subprocess.run([PROGRAM, "--socket", str(lab["r"].socket), "trace", "in", "p1"], capture_output=True, text=True)
-    assert refused.returncode == 1 and "runs already" in refused.stderr
+    assert refused.returncode == 1 and "already running" in refused.stderr
     assert result(process) == []
 
 

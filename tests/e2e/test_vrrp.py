@@ -231,7 +231,7 @@ def test_frr_with_a_macvlan_of_the_operator(lab):
         h1.ip("route add 10.2.0.9/32 via 10.1.0.250")
         lab["h2"].ip("route add 10.1.0.9/32 via 10.2.0.1")
         assert_reaches(h1, "10.2.0.9")
-        assert "promiscuous because of MACs beside its own: port=p0" in ra.log.read_text()
+        assert "promiscuous because of additional MACs: port=p0" in ra.log.read_text()
         for mac, outcome in (("00:00:5e:00:01:05", "punt"), ("00:00:5e:00:01:06", "ether_not_ours")):
             explained = router.call("explain", interface="p0", source="10.1.0.9", destination="10.1.0.250", protocol="icmp",
                                     **{"destination-mac": mac})
