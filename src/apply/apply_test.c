@@ -376,7 +376,7 @@ static void a_setting_without_memory_takes_the_others_back(void **state)
     int r = apply_change(a, b, &e);
     setrlimit(RLIMIT_AS, &all);
     assert_int_equal(r, -ENOMEM);
-    assert_string_equal(e.item[0].sentence, "counters: no memory for those of next hops");
+    assert_string_equal(e.item[0].sentence, "counters nexthop: no memory for the counters of next hops");
     assert_int_equal(fake_journal_mib, 64);
     errors_free(&e);
     model_free(a);
