@@ -132,7 +132,10 @@ static void interrupts_stop(void)
     sem_init(&parked, 0, 0);
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec++;
-    if (fd < 0 || !h || rte_intr_fd_set(h, fd) || rte_intr_type_set(h, RTE_INTR_HANDLE_EXT) || rte_intr_callback_register(h, park, &parked))
+    bool waits = fd >= 0 && h && !rte_intr_fd_set(h, fd) && !rte_intr_type_set(h, RTE_INTR_HANDLE_EXT) &&
+                 !rte_intr_callback_register(h, park, &parked);
+    rte_intr_instance_free(h); // it has a copy
+    if (!waits)
         return;
     while (sem_timedwait(&parked, &until) && errno == EINTR)
         continue;
