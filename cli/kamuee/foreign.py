@@ -21,6 +21,8 @@ REBOOT = "reboot from Linux: systemctl reboot; to restart only kamueed: systemct
 IN_TIME = "to avoid locking yourself out: commit confirmed MINUTES, or set … --confirmed MINUTES"
 USERS = "manage users, logins and the clock in Linux"
 NOT_THERE = "Kamuee does not support this"
+PERMIT = "did you mean 'permit'?"
+DENY = "did you mean 'deny'? 'reject' answers with an ICMP error"
 ACL = "try: set acl NAME rule N permit …; for IOS lists: acl import ios FILE"
 
 # Words that may be abbreviated -> what to say; '*' is any word. The longest that fits is said.
@@ -113,6 +115,8 @@ HINTS = {
     "set port * disable": "try: set port PORT enabled false",
     "set port * shutdown": "try: set port PORT enabled false",
     "set interface * shutdown": "try: set port PORT enabled false",
+    "set acl * rule * allow": PERMIT, "set acl * rule * accept": PERMIT, "set acl * rule * pass": PERMIT,
+    "set acl * rule * drop": DENY, "set acl * rule * discard": DENY, "set acl * rule * block": DENY,
     "delete interfaces": "try: delete port …, delete interface …, delete vport …", "set protocols": DAEMON,
     "delete protocols": DAEMON, "set policy": DAEMON, "set policy-options": DAEMON, "set routing-options": STATIC,
     "set routing-instances": "try: set vr NAME table N", "set vrf": "try: set vr NAME table N",

@@ -6,6 +6,7 @@ Needs root and a built kamueed (KAMUEED, else build/kamueed); is skipped without
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import time
 
 import pytest
 from conftest import ROOT
+from terminal import Terminal
 from test_cli_json import check
 
 from kamuee import reference, shapes, tech_support
@@ -35,6 +37,7 @@ for i in $(seq 1200); do [ -S "$0/kamuee.sock" ] && break; sleep 0.05; done
 NETWORK = """
 ip addr add 192.0.2.1/24 dev p0; ip link set p0 up; ip link set v40 up
 ip route add 198.51.100.0/24 via 192.0.2.2; ip route add blackhole 203.0.113.0/24
+ip route add 100.64.0.0/24 via 192.0.2.2 proto static; ip route add 100.64.1.0/24 via 192.0.2.2 proto 196
 """
 
 
@@ -171,6 +174,51 @@ def test_ports_come_and_go(real):
     assert real("port", "detach", "p9") == "port p9 detached\n"
     assert "there is no port p9" in real("show", "port", "p9", code=1)
     assert "p9" in real("port", "detach", "p9", code=1)
+
+
+# --- first mistakes ---
+
+def test_a_leaf_that_is_said_twice_is_refused(real):
+    assert "port p0 mtu 1500: 'mtu' is said twice" in real("set", "port", "p0", "mtu", "1500", "mtu", "1600", code=1)
+    assert "'mtu' is said twice" in real("-c", "configure", "-c", "set port p0 mtu 1500 mtu 1500", "-c", "exit discard", code=1)
+
+
+def test_a_value_that_is_too_long_is_cut_and_its_limit_named(real):
+    said = real("set", "port", "p7", "devargs", "net_null7,x=" + "a" * 5000, code=1)
+    assert "expected at most 255 letters, and it has 5012" in said and len(said) < 400
+    longest = "net_null7,x=" + "a" * (255 - len("net_null7,x="))
+    assert "letters" not in real("set", "port", "p7", "devargs", longest, "--check")
+    assert "expected at most 255 letters, and it has 256" in real("set", "port", "p7", "devargs", longest + "a", "--check", code=1)
+
+
+def test_yaml_is_known_for_what_it_is(real):
+    file = real.folder / "c.yaml"
+    file.write_text("kamuee:port:\n- name: p0\n  devargs: net_null0\n" + "".join(f"- name: p{i}\n  devargs: net_null{i}\n" for i in range(1, 20)))
+    said = real("-c", "configure", "-c", f"load replace {file}", "-c", "exit discard", code=2)
+    assert f"{file} is YAML" in said and f"try: import yaml {file} replace" in said and len(said.splitlines()) == 2
+    assert "set port p19 devargs net_null19" in real("-c", "configure", "-c", f"import yaml {file} replace", "-c", "compare", "-c", "exit discard")
+
+
+def test_a_name_alone_changes_nothing_and_the_prompt_says_so(real):
+    terminal = Terminal(["--socket", str(real.folder / "kamuee.sock")], HOME=str(real.folder))
+    try:
+        terminal.until(r"\n\w+> ?$")
+        for line, prompt in (("configure", r"\[edit\]#"), ("set port p0", r"\[edit\]#"), ("set port p0 mtu 1400", r"\[edit\*\]#")):
+            terminal.type(line + "\r")
+            terminal.until(re.escape(line) + r"[^$]*?\n[^\n]*" + prompt)
+        terminal.type("exit discard\rexit\r")
+        assert terminal.wait() == 0
+    finally:
+        terminal.close()
+
+
+def test_static_routes_are_those_of_linux_and_of_frr(real):
+    def shown(*more):
+        return {(row["prefix"], row["protocol"]) for row in json.loads(real("show", "ipv4", "route", "protocol", *more, "-j"))}
+    assert shown("static") == {("100.64.0.0/24", "static"), ("100.64.1.0/24", "frr-static")}
+    assert shown("frr-static") == {("100.64.1.0/24", "frr-static")}
+    assert "static" in (said := real("show", "ipv4", "route", "protocol", "connected", code=1)) and "frr-static" in said
+    assert re.search(r"^S .*100\.64\.1\.0/24", real("show", "ipv4", "route", "protocol", "static"), re.M)
 
 
 def test_saved_configuration_is_what_runs(real):

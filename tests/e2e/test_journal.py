@@ -152,3 +152,21 @@ def test_the_journal_can_be_switched_off_and_on(lab):
     client.call("configure", line=["delete journal size"])
     assert client.call("route-changes")["complete"] is False
     assert client.state("journal")["size"] == 64
+
+
+def test_a_young_virtual_router_does_not_cut_what_the_others_remember(lab):
+    """Of several the oldest counts: before the young one was there, nothing of it changed."""
+    client = measure.client(lab["r"])
+    begun = pause()
+    lab["r"].ip("route add 198.51.103.0/24 via 10.2.0.2 proto bgp")
+    in_fib(lab, "198.51.103.0/24")
+    client.call("configure", line=["set vr young table 77"])
+    try:
+        eventually(lambda: client.state("vr=young"), what="the young one is there")
+        found = client.call("route-changes", ago=str(round((time.monotonic() - begun) * 1000)))
+        assert found["complete"] and not found.get("cut")
+        assert "198.51.103.0/24" in {change.get("prefix") for change in found["change"]}
+        assert not client.call("route-changes", vr="young", ago="3600000")["complete"]
+    finally:
+        client.call("configure", line=["delete vr young"])
+        lab["r"].ip("route del 198.51.103.0/24")

@@ -79,6 +79,18 @@ def test_what_a_killed_kamueed_left_of_dpdk_is_removed_by_the_next_one(kamueed):
         after.end()
 
 
+@pytest.mark.parametrize("most", [16, 64, 255])
+def test_too_few_descriptors_are_refused_with_the_remedy(kamueed, most):
+    daemon = Daemon(kamueed, "e2e-life-few")
+    try:
+        daemon.file.write_text("")
+        done = subprocess.run(["prlimit", f"--nofile={most}:{most}", *daemon.command()], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 5 and len(done.stderr.splitlines()) == 1, done.stderr
+        assert f"{most} descriptors at most" in done.stderr and "LimitNOFILE=65536" in done.stderr
+    finally:
+        daemon.end()
+
+
 def states_of_threads(pid: int) -> list[str]:
     return [stat.read_text().rpartition(")")[2].split()[0] for stat in Path(f"/proc/{pid}/task").glob("*/stat")]
 
