@@ -140,7 +140,7 @@ def test_the_command_line_tells_it_and_says_how_far_back_it_knows(lab):
     # A second ago the link may still have been as the test before left it: down.
     eventually(lambda: kamuee(lab, "show", "ipv4", "route", "10.2.0.2", "at", "-1s").stdout.startswith("Route 10.2.0."), 10)
     said = kamuee(lab, "show", "ipv4", "route", "10.2.0.2", "at", "-1d")
-    assert said.returncode == 1 and "the journal does not reach back" in said.stderr, said
+    assert said.returncode == 1 and "the journal does not go back" in said.stderr, said
     assert "MiB, room for" in kamuee(lab, "show", "journal").stdout
 
 
