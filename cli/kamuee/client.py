@@ -34,8 +34,8 @@ WIDE = frozenset("""
     neighbors nexthops no-way-packets nodes not-followed notifications notifications-lost offload-cut overruns p90 p99 p999 packets passed
     peak policed polls polls-idle prefixes punt punt-packets queue-full reader-bytes records redirected-packets resyncs
     rib-bytes rib-routes room routes rss rules-ignored rx rx-bytes rx-errors rx-missed rx-no-buffer
-    rx-packets samples samples-missed samples-no-ip seconds sent sent-bytes sent-packets sessions set-refused shared-bytes swept taken tx
-    tx-bytes tx-errors tx-packets unmatched-bytes unmatched-packets updates uptime urpf-packets used
+    rx-lacpdus rx-packets samples samples-missed samples-no-ip seconds sent sent-bytes sent-packets sessions set-refused shared-bytes swept taken tx
+    tx-bytes tx-errors tx-lacpdus tx-packets unmatched-bytes unmatched-packets updates uptime urpf-packets used
     value variables ways ways-cut wrong-interface
 """.split())
 

@@ -19,6 +19,7 @@ _PACKET = ("(vlan VLAN|outer-vlan OUTERVLAN|src SOURCE|dst DESTINATION|proto IPP
 
 COMMANDS = (
     Command("show port [PORT] [statistics]", "ports: state and device; counters", "show_port:show", json="port"),
+    Command("show lag [PORT]", "link aggregation: members and their state", "show_lag:show", json="lag"),
     Command("show port-history [PORT]", "traffic of each port by the minute, during the last hour", "show_port_history:show", json="port-history"),
     Command("show port [PORT] statistics (pps|bps)", "packets or bits per second of each port, measured over one second",
             "show_port:show_rates", json="port-rates"),
@@ -183,7 +184,7 @@ WORDS = {
     "drops": "dropped packets by reason", "all": "include reasons with no drops",
     "punt": "packets to the control plane", "icmp": "ICMP errors sent by the router",
     "ledger": "the zero-loss ledger", "fib": "forwarding tables", "memory": "memory by region",
-    "latency": "latency inside the router", "port-history": "traffic of each port during the last hour",
+    "latency": "latency inside the router", "lag": "link aggregation", "port-history": "traffic of each port during the last hour",
     "alarm": "active alarms", "history": "cleared alarms", "web": "the web page",
     "version": "versions", "system": "the daemon", "running-config": "the running configuration",
     "tech-support": "archive of state, configuration and logs", "doctor": "check this host for problems",

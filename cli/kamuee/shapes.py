@@ -19,6 +19,7 @@ _WAY = "protocol, kind, nexthop, hop [{interface, gateway, weight}], more-hops"
 _AUDIT = ("checked, prefixes, lookups, blocks, diverged, took, longest-pause, finding [{prefix, what}], not-followed, "
           "unfollowed [{kind, routes, example, effect}]")
 
+_LACP = "system-priority, system, key, port-priority, port, state []"
 _ALARM = "name, subject, severity, since, value, peak, count, message"
 
 _FRAME = "port, interface, length, octets"
@@ -36,6 +37,8 @@ SHAPES = {
             f"statistics {{{_TRAFFIC}, rx-missed, rx-errors, rx-no-buffer, tx-errors, checksum-completed, offload-cut, "
             "queue [{queue, rx-packets, rx-bytes, forwarder}], extended [{name, value}]}, "
             f"cleared {{time, {_TRAFFIC}, rx-missed, rx-errors, rx-no-buffer, tx-errors, checksum-completed, offload-cut}}}}]",
+    "lag": "[{name, status, mode, mac, min-links, active-members, primary, rate, member [{name, status, reason, link, changes, "
+           f"lacp {{receive, mux, rx-lacpdus, tx-lacpdus, actor {{{_LACP}}}, partner {{{_LACP}}}}}}}]}}]",
     "port-rates": "[{name, seconds, rx-pps, tx-pps, rx-bps, tx-bps, rx-missed-pps, rx-errors-pps, tx-errors-pps}]",
     "interface": "[{name, id, description, kind, port, vlan, outer-vlan, tpid, vr, status, mac, accepted-mac [], mtu, ifindex, "
                  "address [{ip, prefix-length, secondary, status}], urpf-ipv4, urpf-ipv6, urpf-allow-default, redirect, directed-broadcast, "

@@ -74,7 +74,7 @@ static void add_description(struct plan_steps *p, const char *name, const char *
 
 static bool device_same(const struct model_port *a, const struct model_port *b)
 {
-    return !strcmp(a->config.devargs, b->config.devargs) &&
+    return !a->config.lag.mode == !b->config.lag.mode && !strcmp(a->config.devargs, b->config.devargs) &&
            !strcmp(a->config.netns, b->config.netns);
 }
 
@@ -83,8 +83,12 @@ static bool device_same(const struct model_port *a, const struct model_port *b)
 static bool port_stays(const struct plan_steps *p, const struct model_port *a,
                        const struct model_port *b)
 {
-    if (!a || !b || device_same(a, b))
-        return a && b;
+    if (!a || !b || strcmp(a->config.member_of, b->config.member_of)) // a member has no interface
+        return false;
+    if (device_same(a, b))
+        return true;
+    if (a->config.lag.mode || b->config.lag.mode)
+        return false;
     vec_foreach (&p->from->port, other)
         if (other != a && port_config_same_device(&other->config, &b->config))
             return false;
@@ -98,7 +102,7 @@ static bool port_same(const struct model_port *a, const struct model_port *b) //
     return device_same(a, b) && x->rx_queues == y->rx_queues && x->tx_queues == y->tx_queues &&
            x->rx_descriptors == y->rx_descriptors && x->tx_descriptors == y->tx_descriptors &&
            x->rx_mode == y->rx_mode && x->mtu == y->mtu && x->promiscuous == y->promiscuous && x->enabled == y->enabled &&
-           x->has_mac == y->has_mac && (!x->has_mac || !memcmp(x->mac, y->mac, 6));
+           x->has_mac == y->has_mac && (!x->has_mac || !memcmp(x->mac, y->mac, 6)) && !memcmp(&x->lag, &y->lag, sizeof x->lag);
 }
 
 static bool vport_stays(const struct plan_steps *p, const struct model_vport *a,
@@ -162,9 +166,10 @@ static void plan_ports(struct plan_steps *p)
         if (port_stays(p, old, i) && !port_same(old, i))
             step_add(p, &port_kind, i->config.name, old, i, i->line);
     }
-    vec_foreach (&p->to->port, i)
-        if (!port_stays(p, model_find_port(p->from, i->config.name), i))
-            step_add(p, &port_kind, i->config.name, NULL, i, i->line);
+    for (int lag = 0; lag <= 1; lag++) // behind their members, of which they have their MAC
+        vec_foreach (&p->to->port, i)
+            if (!i->config.lag.mode == !lag && !port_stays(p, model_find_port(p->from, i->config.name), i))
+                step_add(p, &port_kind, i->config.name, NULL, i, i->line);
 }
 
 // Where an interface that stayed is now: plan_interfaces_going took it out of virtual routers that go.

@@ -144,13 +144,13 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set port p5 mtu 99999", "c:1: port p5: 'mtu' is '99999', expected 68..9600 (bytes)"},
         {"set port p5 mtu", "c:1: port p5 mtu: the line is incomplete, expected 68..9600 (bytes)"},
         {"set port p5 mut 9000",
-         "c:1: port p5: unknown word 'mut', did you mean 'mtu'? expected one of kernel-interface, devargs, force, "
+         "c:1: port p5: unknown word 'mut', did you mean 'mtu'? expected one of kernel-interface, devargs, lag, force, "
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, rx-mode, mtu, "
          "mac, promiscuous, enabled, mirror"},
         {"set prot p0",
          "c:1: unknown word 'prot', did you mean 'port'? expected one of " TOP_WORDS},
         {"set port p5 name x",
-         "c:1: port p5: unknown word 'name', did you mean 'namespace'? expected one of kernel-interface, devargs, force, "
+         "c:1: port p5: unknown word 'name', did you mean 'namespace'? expected one of kernel-interface, devargs, lag, force, "
          "namespace, rx-queues, tx-queues, rx-descriptors, tx-descriptors, rx-mode, mtu, mac, promiscuous, "
          "enabled, mirror"},
         {"set state system", "c:1: unknown word 'state', expected one of " TOP_WORDS},
@@ -176,10 +176,10 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"port p0 mtu 1", "c:1: unknown word 'port', expected set or delete"},
         {"set port \"p0 mtu 1", "c:1: a quote \" is not closed"},
         {"set port p5 mtu 9000",
-         "c:1: port p5: 'kernel-interface' or 'devargs' is required: a kernel interface such as eth1 (ip link); or "
+         "c:1: port p5: 'kernel-interface' or 'devargs' or 'lag' is required: a kernel interface such as eth1 (ip link); or "
          "a DPDK device: a PCI address such as 0000:3b:00.0, "
          "or net_af_packet0,iface=eth1, net_af_xdp0,iface=eth1, "
-         "net_memif0,…, net_tap0,…, net_pcap0,…, net_null0"},
+         "net_memif0,…, net_tap0,…, net_pcap0,…, net_null0; or the ports that it is made of (lag member p0)"},
         {"set vport v4 port p0 vlan 4", "c:1: vport v4: 'port' refers to port 'p0', which does not "
                                         "exist; expected the name of a port (none is configured)"},
         {"set port p1 devargs x\nset thread 4 forwarder port p0 rx-queue 0",

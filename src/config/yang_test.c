@@ -37,7 +37,7 @@ static bool has_no_unit(const char *name)
 {
     static const char *const names[] = {"core", "vlan", "outer-vlan", "table", "rx-queue", "rx-queues", "tx-queues", "rx-descriptors",
                                         "tx-descriptors", "flow-hash-seed", "ttl", "port", "observation-domain",
-                                        "raise", "clear"};
+                                        "raise", "clear", "system-priority"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))

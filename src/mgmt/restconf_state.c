@@ -27,6 +27,7 @@ static const struct {
     {"system", show_system},
     {"port", show_port},
     {"port-history", show_port_history},
+    {"lag", show_lag},
     {"interface", show_interface},
     {"thread", show_thread},
     {"drop", show_drop},

@@ -110,7 +110,7 @@ static void wrong_edits_change_nothing_and_say_why(void **state)
     assert_said("'name' in the body differs from 'p2' in the path");
     assert_int_equal(
         ask("PUT", "/restconf/data/kamuee:port=p2", "{\"kamuee:port\":[{\"name\":\"p2\"}]}"), 400);
-    assert_said("port p2: 'kernel-interface' or 'devargs' is required");
+    assert_said("port p2: 'kernel-interface' or 'devargs' or 'lag' is required");
     assert_int_equal(
         ask("PATCH", "/restconf/data/kamuee:port=p0", "{\"kamuee:port\":[{\"mtu\":99999}]}"), 400);
     assert_said("port p0: 'mtu' is '99999', expected 68..9600 (bytes)");

@@ -28,6 +28,7 @@
 #include "table/fib.h"
 #include "table/icmp.h"
 #include "table/iface.h"
+#include "table/limits.h"
 #include "table/plan.h"
 #include "table/punt.h"
 #include "table/vr.h"
@@ -51,6 +52,10 @@ struct model_vr {
 struct model_port {
     struct port_config config;
     bool force; // takes a kernel interface that the machine is reached by
+    unsigned n_members; // of a LAG
+    char member[LAG_MEMBER_MAX][16];
+    unsigned member_line[LAG_MEMBER_MAX];
+    const char *given; // a leaf that only a port with a device may have, NULL = none
     char vr[16]; // VR_DEFAULT_NAME unless configured
     char description[256];
     struct iface_policy policy;

@@ -12,6 +12,44 @@
 #include "model/model_leaf.h"
 #include "port/devargs.h"
 #include "yang/config_tree.h"
+#include "yang/yang.h"
+
+// A leaf that somebody has set and only a port with a device may have; NULL: none.
+static const char *given_of_device(const struct lyd_node *first)
+{
+    static const char *const leaf[] = {"force", "namespace", "rx-queues", "tx-queues", "rx-descriptors", "tx-descriptors", "rx-mode", "promiscuous"};
+
+    for (const struct lyd_node *n = first; n; n = n->next)
+        for (size_t i = 0; i < sizeof leaf / sizeof *leaf; i++)
+            if (!(n->flags & LYD_DEFAULT) && !strcmp(n->schema->name, leaf[i]))
+                return leaf[i];
+    return NULL;
+}
+
+// A LAG is a port without a device that has a container `lag`; its members are bound when all ports are read.
+static void read_lag(struct model_port *p, const struct lyd_node *entry)
+{
+    const struct lysc_node *lag_schema = yang_child(entry->schema, "lag", true);
+    const struct lyd_node *of = config_find(lyd_child(entry), lag_schema, NULL), *lag = lyd_child(of);
+    struct lag_config *c = &p->config.lag;
+    struct lyd_nodes v = {0};
+
+    if (!lag || of->flags & LYD_DEFAULT || p->config.devargs[0])
+        return;
+    const struct lyd_node *lacp = leaf_inside(lag, lag_schema, "lacp");
+    c->mode = leaf_word(lag, "mode", (const char *[]){"lacp", "active-backup"}, 2) == 1 ? LAG_MODE_ACTIVE_BACKUP : LAG_MODE_LACP;
+    c->min_links = (uint8_t)leaf_number(lag, "min-links", 1);
+    leaf_copy(c->primary, sizeof c->primary, lag, "primary", "");
+    c->slow = leaf_word(lacp, "rate", (const char *[]){"fast", "slow"}, 2) == 1;
+    c->passive = leaf_word(lacp, "activity", (const char *[]){"active", "passive"}, 2) == 1;
+    c->system_priority = (uint16_t)leaf_number(lacp, "system-priority", 32768);
+    config_children(lag, yang_child(lag_schema, "member", true), &v);
+    for (size_t i = 0; i < v.n && i < LAG_MEMBER_MAX; i++) {
+        snprintf(p->member[p->n_members], sizeof p->member[0], "%s", lyd_get_value(v.item[i]));
+        p->member_line[p->n_members++] = config_line_of(v.item[i]);
+    }
+    free(v.item);
+}
 
 void model_read_port(struct model *m, const struct lyd_node *entry)
 {
@@ -28,6 +66,7 @@ void model_read_port(struct model *m, const struct lyd_node *entry)
         snprintf(c->devargs, sizeof c->devargs, "net_af_packet-%s,iface=%s", c->name, c->kernel_interface);
     else
         devargs_netdev(c->devargs, c->kernel_interface, sizeof c->kernel_interface);
+    read_lag(p, entry);
     p->force = leaf_true(first, "force");
     leaf_copy(c->netns, sizeof c->netns, first, "namespace", "");
     c->rx_queues = (uint16_t)leaf_number(first, "rx-queues", 0);
@@ -41,6 +80,7 @@ void model_read_port(struct model *m, const struct lyd_node *entry)
     c->has_mac = mac && !text_parse_mac(mac, c->mac);
     snprintf(p->vr, sizeof p->vr, VR_DEFAULT_NAME);
     p->line = leaf_line(entry, config_value(first, "devargs") ? "devargs" : "kernel-interface");
+    p->given = c->lag.mode ? given_of_device(first) : NULL;
 }
 
 static uint16_t read_tpid(const struct lyd_node *first)
@@ -138,8 +178,20 @@ static void inherit_mtu(struct model *m)
     }
 }
 
+static void bind_members(struct model *m)
+{
+    vec_foreach (&m->port, lag)
+        for (unsigned i = 0; i < lag->n_members; i++) {
+            struct model_port *p = model_find_port(m, lag->member[i]);
+
+            if (p && !p->config.member_of[0] && !p->config.lag.mode)
+                memcpy(p->config.member_of, lag->config.name, sizeof p->config.member_of);
+        }
+}
+
 void model_bind_interfaces(struct model *m)
 {
+    bind_members(m);
     bind_policies(m);
     inherit_mtu(m);
 }
@@ -246,6 +298,83 @@ static void check_unique_device(const struct model *m, struct errors *e)
         }
 }
 
+// What a member has that belongs to its LAG, or NULL.
+static const struct model_interface *interface_of(const struct model *m, const char *name)
+{
+    vec_foreach (&m->interface, i)
+        if (!strcmp(i->name, name))
+            return i;
+    return NULL;
+}
+
+static void check_member_itself(const struct model *m, const struct model_port *lag, const struct model_port *p, unsigned line, struct errors *e)
+{
+    const char *name = p->config.name, *of = lag->config.name;
+
+    if (p->config.lag.mode)
+        errors_add(e, line, "port %s: lag member '%s' is a LAG itself, expected a port with a device", of, name);
+    else if (strcmp(p->config.member_of, of))
+        errors_add(e, line, "port %s: lag member '%s' already belongs to %s, expected a port of no other LAG", of, name, p->config.member_of);
+    if (p->config.mtu != lag->config.mtu)
+        errors_add(e, line, "port %s: lag member '%s' has mtu %u and the LAG %u, expected one for all: 'set port %s mtu %u'", of, name, p->config.mtu,
+                   lag->config.mtu, name, lag->config.mtu);
+    if (p->config.has_mac)
+        errors_add(e, line, "port %s: lag member '%s' has a mac, expected none: 'delete port %s mac', 'set port %s mac …'", of, name, name, of);
+}
+
+static void check_member(const struct model *m, const struct model_port *lag, unsigned k, struct errors *e)
+{
+    const char *name = lag->member[k], *of = lag->config.name;
+    const struct model_port *p = model_find_port(m, name);
+    const struct model_interface *i = interface_of(m, name);
+    unsigned line = lag->member_line[k];
+
+    if (!p)
+        return; // the schema says so
+    check_member_itself(m, lag, p, line, e);
+    if (i)
+        errors_add(e, i->policy_line ? i->policy_line : line, "interface %s: port %s is a member of %s and has no interface, expected 'interface %s'", name,
+                   name, of, of);
+    vec_foreach (&m->vport, v)
+        if (!strcmp(v->port, name))
+            errors_add(e, v->line, "vport %s: port '%s' is a member of %s and has no sub-interfaces, expected 'port %s'", v->name, name, of, of);
+    vec_foreach (&m->mirror, r)
+        if (!strcmp(r->mirror.to_port, name))
+            errors_add(e, r->line, "mirror to port '%s': it is a member of %s, expected a port of no LAG", name, of);
+    vec_foreach (&m->multicast, r)
+        if (!strcmp(r->route.in, name))
+            errors_add(e, r->line, "multicast route: interface '%s' is a member of %s, expected '%s'", name, of, of);
+}
+
+static void check_lag(const struct model *m, const struct model_port *lag, struct errors *e)
+{
+    const struct lag_config *c = &lag->config.lag;
+    const char *name = lag->config.name;
+    bool primary = !c->primary[0];
+
+    for (unsigned k = 0; k < lag->n_members; k++) {
+        check_member(m, lag, k, e);
+        primary |= !strcmp(lag->member[k], c->primary);
+    }
+    if (!lag->n_members)
+        errors_add(e, lag->line, "port %s: a LAG without members, expected at least one: 'set port %s lag member PORT'", name, name);
+    if (lag->given)
+        errors_add(e, lag->line, "port %s: '%s' is a matter of a LAG's members, expected it there", name, lag->given);
+    if (!primary)
+        errors_add(e, lag->line, "port %s: lag primary '%s' is no member, expected one of its members", name, c->primary);
+    if (c->primary[0] && c->mode != LAG_MODE_ACTIVE_BACKUP)
+        errors_add(e, lag->line, "port %s: 'lag primary' is for mode active-backup, with LACP all members are used", name);
+    if (lag->n_members && c->min_links > lag->n_members)
+        errors_add(e, lag->line, "port %s: 'lag min-links' is %u, expected at most %u, the number of its members", name, c->min_links, lag->n_members);
+    vec_foreach (&m->mirror, r)
+        if (!strcmp(r->mirror.to_port, name))
+            errors_add(e, r->line, "mirror to port '%s': it is a LAG, expected a port with a device", name);
+    for (size_t i = 0; i < m->thread.n; i++)
+        if (!strcmp(m->thread.item[i].port, name))
+            errors_add(e, m->thread_line.item[i], "thread %d: port '%s' is a LAG, which has no queues, expected one of its members",
+                       m->thread.item[i].core, name);
+}
+
 static void check_ports(const struct model *m, struct errors *e)
 {
     static const uint8_t zero[6];
@@ -253,7 +382,9 @@ static void check_ports(const struct model *m, struct errors *e)
     char why[1024];
 
     vec_foreach (&m->port, p) {
-        if (devargs_check(p->config.devargs, why, sizeof why))
+        if (p->config.lag.mode)
+            check_lag(m, p, e);
+        else if (devargs_check(p->config.devargs, why, sizeof why))
             errors_add(e, p->line, "port %s: %s", p->config.name, why);
         if (p->config.has_mac && (p->config.mac[0] & 1 || !memcmp(p->config.mac, zero, 6)))
             errors_add(e, p->line,

@@ -4,6 +4,7 @@
 #define PORT_MANAGED_PORT_H
 
 #include "base/vec.h"
+#include "port/lacp.h"
 #include "port/port_device.h"
 #include "port/port_manager.h"
 
@@ -23,6 +24,10 @@ struct managed_port {
     uint64_t cleared_wall_ns;       // of the statistics
     struct port_statistics cleared; // what they were then
     struct carrier *carrier; // of its kernel interface, if any
+    // of a member of a LAG: lag_manager.c's
+    struct lacp_port lacp;
+    bool lag_active, lag_changed; // in use; since the last look
+    uint64_t lag_changes;
 };
 
 extern struct managed {

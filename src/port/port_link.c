@@ -13,6 +13,7 @@
 #include "netlink/carrier.h"
 #include "netlink/netns.h"
 #include "port/iface_manager.h"
+#include "port/lag_manager.h"
 #include "port/managed_port.h"
 
 #define LINK_POLL_US 25000
@@ -65,6 +66,7 @@ void port_manager_on_link(void (*fn)(const char *port, bool up))
 {
     thread_must_be(ROLE_CONTROL);
     link_listener = fn;
+    lag_on_link(fn);
 }
 
 void port_link_look(struct managed_port *p)
@@ -75,6 +77,7 @@ void port_link_look(struct managed_port *p)
     if (up == p->link_up)
         return;
     p->link_up = up;
+    lag_member_link(p); // first: flows wait for it
     p->link_changes += p->started;
     log_notice("port_manager: link: port=%s state=%s", p->wish.name, up ? "up" : "down");
     iface_manager_port_link(p->device.id, up);

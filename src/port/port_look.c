@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "port/lag_manager.h"
 #include "port/managed_port.h"
 #include "port/port_sensor.h"
 #include "port/port_wait.h"
@@ -47,6 +48,10 @@ int port_manager_clear(const char *name)
     struct managed_port *p = managed_port_find(name);
 
     thread_must_be(ROLE_CONTROL);
+    if (lag_exists(name)) {
+        lag_clear(name);
+        return 0;
+    }
     if (!p)
         return -ENOENT;
     if (p->open) {
@@ -63,7 +68,7 @@ int port_manager_state(const char *name, struct port_state *s)
 
     thread_must_be(ROLE_CONTROL);
     if (!p)
-        return -ENOENT;
+        return lag_port_state(name, s);
     const struct port_device *d = &p->device;
     *s = (struct port_state){
         .config = d->config,
@@ -97,7 +102,7 @@ uint64_t port_manager_link_changes(const char *name)
 {
     const struct managed_port *p = managed_port_find(name);
 
-    return p ? p->link_changes : 0;
+    return p ? p->link_changes : lag_link_changes(name);
 }
 
 int port_manager_temperature(const char *name, int *celsius)
@@ -115,7 +120,7 @@ unsigned port_manager_list(char (*name)[16], unsigned max)
     vec_foreach (&managed.port, p)
         if (n < max)
             memcpy(name[n++], (*p)->wish.name, sizeof *name);
-    return n;
+    return n + lag_list(name + n, max - n);
 }
 
 int port_manager_xstats(const char *name, void (*fn)(void *ctx, const char *stat, uint64_t value), void *ctx)

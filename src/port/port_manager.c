@@ -6,7 +6,8 @@
 // device is stopped, thread_manager takes it out of all plans and a grace period
 // passes, so no forwarder is inside its driver.
 //
-// Its link is port_link.c's, what there is to see of it port_look.c's.
+// Its link is port_link.c's, what there is to see of it port_look.c's. Ports that are LAGs are lag_manager.c's; a port that is a
+// member of one has no interface.
 #include "port/port_manager.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 
 #include "base/log.h"
 #include "port/iface_manager.h"
+#include "port/lag_manager.h"
 #include "port/managed_port.h"
 #include "port/port_history.h"
 #include "port/port_pool.h"
@@ -65,6 +67,7 @@ int managed_port_start(struct managed_port *p, char *err, size_t err_size)
     p->waiting = false;
     p->started = true;
     port_get(p->device.id)->started = true;
+    lag_member_enter(p);
     thread_manager_update();
     port_link_look(p);
     log_info("port_manager: started: port=%s rx-queues=%u tx-queues=%u", p->wish.name, p->device.config.rx_queues,
@@ -78,6 +81,7 @@ void managed_port_stop(struct managed_port *p)
     if (!p->started)
         return;
     p->started = false;
+    lag_member_leave(p);
     thread_manager_release_port(p->device.id);
     port_link_look(p); // down
     port_device_stop(&p->device);
@@ -86,6 +90,10 @@ void managed_port_stop(struct managed_port *p)
 
 int port_manager_start(const char *name, char *err, size_t err_size)
 {
+    if (lag_exists(name)) {
+        lag_enable(name, true);
+        return 0;
+    }
     struct managed_port *p = find_or_say(name, err, err_size);
 
     if (!p)
@@ -98,6 +106,10 @@ int port_manager_start(const char *name, char *err, size_t err_size)
 
 int port_manager_stop(const char *name, char *err, size_t err_size)
 {
+    if (lag_exists(name)) {
+        lag_enable(name, false);
+        return 0;
+    }
     struct managed_port *p = find_or_say(name, err, err_size);
 
     if (!p)
@@ -164,12 +176,12 @@ static void close_device(struct managed_port *p)
 static int check_new(const struct port_config *cfg, char *err, size_t err_size)
 {
     thread_must_be(ROLE_CONTROL);
-    if (managed_port_find(cfg->name) || iface_find_name(cfg->name)) {
+    if (managed_port_find(cfg->name) || lag_exists(cfg->name) || iface_find_name(cfg->name)) {
         snprintf(err, err_size, "port %s: %s already has this name", cfg->name,
-                 managed_port_find(cfg->name) ? "a port" : "an interface");
+                 managed_port_find(cfg->name) || lag_exists(cfg->name) ? "a port" : "an interface");
         return -EEXIST;
     }
-    if (!cfg->mtu || !cfg->devargs[0]) {
+    if (!cfg->mtu || (!cfg->lag.mode && !cfg->devargs[0])) {
         snprintf(err, err_size, "port %s needs %s", cfg->name, cfg->mtu ? "devargs" : "an MTU");
         return -EINVAL;
     }
@@ -182,6 +194,8 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
 
     if (r)
         return r;
+    if (cfg->lag.mode)
+        return lag_attach(cfg, err, err_size);
     struct managed_port *p = calloc(1, sizeof *p);
     if (!p)
         return -ENOMEM;
@@ -189,8 +203,8 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
     r = open_device(p, err, err_size);
     if (r)
         goto fail_open;
-    r = iface_manager_add_port(cfg->name, p->device.id, p->device.config.mac, p->device.config.mtu, "default", err,
-                               err_size);
+    if (!cfg->member_of[0])
+        r = iface_manager_add_port(cfg->name, p->device.id, p->device.config.mac, p->device.config.mtu, "default", err, err_size);
     if (r)
         goto fail_iface;
     *vec_push(&managed.port) = p;
@@ -202,7 +216,8 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
     if (!r)
         return 0;
     managed.port.n--;
-    iface_manager_del(cfg->name, (char[200]){0}, 200);
+    if (!cfg->member_of[0])
+        iface_manager_del(cfg->name, (char[200]){0}, 200);
 fail_iface:
     close_device(p);
 fail_open:
@@ -212,11 +227,13 @@ fail_open:
 
 int port_manager_detach(const char *name, char *err, size_t err_size)
 {
+    if (lag_exists(name))
+        return lag_detach(name, err, err_size);
     struct managed_port *p = find_or_say(name, err, err_size);
 
     if (!p)
         return -ENOENT;
-    int r = iface_manager_del(name, err, err_size); // refuses while sub-interfaces exist
+    int r = p->wish.member_of[0] ? 0 : iface_manager_del(name, err, err_size); // refuses while sub-interfaces exist
     if (r)
         return r;
     managed_port_stop(p);
@@ -308,7 +325,7 @@ static int change_mtu(struct managed_port *p, uint16_t mtu, char *err, size_t er
         return r;
     p->wish.mtu = mtu;
     port_get(p->device.id)->mtu = mtu;
-    return iface_manager_set_mtu(p->wish.name, mtu, err, err_size);
+    return p->wish.member_of[0] ? 0 : iface_manager_set_mtu(p->wish.name, mtu, err, err_size);
 }
 
 static int change_mac(struct managed_port *p, const struct port_config *cfg, char *err, size_t err_size)
@@ -334,6 +351,10 @@ static int change_mac(struct managed_port *p, const struct port_config *cfg, cha
 
 int port_manager_follow_mac(const char *name, const uint8_t mac[6], char *err, size_t err_size)
 {
+    if (lag_exists(name)) {
+        lag_set_mac(name, mac);
+        return 0;
+    }
     struct managed_port *p = find_or_say(name, err, err_size);
 
     if (!p)
@@ -359,7 +380,7 @@ void port_manager_filter(uint16_t port)
     vec_foreach (&managed.port, p) {
         if ((*p)->device.id != port || !(*p)->open)
             continue;
-        bool all = (*p)->device.other_mac;
+        bool all = (*p)->device.other_mac || port_get(port)->lag; // a member takes frames to the MACs of its LAG
         for (unsigned i = 1; i < IFACE_MAX && !all; i++) {
             const struct iface *f = iface_get((uint16_t)i);
             all = f->kind != IFACE_NONE && f->port == port && (iface_macs[i][0] || memcmp(f->mac, (*p)->device.config.mac, sizeof f->mac));
@@ -377,6 +398,8 @@ int port_manager_set_mtu(const char *name, uint16_t mtu, char *err, size_t err_s
 
 int port_manager_change(const struct port_config *cfg, char *err, size_t err_size)
 {
+    if (lag_exists(cfg->name))
+        return lag_change(cfg, err, err_size);
     struct managed_port *p = find_or_say(cfg->name, err, err_size);
     int r = 0;
 
@@ -418,6 +441,8 @@ int port_manager_init(struct event_base *base)
     thread_must_be(ROLE_CONTROL);
     thread_manager_set_rx_wait(rx_wait);
     int r = port_link_init(base);
+    if (!r)
+        r = lag_init(base);
     return r ? r : port_history_init(base);
 }
 
@@ -426,6 +451,7 @@ void port_manager_fini(void)
 {
     port_history_fini();
     port_link_fini();
+    lag_fini();
     vec_foreach (&managed.port, p)
         port_get((*p)->device.id)->started = false;
     thread_manager_update(); // all at once: no port in any plan

@@ -23,8 +23,24 @@ static inline const char *port_rx_mode_name(enum port_rx_mode m) // as in the co
     return m == PORT_RX_POLL ? "poll" : "interrupt";
 }
 
+// A port that is made of ports.
+enum lag_mode { LAG_MODE_NONE /* it is none */, LAG_MODE_LACP, LAG_MODE_ACTIVE_BACKUP };
+static inline const char *lag_mode_name(enum lag_mode m) // as in the configuration
+{
+    return m == LAG_MODE_LACP ? "lacp" : "active-backup";
+}
+struct lag_config {
+    enum lag_mode mode;
+    uint8_t min_links;    // fewer in use: its link is down
+    char primary[16];     // active-backup: the member that is used whenever it can be, "" = none
+    bool slow, passive;   // LACP: wants a LACPDU every 30 s; waits for the partner's
+    uint16_t system_priority;
+};
+
 struct port_config {
     char name[16];       // operator's name; also the name of the interface and its TAP
+    struct lag_config lag;
+    char member_of[16];  // LAG that it is a member of; then it has no interface. "" = none
     char kernel_interface[16]; // that it sends and receives by; "" = none
     char devargs[256];   // DPDK device: "net_af_packet0,iface=eth1", "0000:3b:00.0", "net_memif0,…"
     char netns[64];      // namespace in which the device's own kernel interface lives, "" = ours
@@ -41,6 +57,8 @@ struct port_config {
 // Whether both are one piece of hardware, or one kernel interface, whatever it is driven by. By their names.
 static inline bool port_config_same_device(const struct port_config *a, const struct port_config *b)
 {
+    if (a->lag.mode || b->lag.mode)
+        return false;
     bool kernel = a->kernel_interface[0] || b->kernel_interface[0];
 
     return !strcmp(a->netns, b->netns) &&

@@ -35,6 +35,7 @@
 #include "base/log.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
+#include "port/lag_manager.h"
 #include "port/tap_frame.h"
 #include "port/tap_mirror.h"
 #include "port/tap_reflect.h"
@@ -91,11 +92,73 @@ static void punt_drop(const struct rte_mbuf *m, enum drop_reason reason)
     counter->iface[packet_meta((struct rte_mbuf *)m)->iface % IFACE_MAX].drop_packets++;
 }
 
+// --- slow-protocol frames of members of a LAG: for control, who runs LACP ---
+
+#define SLOW_PER_S 32 // of a port: a partner sends three LACPDUs, and may ask by markers
+
+struct slow_call {
+    uint16_t port;
+    uint8_t frame[LAG_SLOW_FRAME];
+};
+
+static void slow_call_run(void *arg)
+{
+    struct slow_call *c = arg;
+
+    lag_slow_frame(c->port, c->frame);
+    free(c);
+}
+
+static bool slow_within_rate(uint16_t port)
+{
+    static struct {
+        uint64_t since_ns;
+        unsigned n;
+    } seen[LAG_FIRST];
+    uint64_t now = clock_now_ns();
+
+    if (now - seen[port].since_ns >= NS_PER_SECOND) {
+        seen[port].since_ns = now;
+        seen[port].n = 0;
+    }
+    return seen[port].n++ < SLOW_PER_S;
+}
+
+// True: control has it.
+static bool slow_give(const struct rte_mbuf *m, uint16_t port)
+{
+    struct slow_call *c = port < LAG_FIRST && m->data_len >= LAG_SLOW_FRAME && slow_within_rate(port) ? malloc(sizeof *c) : NULL;
+
+    if (!c)
+        return false;
+    c->port = port;
+    memcpy(c->frame, rte_pktmbuf_mtod(m, const uint8_t *), sizeof c->frame);
+    if (!mailbox_post(ROLE_CONTROL, slow_call_run, c))
+        return true;
+    free(c);
+    return false;
+}
+
+static void punt_slow(struct rte_mbuf *m, enum punt_class class)
+{
+    uint16_t id = packet_meta(m)->iface % IFACE_MAX;
+
+    if (!slow_give(m, (uint16_t)(packet_meta(m)->member - 1))) {
+        punt_drop(m, DROP_SLOW_POLICED);
+        return;
+    }
+    counter->punt++;
+    counter->punt_class[class].passed++;
+    counter->iface[id].punt_packets++;
+}
+
 static void punt_one(struct rte_mbuf *m, enum punt_class class)
 {
     uint16_t id = packet_meta(m)->iface % IFACE_MAX;
 
-    if (tap_fd[id] < 0) {
+    if (packet_meta(m)->member)
+        punt_slow(m, class);
+    else if (tap_fd[id] < 0) {
         punt_drop(m, DROP_PUNT_NO_TAP);
     } else if (write_frame(tap_fd[id], m) < 0) { // its queue is full, or the operator set it down
         punt_drop(m, DROP_PUNT_TAP);

@@ -26,6 +26,7 @@
 #include "port/plan_compute.h"
 #include "table/counter.h"
 #include "table/exchange.h"
+#include "table/lag.h"
 #include "table/port.h"
 
 #define CORES_MAX 1024
@@ -80,7 +81,7 @@ static unsigned ports_collect(struct plan_port *port)
     for (uint16_t id = 0; id < PORT_MAX; id++) {
         const struct port *p = port_get(id);
         struct rte_eth_dev_info info;
-        if (!p->used || !p->started || rte_eth_dev_info_get(id, &info))
+        if (!p->used || !p->started || lag_is(id) || rte_eth_dev_info_get(id, &info))
             continue;
         port[n] = (struct plan_port){
             .id = id, .n_rx = info.nb_rx_queues, .n_tx = info.nb_tx_queues};
@@ -88,6 +89,15 @@ static unsigned ports_collect(struct plan_port *port)
         n++;
     }
     return n;
+}
+
+// What leaves by a LAG leaves by its members, whoever sends it.
+static void plan_lags(struct plan_output *o)
+{
+    for (uint16_t id = LAG_FIRST; id < PORT_MAX; id++)
+        for (unsigned f = 0; f < FORWARDER_MAX && port_get(id)->used && port_get(id)->started; f++)
+            if (o->core[f] >= 0)
+                o->plan[f].tx_owner[id] = PLAN_TX_LAG;
 }
 
 static int compute(const struct thread_assignment *a, unsigned n, char *err, size_t err_size)
@@ -98,7 +108,9 @@ static int compute(const struct thread_assignment *a, unsigned n, char *err, siz
     in.n_cores = worker_cores(&in.core);
     for (unsigned f = 0; f < FORWARDER_MAX; f++)
         in.slot_core[f] = threads[f] ? thread_cpu(threads[f]) : -1;
-    return plan_compute(&in, &next, err, err_size);
+    int r = plan_compute(&in, &next, err, err_size);
+    plan_lags(&next);
+    return r;
 }
 
 static void plan_free(struct rcu_retired *r)
@@ -217,7 +229,7 @@ static void homes_set(bool gone_only)
     for (uint16_t p = 0; p < PORT_MAX; p++) {
         uint8_t home = PLAN_TX_NONE;
         for (unsigned f = 0; f < FORWARDER_MAX && home == PLAN_TX_NONE; f++)
-            if (next.plan[f].tx_owner[p] == f && (gone_only || threads[f]))
+            if ((next.plan[f].tx_owner[p] == f || next.plan[f].tx_owner[p] == PLAN_TX_LAG) && (gone_only || threads[f]))
                 home = (uint8_t)f;
         if (!gone_only || home == PLAN_TX_NONE)
             __atomic_store_n(&plan_port_home[p], home, __ATOMIC_RELAXED);

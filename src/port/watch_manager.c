@@ -60,7 +60,7 @@ static void bits_set(unsigned index)
 
     for (unsigned p = 0; p < PORT_MAX; p++) {
         struct port *port = port_get((uint16_t)p);
-        bool sees = points && sees_port(&k->spec, port);
+        bool sees = points && (sees_port(&k->spec, port) || (port->lag && sees_port(&k->spec, port_get(port->lag)))); // frames of a LAG are its members'
         watch_bit_set(&port->watch_rx, index, sees && points & 1u << WATCH_RX);
         watch_bit_set(&port->watch_tx, index, sees && points & 1u << WATCH_TX);
     }

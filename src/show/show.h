@@ -33,6 +33,7 @@ enum { SHOW_NOW, SHOW_LATER };
 int show_system(struct show *s);
 int show_port(struct show *s);
 int show_port_history(struct show *s);
+int show_lag(struct show *s);
 int show_interface(struct show *s);
 int show_thread(struct show *s);
 int show_drop(struct show *s);

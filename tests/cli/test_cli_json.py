@@ -32,6 +32,7 @@ EXAMPLES = {
     "acl-redirect": ("show acl-redirect",),
     "address-set": ("show address-set", "show address-set bad"),
     "address-set-contains": ("show address-set bad contains 192.0.2.1",),
+    "lag": ("show lag",),
     "mirror": ("show mirror",),
     "mirror-session": ("show mirror-session",),
     "snmp": ("show snmp",),

@@ -86,6 +86,8 @@ class KamueeNode(Router):
                       f"set port {interface.name} namespace {self.wire.name}",
                       f"set port {interface.name} mtu {self.mtus[interface.name]}"]
         for interface in self.node.interfaces.values():
+            for member in interface.members:
+                lines += [f"set port {interface.name} lag member {member}", f"set port {interface.name} mtu {self.mtus[member]}"]
             if interface.vlan is not None:
                 outer = f" outer-vlan {interface.outer_vlan} tpid {interface.tpid}" if interface.outer_vlan else ""
                 lines.append(f"set vport {interface.name} port {interface.port} vlan {interface.vlan}{outer}")
@@ -127,7 +129,10 @@ class KamueeNode(Router):
         return self.node.where.error(f"{text}; configuration {self.config_file}, end of {self.log}:\n{tail}")
 
     def set_up_interfaces(self) -> None:
+        members = self.node.members()
         for interface in self.node.interfaces.values():
+            if interface.name in members:
+                continue
             namespace = self.namespace_of(interface.name)
             self._wait_tap(namespace, interface.name)
             if interface.name != "lo":

@@ -48,6 +48,7 @@ class Interface:
     tpid: str = TPIDS[0]            # ... of this type
     vr: str | None = None           # virtual router that it belongs to; None is the default one
     mac: str | None = None
+    members: list[str] = field(default_factory=list)    # a LAG of these
 
 
 @dataclass
@@ -99,7 +100,11 @@ class Node:
 
     def ports(self) -> list[Interface]:
         """The interfaces that are links, in the order of the file."""
-        return [interface for interface in self.interfaces.values() if interface.vlan is None]
+        return [interface for interface in self.interfaces.values() if interface.vlan is None and not interface.members]
+
+    def members(self) -> set[str]:
+        """Ports that LAGs are made of: they have no interface of their own."""
+        return {name for interface in self.interfaces.values() for name in interface.members}
 
     def first_address(self, v6: bool = False) -> str | None:
         """The first address of the family, without its length."""
@@ -246,7 +251,7 @@ def _interface(node: Node, name: str, value: Value) -> Interface:
         raise value.error("an interface's name is 1 to 14 letters, digits, '_' or '-'")
     if value.is_list():
         return Interface(name, [item.interface_address() for item in value.items()])
-    entries = value.mapping(("addresses", "vlan", "outer_vlan", "tpid", "port", "vr", "mac"))
+    entries = value.mapping(("addresses", "vlan", "outer_vlan", "tpid", "port", "vr", "mac", "members"))
     interface = Interface(name)
     if "addresses" in entries:
         interface.addresses = [item.interface_address() for item in entries["addresses"].items()]
@@ -256,6 +261,10 @@ def _interface(node: Node, name: str, value: Value) -> Interface:
         interface.vr = entries["vr"].text()
         if interface.vr not in node.vrs:
             raise entries["vr"].error(f"no virtual router '{interface.vr}': add it to vrs of this node")
+    if "members" in entries:
+        if node.kind != "kamuee":
+            raise value.error("only nodes of kind kamuee have LAGs")
+        interface.members = entries["members"].texts()
     if "vlan" in entries or "port" in entries:
         if "vlan" not in entries or "port" not in entries:
             raise value.error("a sub-interface needs both vlan and port")
@@ -276,6 +285,10 @@ def _check_ports(node: Node) -> None:
         port = interface.port
         if port is not None and (port not in node.interfaces or node.interfaces[port].port):
             raise node.where.error(f"interface {interface.name}: no port '{port}' in this node")
+        for member in interface.members:
+            other = node.interfaces.get(member)
+            if other is None or other.port or other.members or other.addresses:
+                raise node.where.error(f"interface {interface.name}: '{member}' is no port without addresses of this node")
 
 
 def _interface_of(node: Node, value: Value) -> str:

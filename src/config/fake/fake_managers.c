@@ -124,7 +124,8 @@ int port_manager_attach(const struct port_config *cfg, char *err, size_t err_siz
     if (r)
         return r;
     ports[n_ports++] = *cfg;
-    add_iface(cfg->name, cfg->name, (struct vport_tags){0}, cfg->mtu, "default");
+    if (!cfg->member_of[0])
+        add_iface(cfg->name, cfg->name, (struct vport_tags){0}, cfg->mtu, "default");
     return 0;
 }
 
@@ -139,7 +140,9 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
     if (r)
         return r;
     struct fake_iface *i = find_iface(name);
-    *i = ifaces[--n_ifaces];
+    bug_on(!i != !!p->member_of[0]); // a member of a LAG has none
+    if (i)
+        *i = ifaces[--n_ifaces];
     *p = ports[--n_ports];
     return 0;
 }
@@ -153,7 +156,8 @@ int port_manager_change(const struct port_config *cfg, char *err, size_t err_siz
     if (r)
         return r;
     *p = *cfg;
-    find_iface(cfg->name)->mtu = cfg->mtu;
+    if (!cfg->member_of[0])
+        find_iface(cfg->name)->mtu = cfg->mtu;
     return 0;
 }
 

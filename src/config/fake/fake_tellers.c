@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "netlink/netlink_reader.h"
 #include "port/mirror_manager.h"
+#include "port/lag_manager.h"
 #include "port/port_manager.h"
 #include "port/tap_test.h"
 #include "port/thread_manager.h"
@@ -53,6 +54,35 @@ int netlink_readers(int netns_fd, uint32_t own, struct netlink_reader *r, unsign
 // --- port_manager ---
 
 static void (*link_listener)(const char *port, bool up);
+
+unsigned lag_list(char (*name)[16], unsigned max)
+{
+    return 0;
+}
+
+int lag_state(const char *name, struct lag_state *s)
+{
+    return -ENOENT;
+}
+
+unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max)
+{
+    return 0;
+}
+
+void lag_on_member(void (*fn)(const char *lag, const char *member, bool active, const char *reason))
+{
+}
+
+const char *lacp_rx_name(enum lacp_rx rx)
+{
+    return "current";
+}
+
+const char *lacp_mux_name(enum lacp_mux mux)
+{
+    return "distributing";
+}
 
 void port_manager_on_link(void (*fn)(const char *port, bool up))
 {

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Link aggregation: two routers with LACP between them, active-backup, members that fail, partners that say nonsense."""
+import time
+
+import pytest
+
+from kamuee.lab import measure
+
+from support import Pinging, Router, assert_no_loss, assert_reaches, eventually, received, receiver, send
+
+ALLOWED_S = 1.0
+
+TWO_ROUTERS = """
+nodes:
+  h1:
+    kind: host
+    interfaces: {eth0: [10.1.0.2/24, "fd00:1::2/64"]}
+    routes: [default via 10.1.0.1, "default via fd00:1::1"]
+  r1:
+    kind: kamuee
+    interfaces:
+      p0: [10.1.0.1/24, "fd00:1::1/64"]
+      p1: []
+      p2: []
+      p3: []
+      lag0: {members: [p1, p2, p3], addresses: [10.12.0.1/24, "fd00:12::1/64"]}
+      v7: {vlan: 7, port: lag0, addresses: [10.17.0.1/24]}
+    routes: [10.2.0.0/24 via 10.12.0.2, "fd00:2::/64 via fd00:12::2"]
+    $SET
+  r2:
+    kind: kamuee
+    interfaces:
+      p0: [10.2.0.1/24, "fd00:2::1/64"]
+      p1: []
+      p2: []
+      p3: []
+      lag0: {members: [p1, p2, p3], addresses: [10.12.0.2/24, "fd00:12::2/64"]}
+      v7: {vlan: 7, port: lag0, addresses: [10.17.0.2/24]}
+    routes: [10.1.0.0/24 via 10.12.0.1, "fd00:1::/64 via fd00:12::1"]
+    $SET
+  h2:
+    kind: host
+    interfaces: {eth0: [10.2.0.2/24, "fd00:2::2/64"]}
+    routes: [default via 10.2.0.1, "default via fd00:2::1"]
+links:
+  - [h1:eth0, r1:p0]
+  - [r1:p1, r2:p1]
+  - [r1:p2, r2:p2]
+  - [r1:p3, r2:p3]
+  - [r2:p0, h2:eth0]
+"""
+MEMBERS = ("p1", "p2", "p3")
+TARGETS = ("10.2.0.2", "fd00:2::2")
+
+
+@pytest.fixture(scope="module")
+def lab(labs, kamueed):
+    lab = labs(TWO_ROUTERS.replace("$SET", ""))
+    for router in ("r1", "r2"):
+        eventually(lambda r=router: active(lab, r) == set(MEMBERS), 10, lambda r=router: str(lag(lab, r)))
+    for target in TARGETS:
+        assert_reaches(lab["h1"], target)
+    return lab
+
+
+def lag(lab, router: str) -> dict:
+    return measure.client(lab[router]).state("lag=lag0")[0]
+
+
+def members(lab, router: str) -> dict[str, dict]:
+    return {member["name"]: member for member in lag(lab, router)["member"]}
+
+
+def active(lab, router: str) -> set[str]:
+    return {name for name, member in members(lab, router).items() if member["status"] == "active"}
+
+
+def sent(lab, router: str, port: str) -> int:
+    return int(measure.client(lab[router]).state(f"port={port}")[0]["statistics"]["tx-packets"])
+
+
+def drops(lab, router: str) -> dict[str, int]:
+    return {drop["reason"]: int(drop["packets"]) for drop in measure.client(lab[router]).entries("drop") if int(drop["packets"])}
+
+
+def test_both_ends_agree_and_all_members_are_used(lab):
+    for router in ("r1", "r2"):
+        state = lag(lab, router)
+        assert (state["status"], state["mode"], state["active-members"]) == ("up", "lacp", 3)
+        for member in state["member"]:
+            assert member["lacp"]["mux"] == "distributing"
+            assert member["lacp"]["partner"]["state"] == ["activity", "short-timeout", "aggregation", "synchronization", "collecting", "distributing"]
+    systems = {lag(lab, router)["mac"] for router in ("r1", "r2")}
+    assert {members(lab, r)["p1"]["lacp"]["partner"]["system"] for r in ("r1", "r2")} == systems
+    assert measure.client(lab["r1"]).state("port=lag0")[0]["status"] == "up"
+
+
+def test_members_are_no_interfaces(lab):
+    names = {interface["name"] for interface in measure.client(lab["r1"]).entries("interface")}
+    assert names == {"p0", "lag0", "v7"}
+    assert not lab["r1"].namespace.has_link("p1")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_flows_are_spread_over_all_members(lab, target):
+    before = {port: sent(lab, "r1", port) for port in MEMBERS}
+    counting = receiver(lab["h2"])
+    send(lab["h1"], [target], 3000, flows=120)
+    assert received(counting, 3000)["distinct"] == 3000
+    grown = {port: sent(lab, "r1", port) - before[port] for port in MEMBERS}
+    assert all(500 < n < 1700 for n in grown.values()), grown
+
+
+def test_sub_interfaces_of_a_lag_work(lab):
+    assert_reaches(lab["r1"], "10.17.0.2")
+    assert_no_loss(lab["r1"], "10.17.0.2", 50)
+
+
+def longest_silence_s(pinged_at: list[float]) -> float:
+    return max((b - a for a, b in zip(pinged_at, pinged_at[1:])), default=0.0)
+
+
+def test_a_member_that_fails_takes_its_flows_to_the_others_within_a_second(lab):
+    interval_s, streams = 0.005, 8
+    for end in ("r1", "r2"):                                        # either end's cable
+        pinging = [Pinging(lab["h1"], TARGETS[i % 2], interval_s) for i in range(streams)]
+        time.sleep(0.3)
+        name = "wp2"
+        lab[end].wire.ip(f"link set dev {name} down")
+        eventually(lambda: active(lab, "r1") == active(lab, "r2") == {"p1", "p3"}, 5, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}", 0.01)
+        assert members(lab, end)["p2"]["reason"] == "link down"
+        time.sleep(0.5)
+        for stream in pinging:
+            result = stream.stop()
+            assert result.lost * interval_s < ALLOWED_S, result.said
+        for target in TARGETS:
+            assert_no_loss(lab["h1"], target, 50)
+        pinging = [Pinging(lab["h1"], TARGETS[i % 2], interval_s) for i in range(streams)]
+        lab[end].wire.ip(f"link set dev {name} up")
+        eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 10, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
+        time.sleep(0.3)
+        for stream in pinging:                                      # who comes back disturbs nobody
+            result = stream.stop()
+            assert result.lost == 0, result.said
