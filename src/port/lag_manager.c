@@ -54,7 +54,8 @@ static void (*member_listener)(const char *lag, const char *member, bool active,
 static void (*link_listener)(const char *port, bool up);
 
 #define for_each_lag(l) for (struct lag_port *l = lags; l < lags + LAG_MAX; l++) if (l->used)
-#define for_each_member(l, p) vec_foreach (&managed.port, p##_at) for (struct managed_port *p = *p##_at; p && !strcmp(p->wish.member_of, (l)->wish.name); p = NULL)
+#define for_each_member(l, p) vec_foreach (&managed.port, p##_at) \
+    for (struct managed_port *p = *p##_at; p && !strcmp(p->wish.member_of, (l)->wish.name); p = NULL)
 
 static struct lag_port *find(const char *name)
 {
