@@ -216,8 +216,8 @@ void aside(void (*fn)(void *arg), void *arg)
 
 void aside_later(void (*fn)(void *arg), void *arg)
 {
-    if (started)
-        give(current ? current : &lanes[ASIDE_CHANGE], fn, arg, false);
+    if (started) // the other lane's worker: the next work of this turn need not wait for it
+        give(&lanes[current == &lanes[ASIDE_READ] ? ASIDE_CHANGE : ASIDE_READ], fn, arg, false);
     else
         fn(arg);
 }
