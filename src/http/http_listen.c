@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent_ssl.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,7 @@
 
 static struct http_door *local, *tcp[HTTP_LISTEN_MAX];
 static unsigned n_tcp;
+static bool few_left; // an accept failed for lack of descriptors, and there are not yet enough again
 static VEC(struct http_door *) going; // closed, with answers still to be sent
 static VEC(struct http_door *) doors; // all that are open
 static char *socket_path;
@@ -234,6 +236,22 @@ static void rest(struct http_door *l, bool accept)
         event_add(l->rest, &t);
 }
 
+// Connections that came at once have taken the spare descriptors as well: as many go as are needed to have them again.
+static void give_spare_back(void)
+{
+    struct http_live *silent;
+    struct rlimit files;
+    unsigned left = 0;
+
+    if (getrlimit(RLIMIT_NOFILE, &files))
+        return;
+    for (rlim_t i = 0; i < files.rlim_cur && left < SPARE_FILES; i++)
+        left += fcntl((int)i, F_GETFD) < 0;
+    few_left = left < SPARE_FILES;
+    for (; left < SPARE_FILES && (silent = most_silent(NULL, NULL)); left++)
+        shut(silent);
+}
+
 static void rested(evutil_socket_t fd, short what, void *arg)
 {
     struct http_door *l = arg;
@@ -244,6 +262,8 @@ static void rested(evutil_socket_t fd, short what, void *arg)
     }
     sweep(l);
     shut_silent(l);
+    if (few_left)
+        give_spare_back();
     if (l->live.n < live_max(l))
         evconnlistener_enable(l->listener);
     if (l->live.n)
@@ -254,6 +274,7 @@ static void accept_failed(struct evconnlistener *listener, void *its_evhttp)
 {
     struct http_live *silent;
 
+    few_left = true;
     log_warning("api: no connection accepted: error=\"%s\"", strerror(errno));
     for (unsigned i = 0; i < SPARE_FILES && (silent = most_silent(NULL, NULL)); i++) {
         tell_shut(silent->peer, "running out of file descriptors");
