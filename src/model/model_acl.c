@@ -227,7 +227,8 @@ static void inherit(const struct model *m, struct model_acls *b, const char *vr)
 void model_inherit_acls(struct model *m)
 {
     vec_foreach (&m->port, p)
-        inherit(m, &p->acls, p->vr);
+        if (!p->config.member_of[0]) // a member of a LAG has no interface
+            inherit(m, &p->acls, p->vr);
     vec_foreach (&m->vport, v)
         inherit(m, &v->acls, v->vr);
 }
