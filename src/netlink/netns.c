@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libmnl/libmnl.h>
 #include <limits.h>
+#include <linux/rtnetlink.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -64,6 +67,48 @@ void netns_leave(int back)
     int r = setns(back, CLONE_NEWNET);
     bug_on(r); // we would go on in the wrong namespace
     close(back);
+}
+
+int netns_private(void)
+{
+    static int fd = -1;
+
+    if (fd >= 0)
+        return fd;
+    int back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    if (back < 0 || unshare(CLONE_NEWNET)) {
+        int e = errno;
+        netns_close(back);
+        return -e;
+    }
+    fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    int r = fd < 0 ? -errno : fd;
+    netns_leave(back);
+    return r;
+}
+
+int netns_move_link(int ifindex, int to)
+{
+    char buf[256] __attribute__((aligned(8)));
+    const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+    struct nlmsghdr *h = mnl_nlmsg_put_header(buf);
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), r;
+
+    if (fd < 0)
+        return -errno;
+    h->nlmsg_type = RTM_NEWLINK;
+    h->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    struct ifinfomsg *m = mnl_nlmsg_put_extra_header(h, sizeof *m);
+    m->ifi_index = ifindex;
+    mnl_attr_put_u32(h, IFLA_NET_NS_FD, (uint32_t)to);
+    ssize_t n = sendto(fd, buf, h->nlmsg_len, 0, (const struct sockaddr *)&kernel, sizeof kernel);
+    if (n >= 0)
+        n = recv(fd, buf, sizeof buf, 0); // the kernel has answered when sendto() returns
+    r = n < 0 ? -errno : -EPROTO;
+    if (n >= (ssize_t)(sizeof *h + sizeof(int)) && h->nlmsg_type == NLMSG_ERROR)
+        r = ((const struct nlmsgerr *)mnl_nlmsg_get_payload(h))->error;
+    close(fd);
+    return r;
 }
 
 int netns_sysctl_get(const char *path)

@@ -19,6 +19,11 @@ void netns_close(int fd);
 int netns_enter(int fd);
 void netns_leave(int back);
 
+// One that nobody else has, made at the first call, gone with the process; or -errno. Control.
+int netns_private(void);
+// A device of the current namespace goes to another one, where its index may be a new one. 0 or -errno.
+int netns_move_link(int ifindex, int to);
+
 // Value of a sysctl below /proc/sys/net of the current namespace; -1 when absent.
 int netns_sysctl_get(const char *path);
 // 0 or -errno; an absent one is no error (-ENOENT).

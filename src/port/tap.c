@@ -23,6 +23,8 @@
 #include "base/log.h"
 #include "netlink/netns.h"
 
+#define UDEVD "/run/udev/control" // is there while it runs
+
 static struct ifreq request(const struct tap *t)
 {
     struct ifreq r = {0};
@@ -131,24 +133,70 @@ static void explain(const char *name, int e, char *err, size_t err_size)
     snprintf(err, err_size, "TAP %s: %s", name, why);
 }
 
-// Attaches to the TAP of this name or makes it; *fresh tells which.
-static int attach(struct tap *t, bool *fresh)
+static int index_find(struct tap *t)
+{
+    struct ifreq r = request(t);
+
+    if (ioctl(t->sock, SIOCGIFINDEX, &r))
+        return -errno;
+    t->ifindex = r.ifr_ifindex;
+    return 0;
+}
+
+// The TAP of this name in the current namespace, made if there is none.
+static int open_here(struct tap *t)
 {
     struct ifreq r = request(t);
     int header = sizeof(struct virtio_net_hdr);
 
-    *fresh = ioctl(t->sock, SIOCGIFINDEX, &r) != 0;
-    r = request(t);
     r.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
     t->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (t->fd < 0 || ioctl(t->fd, TUNSETIFF, &r) || ioctl(t->fd, TUNSETVNETHDRSZ, &header) ||
         ioctl(t->fd, TUNSETOFFLOAD, 0ul))
         return -errno;
-    r = request(t);
-    if (ioctl(t->sock, SIOCGIFINDEX, &r))
-        return -errno;
-    t->ifindex = r.ifr_ifindex;
-    return 0;
+    return index_find(t);
+}
+
+// Makes a TAP with this MAC. systemd-udevd gives a device that appears with a random MAC another one (MACAddressPolicy=persistent), some time later,
+// and so after us. It leaves alone what has been set before: hence the TAP is made where no udevd looks, and comes over with its MAC.
+// That takes the kernel some milliseconds.
+static int make_aside(struct tap *t, const uint8_t mac[6])
+{
+    struct tap aside = *t;
+    int private = netns_private();
+    int here = private < 0 ? private : netns_enter(private);
+
+    if (here < 0)
+        return here;
+    aside.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int r = aside.sock < 0 ? -errno : open_here(&aside);
+    if (!r)
+        r = tap_set_mac(&aside, mac);
+    if (!r)
+        r = netns_move_link(aside.ifindex, here);
+    netns_leave(here);
+    if (aside.sock >= 0)
+        close(aside.sock);
+    if (!r) {
+        t->fd = aside.fd;
+        return index_find(t);
+    }
+    if (aside.fd >= 0)
+        close(aside.fd);
+    return r;
+}
+
+// Attaches to the TAP of this name or makes it; *fresh tells which.
+static int attach(struct tap *t, bool *fresh, int netns, const uint8_t mac[6])
+{
+    *fresh = index_find(t) != 0;
+    if (!*fresh || netns != NETNS_OWN || access(UDEVD, F_OK)) // udevd looks at the first namespace only
+        return open_here(t);
+    int r = make_aside(t, mac);
+    if (!r)
+        return 0;
+    log_debug("tap: not made aside: name=%s error=\"%s\"", t->name, strerror(-r)); // as in a container that may make no namespaces
+    return open_here(t);
 }
 
 static int set_up_all(struct tap *t, bool fresh, const uint8_t mac[6], uint16_t mtu)
@@ -179,7 +227,7 @@ int tap_open(struct tap *t, const char *name, int netns, const uint8_t mac[6], u
         return back;
     }
     t->sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    int r = t->sock < 0 ? -errno : attach(t, &fresh);
+    int r = t->sock < 0 ? -errno : attach(t, &fresh, netns, mac);
     if (!r)
         r = set_up_all(t, fresh, mac, mtu);
     netns_leave(back);
@@ -228,16 +276,13 @@ void tap_delete(struct tap *t)
 void tap_delete_left(const char *name, int netns)
 {
     struct tap t = {.fd = -1, .sock = -1};
-    struct ifreq r;
     int back = netns_enter(netns);
-    bool fresh = true;
 
     snprintf(t.name, sizeof t.name, "%s", name);
-    r = request(&t);
     if (back >= 0) {
         t.sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         // Only if it is there: attaching would make it. Another kind of device, or one in use, refuses.
-        if (t.sock >= 0 && !ioctl(t.sock, SIOCGIFINDEX, &r) && !attach(&t, &fresh) && !fresh) {
+        if (t.sock >= 0 && !index_find(&t) && !open_here(&t)) {
             log_info("tap: deleted, no longer configured: name=%s", name);
             tap_delete(&t);
         }
@@ -251,7 +296,6 @@ void tap_find_renamed(const char *name, int netns, int ifindex, const uint8_t ma
     struct tap t = {.fd = -1, .sock = -1, .ifindex = ifindex}, now = {.fd = -1};
     struct tap_state seen;
     int back = netns_enter(netns);
-    bool fresh = false;
 
     snprintf(t.name, sizeof t.name, "%s", name);
     struct ifreq r = request(&t);
@@ -259,7 +303,7 @@ void tap_find_renamed(const char *name, int netns, int ifindex, const uint8_t ma
     if (t.sock >= 0 && ioctl(t.sock, SIOCGIFINDEX, &r) && !tap_look(&t, &seen) && !memcmp(seen.mac, mac, sizeof seen.mac)) {
         now.sock = t.sock;
         memcpy(now.name, seen.name, sizeof now.name);
-        int e = attach(&now, &fresh); // no TAP, or another process' one, refuses
+        int e = open_here(&now); // no TAP, or another process' one, refuses
         e = e ? e : tap_rename(&t, now.name);
         if (e)
             log_warning("tap: renamed by another program; to restore the name run 'ip link set %s down; ip link set %s name %s': error=%s", now.name,

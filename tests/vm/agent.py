@@ -2,7 +2,8 @@
 """Runs in the virtual machine: does what the host asks for by a virtio-serial port. The other end is vm.py.
 
 A request and its answer are a line of JSON each. {"run": text} gives {"rc", "out"}; {"put": path, "data": base64, "mode"} writes a file,
-{"get": path} reads one, {"rest": method, "path", "body"} asks kamueed. One request at a time; what runs longer than its "timeout" is killed with all it started.
+{"get": path} reads one, {"rest": method, "path", "body"} asks kamueed. One request at a time;
+what runs longer than its "timeout" is killed with all it started.
 """
 import base64
 import http.client
