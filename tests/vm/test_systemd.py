@@ -134,7 +134,8 @@ def test_nothing_that_the_router_does_is_forbidden_by_its_filter(up):
         for line in ("set vr blue namespace blue", "set vport v port p0 vlan 5", "set interface v vr blue", "set port p9 kernel-interface v0",
                      "set sflow sampling-rate 100", "set acl-limit memory 64"):
             up.vm.run(f"kamuee {line}", check=False)
-        up.vm.run("kamuee show vr; kamuee audit; kamuee explain in p0 src 10.0.0.2 dst 10.0.1.2; timeout 5 kamuee capture p0 count 1; kamuee save; kamuee tech-support",
+        up.vm.run("kamuee show vr; kamuee audit; kamuee explain in p0 src 10.0.0.2 dst 10.0.1.2; timeout 5 kamuee capture p0 count 1; "
+                  "kamuee save; kamuee tech-support",
                   check=False, timeout_s=180)
         up.vm.run("systemctl reload kamueed; sleep 2")
         for line in ("port p9", "interface v", "vport v", "vr blue", "sflow"):

@@ -173,7 +173,8 @@ class Vm:
                 "-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35,kernel-irqchip=split", "-smp", str(cpus), "-m", str(MEMORY_MIB),
                 "-device", "intel-iommu,intremap=on,caching-mode=on,device-iotlb=on",
                 "-kernel", str(image / "vmlinuz"), "-initrd", str(image / "initrd.img"),
-                "-append", "root=/dev/vda rw console=ttyS0 intel_iommu=on quiet mitigations=off nokaslr tsc=reliable audit=0 nowatchdog cryptomgr.notests no_timer_check random.trust_cpu=on "
+                "-append", "root=/dev/vda rw console=ttyS0 intel_iommu=on quiet mitigations=off nokaslr tsc=reliable "
+                "audit=0 nowatchdog cryptomgr.notests no_timer_check random.trust_cpu=on "
                            "systemd.show_status=false net.ifnames=0 panic=5",
                 "-drive", f"file={image}/root.ext4,if=none,id=root,format=raw,snapshot=on", "-device", "virtio-blk-pci,drive=root,addr=2",
                 "-drive", f"file={disk},if=none,id=kamueed,format=raw,readonly=on", "-device", "virtio-blk-pci,drive=kamueed,addr=3",
