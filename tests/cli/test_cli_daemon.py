@@ -179,16 +179,16 @@ def test_ports_come_and_go(real):
 # --- first mistakes ---
 
 def test_a_leaf_that_is_said_twice_is_refused(real):
-    assert "port p0 mtu 1500: 'mtu' is said twice" in real("set", "port", "p0", "mtu", "1500", "mtu", "1600", code=1)
-    assert "'mtu' is said twice" in real("-c", "configure", "-c", "set port p0 mtu 1500 mtu 1500", "-c", "exit discard", code=1)
+    assert "port p0 mtu 1500: 'mtu' is given twice" in real("set", "port", "p0", "mtu", "1500", "mtu", "1600", code=1)
+    assert "'mtu' is given twice" in real("-c", "configure", "-c", "set port p0 mtu 1500 mtu 1500", "-c", "exit discard", code=1)
 
 
 def test_a_value_that_is_too_long_is_cut_and_its_limit_named(real):
     said = real("set", "port", "p7", "devargs", "net_null7,x=" + "a" * 5000, code=1)
-    assert "expected at most 255 letters, and it has 5012" in said and len(said) < 400
+    assert "expected at most 255 characters, found 5012" in said and len(said) < 400
     longest = "net_null7,x=" + "a" * (255 - len("net_null7,x="))
-    assert "letters" not in real("set", "port", "p7", "devargs", longest, "--check")
-    assert "expected at most 255 letters, and it has 256" in real("set", "port", "p7", "devargs", longest + "a", "--check", code=1)
+    assert "characters" not in real("set", "port", "p7", "devargs", longest, "--check")
+    assert "expected at most 255 characters, found 256" in real("set", "port", "p7", "devargs", longest + "a", "--check", code=1)
 
 
 def test_yaml_is_known_for_what_it_is(real):

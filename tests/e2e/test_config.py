@@ -56,7 +56,7 @@ def test_a_memif_whose_rings_the_driver_would_mix_up_is_refused(daemon):
     daemon.start(P0)
     with pytest.raises(DaemonError) as refused:
         daemon.configure(f"set port p9 devargs net_memif9,id=9,{socket},rsize=14", "set port p9 rx-queues 4", "set port p9 tx-queues 1")
-    assert re.search(r"port p9: .*4 receive and 1 transmit queues have 81920 places, more than the 65536", str(refused.value))
+    assert re.search(r"port p9: .*4 receive and 1 transmit queues have 81920 entries, more than the 65536", str(refused.value))
     assert "p9" not in daemon.links()
     daemon.configure(f"set port p9 devargs net_memif9,id=9,{socket},rsize=14,role=server", "set port p9 rx-queues 4", "set port p9 tx-queues 1")
     assert "p9" in daemon.links()

@@ -214,7 +214,7 @@ def test_a_vr_of_a_table_without_its_device_is_noted_by_the_commit(lab, do):
     client = measure.client(lab["r"])
     try:
         notes = client.call("configure", line=["set vr red table 77"])["note"]
-        assert any("no VRF device of table 77" in note and "ip link add red type vrf table 77" in note for note in notes), notes
+        assert any("no VRF device has table 77" in note and "ip link add red type vrf table 77" in note for note in notes), notes
     finally:
         client.call("configure", line=["delete vr red"])
 

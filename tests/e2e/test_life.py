@@ -86,7 +86,7 @@ def test_too_few_descriptors_are_refused_with_the_remedy(kamueed, most):
         daemon.file.write_text("")
         done = subprocess.run(["prlimit", f"--nofile={most}:{most}", *daemon.command()], capture_output=True, text=True, timeout=60)
         assert done.returncode == 5 and len(done.stderr.splitlines()) == 1, done.stderr
-        assert f"{most} descriptors at most" in done.stderr and "LimitNOFILE=65536" in done.stderr
+        assert f"the limit of open files is {most} (RLIMIT_NOFILE)" in done.stderr and "LimitNOFILE=65536" in done.stderr
     finally:
         daemon.end()
 
