@@ -205,8 +205,8 @@ def test_asking_changes_nothing(lab, explain):
 def test_what_makes_no_packet_is_refused(lab):
     client = Client(str(lab["r"].socket))
     for given, word in [({"interface": "p9", "source": "10.1.0.2", "destination": "10.2.0.2"}, "no interface"),
-                        ({"interface": "p0", "source": "10.1.0.2", "destination": "fd00::1"}, "one family"),
-                        ({"interface": "p0"}, "one family"),
+                        ({"interface": "p0", "source": "10.1.0.2", "destination": "fd00::1"}, "same family"),
+                        ({"interface": "p0"}, "same family"),
                         ({"interface": "p0", "frame": "012"}, "hexadecimal"),
                         ({"interface": "p0", "source": "10.1.0.2", "destination": "10.2.0.2", "protocol": "ipx"}, "protocol")]:
         with pytest.raises(Exception, match=word):

@@ -33,6 +33,7 @@ def why_not() -> str | None:
 def pytest_configure() -> None:
     if why_not():
         return
+    subprocess.run([str(Path(__file__).with_name("image")), str(BUILD / "vm")], check=True, stdout=subprocess.DEVNULL) # while there is a network
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS | CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), "unshare: cannot make a private mount and network namespace")
