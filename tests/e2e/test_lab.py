@@ -93,7 +93,7 @@ def test_two_labs_of_one_file_run_side_by_side_and_stop_apart(file):
 def test_a_lab_cannot_be_started_twice(file):
     lab_command("start", file)
     again = lab_command("start", file, check=False)
-    assert again.returncode == 1 and "exists already" in again.stderr
+    assert again.returncode == 1 and "already exists" in again.stderr
     shown = json.loads(lab_command("show", "pair", "-j").stdout)
     assert shown["state"] == "running" and "bird" in shown["nodes"]["b"]["processes"]
 
