@@ -77,5 +77,5 @@ def test_the_demo_carries_a_table_and_traffic_and_survives_the_loss_of_a_provide
                    lambda: str(measure.fib_differences(lab["edge"])))
     finally:
         if not KEEP:
-            assert "nothing is left" in demo("stop").stdout
+            assert "stopped and removed" in demo("stop").stdout
     assert KEEP or not list(Path("/run/netns").glob("e2edemo-*"))
