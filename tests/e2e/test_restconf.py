@@ -80,7 +80,7 @@ def test_the_whole_datastore_is_as_the_schema_says(daemon):
     data = json.loads(body_of(daemon.ask("GET", "/restconf/data")))["ietf-restconf:data"]
     assert {"kamuee:port", "kamuee:vport", "kamuee:vr", "kamuee:interface", "kamuee:state"} <= set(data)
     state = data["kamuee:state"]
-    assert set(state) == {"system", "port", "port-history", "interface", "thread", "drop",
+    assert set(state) == {"system", "port", "port-history", "lag", "interface", "thread", "drop",
                           "punt", "icmp", "ledger", "vr", "neighbor", "journal", "capture", "nexthop",
                           "counted-prefix",
                           "mirror", "mirror-session", "multicast", "audit", "snmp", "alarm", "alarm-history", "configuration", "latency",
