@@ -25,7 +25,7 @@ CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
 def why_not() -> str | None:
     if os.geteuid() != 0:
         return "the machine's cards end in network namespaces, which needs root: sudo make vm-test"
-    if missing := [tool for tool in ("qemu-system-x86_64", "mmdebstrap") if not shutil.which(tool)]:
+    if missing := [tool for tool in ("qemu-system-x86_64", "qemu-img", "mmdebstrap") if not shutil.which(tool)]:
         return f"{', '.join(missing)} not installed: make deps"
     return None
 

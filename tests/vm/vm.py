@@ -150,6 +150,7 @@ class Vm:
         self.name, self.cards = name, cards
         self.folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=os.environ.get("TMPDIR", "/tmp")))
         self.console = log or self.folder / "console"
+        self.console.unlink(missing_ok=True)
         self.far: list[Far] = []
         self.number = 0
         self.received = b""
@@ -159,7 +160,9 @@ class Vm:
             disk = Disk.make(self.folder)
             for number, kind in enumerate(cards):
                 self.far.append(Far(name, number, kind, queues if kind == "virtio" else 1))
-            self.start(image, disk, queues, cpus)
+            sh(f"qemu-img create -q -f qcow2 -b {image}/root.ext4 -F raw {self.folder}/root.qcow2")
+            self.image, self.disk, self.cpus = image, disk, cpus
+            self.start()
             self.await_agent()
         except BaseException:
             self.end()
@@ -167,19 +170,20 @@ class Vm:
 
     # --- life ---
 
-    def start(self, image: Path, disk: Path, queues: int, cpus: int) -> None:
+    def start(self) -> None:
+        image = self.image
         argv = ["timeout", "--foreground", "--kill-after=5", str(LIFE_S),
-                "qemu-system-x86_64", "-name", self.name, "-nodefaults", "-no-user-config", "-display", "none",
-                "-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35,kernel-irqchip=split", "-smp", str(cpus), "-m", str(MEMORY_MIB),
+                "qemu-system-x86_64", "-name", self.name, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+                "-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35,kernel-irqchip=split", "-smp", str(self.cpus), "-m", str(MEMORY_MIB),
                 "-device", "intel-iommu,intremap=on,caching-mode=on,device-iotlb=on",
                 "-kernel", str(image / "vmlinuz"), "-initrd", str(image / "initrd.img"),
                 "-append", "root=/dev/vda rw console=ttyS0 intel_iommu=on quiet mitigations=off nokaslr tsc=reliable "
-                "audit=0 nowatchdog cryptomgr.notests no_timer_check random.trust_cpu=on "
+                           "nowatchdog cryptomgr.notests no_timer_check random.trust_cpu=on "
                            "systemd.show_status=false net.ifnames=0 panic=5",
-                "-drive", f"file={image}/root.ext4,if=none,id=root,format=raw,snapshot=on", "-device", "virtio-blk-pci,drive=root,addr=2",
-                "-drive", f"file={disk},if=none,id=kamueed,format=raw,readonly=on", "-device", "virtio-blk-pci,drive=kamueed,addr=3",
+                "-drive", f"file={self.folder}/root.qcow2,if=none,id=root,format=qcow2,cache=unsafe", "-device", "virtio-blk-pci,drive=root,addr=2",
+                "-drive", f"file={self.disk},if=none,id=kamueed,format=raw,readonly=on", "-device", "virtio-blk-pci,drive=kamueed,addr=3",
                 "-object", "rng-random,id=random,filename=/dev/urandom", "-device", "virtio-rng-pci,rng=random,addr=4",
-                "-chardev", f"file,id=console,path={self.console}", "-serial", "chardev:console",
+                "-chardev", f"file,id=console,path={self.console},append=on", "-serial", "chardev:console",
                 "-device", "virtio-serial-pci,addr=5", "-chardev", f"socket,id=tests,path={self.folder}/agent,server=on,wait=off",
                 "-device", "virtserialport,chardev=tests,name=tests",
                 "-qmp", f"unix:{self.folder}/qmp,server=on,wait=off"]
@@ -227,14 +231,11 @@ class Vm:
                                   + self.console.read_text(errors="replace")[-3000:]) from None
         self.run("systemctl is-system-running --wait; true", timeout_s=timeout_s)
 
-    def reboot(self) -> None:
-        """By systemd; `down_s` is how long it took to shut down. Files stay."""
-        self.qmp("query-status")
-        begun = time.monotonic()
-        self.run("systemctl reboot", check=False)
-        self.await_event("RESET", PATIENCE_S)
-        self.down_s = time.monotonic() - begun
-        self.await_agent()
+    def disconnect(self) -> None:
+        for sock in filter(None, (self.port, self.qmp_port)):
+            sock.close()
+        self.port = self.qmp_port = None
+        self.received = b""
 
     def end(self) -> None:
         if self.proc and self.proc.poll() is None:
@@ -244,8 +245,7 @@ class Vm:
             if self.proc.poll() is None:
                 self.proc.kill()
                 self.proc.wait()
-        for sock in filter(None, (self.port, self.qmp_port)):
-            sock.close()
+        self.disconnect()
         for far in self.far:
             far.end()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -266,15 +266,6 @@ class Vm:
                 raise VmError(f"{command} {arguments}: {answer['error']['desc']}")
             if "return" in answer:
                 return answer["return"]
-
-    def await_event(self, name: str, timeout_s: float) -> None:
-        """One that comes after the last command."""
-        self.qmp_port.settimeout(timeout_s)
-        try:
-            while json.loads(self.qmp_lines.readline()).get("event") != name:
-                continue
-        except OSError:
-            raise VmError(f"no {name} within {timeout_s} s") from None
 
     def cable(self, card: int, up: bool) -> None:
         self.qmp("set_link", name=f"card{card}", up=up)
