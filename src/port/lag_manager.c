@@ -50,7 +50,6 @@ static struct lag_port {
 } lags[LAG_MAX];
 
 static struct event *timer;
-static void (*member_listener)(const char *lag, const char *member, bool active, const char *reason);
 static void (*link_listener)(const char *port, bool up);
 
 #define for_each_lag(l) for (struct lag_port *l = lags; l < lags + LAG_MAX; l++) if (l->used)
@@ -241,14 +240,10 @@ static void share(struct lag_port *l)
     lag_share(lag_get(id_of(l)), member, n);
 }
 
-static void tell_member(const struct lag_port *l, const struct managed_port *p)
+static void log_member(const struct lag_port *l, const struct managed_port *p)
 {
-    const char *reason = reason_of(l, p);
-
     log_notice("lag_manager: member: lag=%s port=%s state=%s reason=%s", l->wish.name, p->wish.name, p->lag_active ? "active" : "inactive",
-               LOG_VALUE(reason));
-    if (member_listener)
-        member_listener(l->wish.name, p->wish.name, p->lag_active, reason);
+               LOG_VALUE(reason_of(l, p)));
 }
 
 static void carrier_set(struct lag_port *l)
@@ -312,7 +307,7 @@ static void settle(struct lag_port *l)
     for_each_member (l, p) {
         p->lag_changes += p->lag_changed;
         if (p->lag_changed)
-            tell_member(l, p);
+            log_member(l, p);
         p->lag_changed = false;
     }
 }
@@ -653,12 +648,6 @@ unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max)
         memcpy(m[n++].name, p->wish.name, sizeof m->name);
     }
     return n;
-}
-
-void lag_on_member(void (*fn)(const char *lag, const char *member, bool active, const char *reason))
-{
-    thread_must_be(ROLE_CONTROL);
-    member_listener = fn;
 }
 
 // --- life ---

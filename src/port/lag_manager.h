@@ -60,8 +60,6 @@ unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max)
 
 // Calls fn at each change of a LAG's link, as port_manager_on_link, which sets it.
 void lag_on_link(void (*fn)(const char *port, bool up));
-// Calls fn when a member comes into use or goes out of it; NULL: nobody.
-void lag_on_member(void (*fn)(const char *lag, const char *member, bool active, const char *reason));
 
 int lag_init(struct event_base *loop);
 void lag_fini(void);

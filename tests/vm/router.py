@@ -16,27 +16,13 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
-from vm import Vm, VmError, far_mac, in_namespace, mac, pci
+from vm import Vm, VmError, far_mac, mac, pci
+from support import eventually
+from wire import in_namespace
 
 ETH_P_ALL = 3
 PACKET_OUTGOING = 4
 PATIENCE_S = 60
-
-
-def eventually(true: Callable[[], object], timeout_s: float = PATIENCE_S, what: str | Callable[[], str] = "") -> object:
-    """Wait until `true()` is; the last value or error and `what` stand in the failure."""
-    end = time.monotonic() + timeout_s
-    while True:
-        error = None
-        try:
-            value = true()
-            if value:
-                return value
-        except Exception as caught:                  # it may well fail until it is up
-            value, error = None, caught
-        if time.monotonic() > end:
-            raise AssertionError(f"not within {timeout_s} s: {(what() if callable(what) else what) or 'a condition'}; last: {error or value!r}")
-        time.sleep(0.2)
 
 
 class Router(Client):
@@ -74,7 +60,7 @@ class Router(Client):
                    f"ip route replace default via 10.0.{n}.1 && ip -6 route replace default via fd00:{n}::1")
         for n in cards:
             for target in (f"10.0.{n}.1", f"fd00:{n}::1"):
-                eventually(lambda: self.pings(n, target), what=lambda: f"the far end of card {n} reaches {target}: {self.told()}")
+                eventually(lambda: self.pings(n, target), PATIENCE_S, lambda: f"the far end of card {n} reaches {target}: {self.told()}")
 
     def pings(self, card: int, target: str, options: str = "-c 1 -W 2") -> bool:
         try:
@@ -132,7 +118,7 @@ class Router(Client):
         """What comes out is what scapy says: next hop's MACs, TTL less one, checksums right, each other byte as it was."""
         self.wire(there)                                          # before anything is sent
         for target in (f"10.0.{there}.2", f"fd00:{there}::2"):    # resolved from here on
-            eventually(lambda: self.pings(here, target), what=lambda: f"card {here} reaches {target}: {self.told()}")
+            eventually(lambda: self.pings(here, target), PATIENCE_S, lambda: f"card {here} reaches {target}: {self.told()}")
         for six in v6:
             for size in sizes:
                 sent = self.packet(here, there, six, size)

@@ -23,20 +23,23 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT / "cli"), str(ROOT / "tests/e2e")]
+
+from wire import in_namespace                                                   # noqa: E402
+
 BUILD = Path(os.environ.get("BUILD", ROOT / "build")).resolve()
 PATIENCE_S = 180               # for a boot; 30 s on two idle cores
 LIFE_S = int(os.environ.get("VM_LIFE_S", 900))  # a machine ends by itself after this time
 MEMORY_MIB = 1536
 
 TUNSETIFF, IFF_TAP, IFF_NO_PI, IFF_VNET_HDR, IFF_MULTI_QUEUE = 0x400454CA, 0x2, 0x1000, 0x4000, 0x100
-CLONE_NEWNET, PR_SET_PDEATHSIG = 0x40000000, 1
+PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 # Options of QEMU's devices. disable-legacy: else the card cannot be behind an IOMMU.
@@ -69,27 +72,6 @@ def far_mac(card: int) -> str:
 def pci(card: int) -> str:
     """The address in the guest: each card is alone behind a root port, that is, alone in its IOMMU group, and can be pulled out."""
     return f"0000:{card + 1:02x}:00.0"
-
-
-def in_namespace(name: str, make):
-    """What make() gives inside a network namespace; in a thread of its own, which alone changes over."""
-    result = []
-
-    def enter() -> None:
-        fd = os.open(f"/run/netns/{name}", os.O_RDONLY)
-        try:
-            if LIBC.setns(fd, CLONE_NEWNET):
-                raise OSError(ctypes.get_errno(), f"setns {name}")
-            result.append(make())
-        finally:
-            os.close(fd)
-
-    thread = threading.Thread(target=enter)
-    thread.start()
-    thread.join()
-    if not result:
-        raise VmError(f"cannot work in network namespace {name}")
-    return result[0]
 
 
 def open_tap(name: str, queues: int, flags: int = 0) -> list[int]:

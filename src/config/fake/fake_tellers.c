@@ -70,10 +70,6 @@ unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max)
     return 0;
 }
 
-void lag_on_member(void (*fn)(const char *lag, const char *member, bool active, const char *reason))
-{
-}
-
 const char *lacp_rx_name(enum lacp_rx rx)
 {
     return "current";
