@@ -7,6 +7,7 @@ import time
 import pytest
 
 from router import Router, eventually
+from vm import pci
 
 CARDS = ["e1000e", "virtio"]
 CONFIG = "/etc/kamuee/kamuee.conf"
@@ -133,15 +134,13 @@ def test_nothing_that_the_router_does_is_forbidden_by_its_filter(up):
         up.address([0, 1])
         up.assert_forwards(0, 1, sizes=(128, 1514))
         up.vm.run("ip netns add blue; ip link add v0 type veth peer name v1; ip link set v0 up; ip link set v1 up")
-        for line in ("set vr blue namespace blue", "set vport v port p0 vlan 5", "set interface v vr blue", "set port p9 kernel-interface v0",
-                     "set sflow sampling-rate 100", "set acl-limit memory 64"):
-            up.vm.run(f"kamuee {line}", check=False)
-        up.vm.run("kamuee show vr; kamuee audit; kamuee explain in p0 src 10.0.0.2 dst 10.0.1.2; timeout 5 kamuee capture p0 count 1; "
-                  "kamuee save; kamuee tech-support",
-                  check=False, timeout_s=180)
+        added = ("vr blue namespace blue", "vport v port p0 vlan 5", "interface v vr blue", "port p9 kernel-interface v0", "acl-limit memory 64")
+        up.call("configure", line=[f"set {line}" for line in added])
+        for command in ("show vr", "show memory", "audit", "explain in p0 src 10.0.0.2 dst 10.0.1.2", "save", "show tech-support"):
+            up.vm.run(f"kamuee {command}", timeout_s=180)
+        up.vm.run("timeout 5 kamuee capture p0", check=False)          # ends by the signal
         up.vm.run("systemctl reload kamueed; sleep 2")
-        for line in ("port p9", "interface v", "vport v", "vr blue", "sflow"):
-            up.vm.run(f"kamuee delete {line}", check=False)
+        up.call("configure", line=["delete port p9", "delete vport v", "delete interface v", "delete vr blue", "delete acl-limit"])
         assert up.pid() == pid, up.told() + up.vm.out("journalctl -k --no-pager | grep -i seccomp", check=False)
         up.vm.run("systemctl stop kamueed")
         assert show(up, "Result")["Result"] == "success", up.told()
@@ -157,3 +156,29 @@ def test_stopping_takes_no_time_and_gives_everything_back(up):
     assert show(up, "Result", "ExecMainStatus") == {"Result": "success", "ExecMainStatus": "0"}
     up.vm.run("systemctl start kamueed")
     up.address([0, 1])
+
+
+def test_the_machine_boots_into_a_router(up):
+    """Enabled beside FRR and systemd-networkd, with the cards bound by driverctl as one-nic.md has it; what shuts down does not hang."""
+    vm = up.vm
+    vm.run("systemctl stop kamueed")                 # else the kernel waits until it gives up the cards
+    for card in (0, 1):
+        vm.run(f"driverctl set-override {pci(card)} vfio-pci")
+    for card in (0, 1):
+        vm.put(f"/etc/systemd/network/p{card}.network",
+               f"[Match]\nName=p{card}\n[Network]\nAddress=10.0.{card}.1/24\nAddress=fd00:{card}::1/64\nLinkLocalAddressing=ipv6\n")
+    vm.run("systemctl enable kamueed frr systemd-networkd; sync")
+    begun = time.monotonic()
+    vm.reboot()
+    shutdown_s = vm.down_s
+    assert shutdown_s < 60, f"{shutdown_s} s; {time.monotonic() - begun}"
+    assert vm.out("systemctl is-active kamueed frr systemd-networkd", check=False).split() == ["active"] * 3, up.told()
+
+    def at(unit: str) -> int:
+        return int(vm.out(f"systemctl show -P ActiveEnterTimestampMonotonic {unit}"))
+    assert at("kamueed") <= at("frr") and at("kamueed") <= at("network.target")
+    assert show(up, "NRestarts")["NRestarts"] == "0", up.told()
+    for card in (0, 1):
+        eventually(lambda: f"10.0.{card}.1" in vm.out(f"ip -br addr show p{card}"), 30, lambda: vm.out("ip addr; networkctl", check=False))
+    up.assert_forwards(0, 1, sizes=(128,))
+    assert "p0" in vm.out("vtysh -c 'show interface brief'")
