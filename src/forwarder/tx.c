@@ -69,7 +69,9 @@ static __rte_noinline unsigned tx_copies(struct forwarder *f, uint16_t port, str
     return k;
 }
 
-static void tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pkt, unsigned n)
+// Inline: since LAGs send, too, there are two callers, and the call cost 0.6 % of a plain packet's instructions.
+static inline __attribute__((always_inline)) void tx_send(struct forwarder *f, uint16_t port, uint16_t queue, struct rte_mbuf **pkt,
+                                                          unsigned n)
 {
     if (unlikely(port_get(port)->watch_tx))
         watch_sent(f, port, pkt, n);
