@@ -43,6 +43,8 @@ static struct own { // what only control needs to know of an interface
     struct tap tap;
     uint16_t mtu_wanted; // 0 = the port's
     char description[TAP_ALIAS]; // as configured
+    bool changing; // a change of it stands still in rib_manager's call; its TAP is not made again meanwhile
+    bool lost;     // it would have been
 } *own;
 
 #define for_each_iface(i)                                                                          \
@@ -306,6 +308,7 @@ int iface_manager_del(const char *name, char *err, size_t err_size)
             }
         }
     }
+    own[i->id].changing = true;
     port_leads_to(i, 0);
     rib_manager_iface_del(i->id);
     tap_detach(i, &own[i->id].tap, !(starting && own[i->id].tap.found));
@@ -343,6 +346,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
         return 0;
     uint16_t from = i->vr;
     bool same_netns = !strcmp(to->netns, vr_get(from)->netns);
+    own[i->id].changing = true;
     // From here on nothing routes by it until rib_manager has it again.
     rib_manager_iface_del(i->id);
     int r = 0;
@@ -370,6 +374,9 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     int back = rib_manager_iface_add(i->id);
     if (back)
         log_error("iface_manager: rib_manager cannot add it: interface=%s error=%s", name, LOG_VALUE(strerror(-back)));
+    own[i->id].changing = false;
+    if (own[i->id].lost && (r || same_netns)) // else it has another TAP
+        make_again(i);
     return r;
 }
 
@@ -491,6 +498,9 @@ static void make_again(struct iface *i)
 
     bool moved = tap_exists(&own[i->id].tap);
 
+    own[i->id].lost = own[i->id].changing;
+    if (own[i->id].changing)
+        return;
     if (moved)
         log_warning("iface_manager: the TAP was moved to another namespace (use 'set interface NAME vr VR'), recreating it: interface=%s", i->name);
     else

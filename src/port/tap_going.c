@@ -20,17 +20,23 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "core/aside.h"
 #include "netlink/netns.h"
 
 #define GROUP 0x4b616d75u // "Kamu"
+#define TOGETHER 64        // meanwhile the kernel holds its lock of all links, which control needs, too
 
-static VEC(struct going {
+struct going {
     struct tap tap;
     int netns;   // of its socket
     ino_t inode; // of that namespace; 0 = not known
     bool asked;  // for, or tried to
     bool gone;   // from the kernel
-}) list;
+};
+
+typedef VEC(struct going) going_list;
+
+static going_list list;
 
 void tap_going_add(struct tap *t)
 {
@@ -76,20 +82,23 @@ static struct mnl_socket *open_in(int netns)
     return nl;
 }
 
-static void end_namespace(int netns, ino_t inode)
+// Up to TOGETHER of those in a namespace.
+static void end_some(going_list *going, int netns, ino_t inode)
 {
     struct mnl_socket *nl = open_in(netns);
-    bool gone;
+    struct going *some[TOGETHER];
+    size_t n = 0;
 
-    vec_foreach(&list, g)
-        if (g->inode == inode) {
-            g->asked = true;
-            g->gone = nl && !request(nl, RTM_SETLINK, g->tap.ifindex);
-        }
-    gone = nl && !request(nl, RTM_DELLINK, 0);
-    vec_foreach(&list, g)
-        if (g->inode == inode)
-            g->gone &= gone;
+    vec_foreach(going, g)
+        if (g->inode == inode && !g->asked && n < TOGETHER)
+            some[n++] = g;
+    for (size_t i = 0; i < n; i++) {
+        some[i]->asked = true;
+        some[i]->gone = nl && !request(nl, RTM_SETLINK, some[i]->tap.ifindex);
+    }
+    if (!nl || request(nl, RTM_DELLINK, 0))
+        for (size_t i = 0; i < n; i++)
+            some[i]->gone = false;
     if (nl)
         mnl_socket_close(nl);
 }
@@ -100,12 +109,14 @@ bool tap_going_has(const char *name)
     return false;
 }
 
-void tap_going_end(void)
+static void end_all(void *arg)
 {
-    for (size_t i = 0; list.n > 1 && i < list.n; i++) // a single one goes by its end as fast
-        if (list.item[i].inode && !list.item[i].asked)
-            end_namespace(list.item[i].netns, list.item[i].inode);
-    vec_foreach(&list, g) {
+    going_list *going = arg;
+
+    for (size_t i = 0; going->n > 1 && i < going->n; i++) // a single one goes by its end as fast
+        if (going->item[i].inode && !going->item[i].asked)
+            end_some(going, going->item[i].netns, going->item[i].inode);
+    vec_foreach(going, g) {
         if (g->gone)
             tap_close(&g->tap);
         else
@@ -113,5 +124,13 @@ void tap_going_end(void)
         if (g->netns >= 0)
             close(g->netns);
     }
-    vec_free(&list);
+    vec_free(going);
+}
+
+void tap_going_end(void)
+{
+    going_list going = list;
+
+    list = (going_list){0};
+    aside(end_all, &going);
 }

@@ -2,9 +2,9 @@
 // tap_going.h - TAPs on their way out of the kernel, together
 //
 // To take a device away, the kernel waits for grace periods of its own, some
-// 20 ms; to take a thousand away at once, it waits no longer. So an interface
+// 20 ms; to take many away at once, it waits no longer. So an interface
 // that is deleted leaves its TAP here, and the end of the change deletes all
-// of them. Control only.
+// of them, aside (core/aside.h). Control only.
 #ifndef PORT_TAP_GOING_H
 #define PORT_TAP_GOING_H
 

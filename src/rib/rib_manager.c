@@ -7,9 +7,9 @@
 // millisecond, so that forwarders make no system call. It also starts what waits for its time (dumps,
 // refreshes, negative answers).
 //
-// Control's calls arrive by mailbox. Those that wait (a router or an interface
-// is added or deleted) are short, except that deleting an interface moves all
-// its prefixes first: "nothing refers to it" is what its caller waits for.
+// Control's calls arrive by mailbox. Some wait until they are done (a router or an
+// interface is added or deleted: "nothing refers to it" is what the caller waits for).
+// A commit waits for them aside (core/aside.h), so that control serves others meanwhile.
 #include "rib/rib_manager.h"
 
 #include <errno.h>
@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "core/aside.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
 #include "rib/journal.h"
@@ -289,21 +290,33 @@ static void call_run(void *arg)
     c->result = c->fn(c);
 }
 
+struct waiting {
+    struct call *call;
+    int err;
+};
+
+static void wait_for_call(void *arg)
+{
+    struct waiting *w = arg;
+
+    w->err = mailbox_call(ROLE_RIB_MANAGER, call_run, w->call, free, CALL_TIMEOUT_MS);
+}
+
+// Waits aside: before it comes to the call, rib_manager may have a table to read, and that takes long.
 static int call(struct call init)
 {
-    struct call *c = malloc(sizeof *c);
+    struct waiting w = {.call = malloc(sizeof init)};
     int err;
 
     thread_must_be(ROLE_CONTROL);
-    if (!c)
+    if (!w.call)
         return -ENOMEM;
-    *c = init;
-    err = mailbox_call(ROLE_RIB_MANAGER, call_run, c, free, CALL_TIMEOUT_MS);
-    if (err == -ETIMEDOUT)
-        return err;
-    if (!err)
-        err = c->result;
-    free(c);
+    *w.call = init;
+    aside(wait_for_call, &w);
+    if (w.err == -ETIMEDOUT)
+        return w.err;
+    err = w.err ? w.err : w.call->result;
+    free(w.call);
     return err;
 }
 

@@ -4,8 +4,8 @@
 // A virtual router has its own IPv4 and IPv6 FIB and its own interfaces. In
 // Linux it is backed by a network namespace or by a VRF table of one. Id 0 is
 // "default": the main table of the namespace kamueed runs in. Written by
-// control (vr_manager), and by rib_manager when it changes the FIBs' engine while
-// control waits; forwarders read the two FIB pointers, once per burst.
+// control (vr_manager), and by rib_manager when it changes the FIBs' engine, for which
+// the commit waits; forwarders read the two FIB pointers, once per burst.
 #ifndef TABLE_VR_H
 #define TABLE_VR_H
 
@@ -84,7 +84,7 @@ void vr_set_flow_hash(struct vr *v, struct flow_hash h); // control; live: flows
 struct vr *vr_find(const char *name); // control; NULL when absent
 struct vr *vr_new(const char *name);  // control; with empty FIBs; NULL with errno
 void vr_free(struct vr *v);           // control; nothing refers to it any more
-// Everybody finds another FIB of the family, or one without routes (NULL). control; rib_manager while control waits.
+// Everybody finds another FIB of the family, or one without routes (NULL). control; rib_manager while a commit waits.
 void vr_publish(struct vr *v, uint8_t family, struct fib *f);
 
 #endif
