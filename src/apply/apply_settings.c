@@ -105,21 +105,21 @@ static int run_setting(const struct step *step, const void *from, const void *to
 }
 
 // What is refused names itself, so `what` is empty.
-#define SETTING(member, set, ...) \
-    {{"", run_setting}, offsetof(struct model_settings, member), sizeof(((struct model_settings *)0)->member), set, __VA_ARGS__}
+#define SETTING(member, set, same) \
+    {{"", run_setting}, offsetof(struct model_settings, member), sizeof(((struct model_settings *)0)->member), set, same}
 static const struct setting settings[] = {
-    SETTING(journal_mib, set_journal),
-    SETTING(latency_sample, set_latency_sample),
-    SETTING(count_nexthops, set_count_nexthops),
-    SETTING(audit_interval_s, set_audit_interval),
-    SETTING(log_level, set_log_level),
-    SETTING(idle, set_idle),
-    SETTING(receive_buffer, set_receive_buffer),
-    SETTING(ip4_options, set_ip4_options),
-    SETTING(punt, set_punt),
-    SETTING(icmp, set_icmp),
+    SETTING(journal_mib, set_journal, NULL),
+    SETTING(latency_sample, set_latency_sample, NULL),
+    SETTING(count_nexthops, set_count_nexthops, NULL),
+    SETTING(audit_interval_s, set_audit_interval, NULL),
+    SETTING(log_level, set_log_level, NULL),
+    SETTING(idle, set_idle, NULL),
+    SETTING(receive_buffer, set_receive_buffer, NULL),
+    SETTING(ip4_options, set_ip4_options, NULL),
+    SETTING(punt, set_punt, NULL),
+    SETTING(icmp, set_icmp, NULL),
     SETTING(alarm, set_alarms, model_same_alarms),
-    SETTING(daemons, set_daemons),
+    SETTING(daemons, set_daemons, NULL),
 };
 
 static bool same(const struct setting *s, const struct model_settings *a, const struct model_settings *b)

@@ -350,21 +350,15 @@ void http_stream_cut(struct http *h)
 
 static void call_after(evutil_socket_t fd, short what, void *arg)
 {
-    void (**fn)(void) = arg;
-
-    (*fn)();
-    free(fn);
+    ((void (*)(void))arg)();
 }
 
 void http_after(unsigned ms, void (*fn)(void))
 {
     struct timeval t = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-    void (**copy)(void) = malloc(sizeof *copy);
 
-    bug_on(!copy);
-    *copy = fn;
-    if (event_base_once(http_base, -1, EV_TIMEOUT, call_after, copy, &t))
-        call_after(-1, 0, copy);
+    if (event_base_once(http_base, -1, EV_TIMEOUT, call_after, (void *)fn, &t))
+        fn();
 }
 
 // --- the server ---------------------------------------------------------------------------------
