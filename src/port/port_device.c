@@ -7,7 +7,7 @@
 //     RSS        all fields the driver knows, when there is more than one queue;
 //                if it refuses them together, the IP and transport ones; then none
 //     receive    IPv4 checksum (forwarders check themselves what is not marked good), VLAN strip
-//     interrupts of the receive queues, unless rx-mode is poll or the driver refuses them
+//     interrupts of the receive queues, unless rx-mode is poll, the driver refuses them or they never come
 //     transmit   FAST_FREE where a frame fits one buffer of exchange_pool and the machine has one
 //                memory node: forwarders see to it that only such buffers come (tx.c); else multi-segment
 //     buffers    one frame fits one buffer, unless that would take more than a quarter
@@ -101,6 +101,19 @@ static uint16_t choose_buffer(const struct port_device *d, const struct rte_eth_
     return (uint16_t)(whole < least && least <= UINT16_MAX ? least : whole);
 }
 
+// No interrupt ever comes, though the driver offers them: vfio-pci delivers them by MSI-X, and the driver neither looks whether the
+// card has that (82540) nor tells it which vector is for what (82574).
+static bool is_deaf(const struct port_device *d)
+{
+    return !strcmp(d->driver, "net_e1000_em") && port_probe_by_vfio(d->config.devargs);
+}
+
+// The driver reads the interrupt's cause from a register that is always 0 in QEMU, so it passes over link changes.
+static bool is_deaf_to_link(const struct port_device *d)
+{
+    return !strcmp(d->driver, "net_vmxnet3");
+}
+
 static struct rte_eth_conf choose_conf(struct port_device *d, const struct rte_eth_dev_info *info)
 {
     const uint64_t rx_wish = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
@@ -115,7 +128,7 @@ static struct rte_eth_conf choose_conf(struct port_device *d, const struct rte_e
     conf.txmode.offloads = (d->fast_free ? RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE : RTE_ETH_TX_OFFLOAD_MULTI_SEGS) &
                            info->tx_offload_capa;
     conf.intr_conf.lsc = d->has_lsc;
-    conf.intr_conf.rxq = d->config.rx_mode == PORT_RX_INTERRUPT && !d->netdev.name[0];
+    conf.intr_conf.rxq = d->config.rx_mode == PORT_RX_INTERRUPT && !d->netdev.name[0] && !is_deaf(d);
     if (d->config.rx_queues > 1 && info->flow_type_rss_offloads) {
         conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
         conf.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads;
@@ -243,7 +256,7 @@ static int configure(struct port_device *d, unsigned workers, char *err, size_t 
     snprintf(d->driver, sizeof d->driver, "%s", info.driver_name);
     d->max_rx_queues = info.max_rx_queues;
     d->max_tx_queues = info.max_tx_queues;
-    d->has_lsc = info.dev_flags && *info.dev_flags & RTE_ETH_DEV_INTR_LSC;
+    d->has_lsc = info.dev_flags && *info.dev_flags & RTE_ETH_DEV_INTR_LSC && !is_deaf(d) && !is_deaf_to_link(d);
     d->config.rx_queues = clamp(&d->config, "rx-queues", d->config.rx_queues, workers, RTE_MIN(info.max_rx_queues, QUEUE_MAX));
     d->config.tx_queues = clamp(&d->config, "tx-queues", d->config.tx_queues, workers, RTE_MIN(info.max_tx_queues, QUEUE_MAX));
     r = choose_mtu(d, &info, err, err_size);

@@ -23,10 +23,24 @@
 #include "table/limits.h"
 #include "table/port.h"
 
+// Name of the kernel driver that has a PCI device; false: none.
+static bool pci_driver(const char *address, char name[33])
+{
+    char path[96], target[PATH_MAX];
+
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/driver", address);
+    ssize_t n = readlink(path, target, sizeof target - 1);
+    if (n < 0)
+        return false;
+    target[n] = 0;
+    snprintf(name, 33, "%.32s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+    return true;
+}
+
 // Why a PCI device is out of DPDK's reach, if it is; "" else.
 static void pci_reason(const char *devargs, char *why, size_t size)
 {
-    char address[24], path[96], target[PATH_MAX];
+    char address[24], path[96], driver[33];
 
     why[0] = 0;
     if (!devargs_is_pci(devargs, address, sizeof address))
@@ -36,18 +50,14 @@ static void pci_reason(const char *devargs, char *why, size_t size)
         snprintf(why, size, "there is no PCI device %s (lspci -D)", address);
         return;
     }
-    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/driver", address);
-    ssize_t n = readlink(path, target, sizeof target - 1);
-    if (n < 0) {
+    if (!pci_driver(address, driver)) {
         snprintf(why, size, "PCI device %s has no kernel driver: bind it to vfio-pci (dpdk-devbind.py -b vfio-pci %s)",
                  address, address);
         return;
     }
-    target[n] = 0;
-    const char *driver = strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
     if (strcmp(driver, "vfio-pci") && strcmp(driver, "uio_pci_generic") && strcmp(driver, "igb_uio") &&
         strncmp(driver, "mlx", 3))
-        snprintf(why, size, "PCI device %s is bound to the kernel driver %.32s: bind it to vfio-pci (dpdk-devbind.py -b vfio-pci %s)",
+        snprintf(why, size, "PCI device %s is bound to the kernel driver %s: bind it to vfio-pci (dpdk-devbind.py -b vfio-pci %s)",
                  address, driver, address);
 }
 
@@ -133,6 +143,13 @@ int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, s
         }
     snprintf(err, err_size, "device '%s' is already attached, or is not a network device", said);
     return -EEXIST;
+}
+
+bool port_probe_by_vfio(const char *devargs)
+{
+    char address[24], driver[33];
+
+    return devargs_is_pci(devargs, address, sizeof address) && pci_driver(address, driver) && !strcmp(driver, "vfio-pci");
 }
 
 void port_unprobe(uint16_t id)
