@@ -13,7 +13,9 @@ struct carrier;
 struct managed_port {
     struct port_config wish; // as asked for, zeroes and all
     struct port_device device;
-    bool open; // false only when a change failed and the device did not even come back as it was
+    bool open; // false only when a change failed and the device did not even come back as it was, and while it is gone
+    bool gone; // the card was pulled out; opened again when it is back
+    unsigned n_returns; // tries to do so
     bool started, link_up;
     bool has_kernel_mac; // somebody gave its TAP another MAC, which holds until one is configured
     uint8_t kernel_mac[6];
@@ -40,6 +42,9 @@ int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, c
 
 int managed_port_start(struct managed_port *p, char *err, size_t err_size); // or lets it wait
 void managed_port_stop(struct managed_port *p);
+
+// Its card leaves the machine: closes it, or the kernel waits for us. Interface, TAP and sub-interfaces stay.
+void managed_port_lose(struct managed_port *p);
 
 // port_link.c
 void port_link_listen(struct managed_port *p); // to what driver and kernel say of the link, since its device is open

@@ -4,7 +4,9 @@
 // It is looked at twice a second, 40 times where a kernel interface is behind the port (its carrier is one ioctl), at once when
 // the driver has a link interrupt, and at once when the kernel announces a change (carrier.h). The first two and the interrupt
 // come from DPDK's interrupt thread as a call in control's mailbox.
+#define ALLOW_EXPERIMENTAL_API // rte_dev_event_callback_register
 #include <rte_alarm.h>
+#include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <stdatomic.h>
 
@@ -15,6 +17,7 @@
 #include "port/iface_manager.h"
 #include "port/lag_manager.h"
 #include "port/managed_port.h"
+#include "port/port_probe.h"
 
 #define LINK_POLL_US 25000
 #define LINK_POLL_SLOW 20 // ports without kernel interface: every twentieth time
@@ -58,6 +61,24 @@ static void follow_peer(struct managed_port *p)
     p->n_patient = RTE_MIN(patience * 2, PATIENCE_MOST);
     managed_port_stop(p);
     p->waiting = true;
+}
+
+#define RETURNS_MOST 20 // tries, twice a second
+
+// A card that was pulled out, plugged in again and bound is the port's again.
+static void follow_card(struct managed_port *p)
+{
+    struct port_config cfg = p->wish;
+    char err[480];
+
+    if (!p->gone || p->n_returns > RETURNS_MOST || !port_probe_is_there(cfg.devargs))
+        return;
+    if (!p->n_returns++) // it may still be on its way out
+        return;
+    if (!managed_port_reopen(p, &cfg, err, sizeof err))
+        log_notice("port_manager: its card is back: port=%s", p->wish.name);
+    else if (p->n_returns > RETURNS_MOST)
+        log_error("port_manager: its card is back, but cannot be used: delete the port and configure it again: %s", err);
 }
 
 static void (*link_listener)(const char *port, bool up);
@@ -111,8 +132,10 @@ static void links_look(void *all)
         if (slow || (*p)->device.netdev.name[0]) {
             follow_netdev(*p);
             port_link_look(*p);
-            if (slow)
+            if (slow) {
                 follow_peer(*p);
+                follow_card(*p);
+            }
         }
     vec_foreach (&managed.port, p)
         fast |= (*p)->device.netdev.name[0] != 0;
@@ -141,20 +164,28 @@ static int link_interrupt(uint16_t id, enum rte_eth_event_type type, void *arg, 
 static void device_removed(void *arg)
 {
     uint16_t id = (uint16_t)(uintptr_t)arg;
-    char err[200];
 
     vec_foreach (&managed.port, p)
-        if ((*p)->device.id == id) {
+        if ((*p)->device.id == id && (*p)->open) {
             log_error("port_manager: the device was removed from the host: port=%s", (*p)->wish.name);
-            port_manager_stop((*p)->wish.name, err, sizeof err);
+            managed_port_lose(*p);
             return;
         }
 }
 
-// DPDK's interrupt thread
+// DPDK's interrupt thread: the driver says so
 static int removal_interrupt(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 {
     return mailbox_post(ROLE_CONTROL, device_removed, (void *)(uintptr_t)id) ? -1 : 0;
+}
+
+// DPDK's interrupt thread: vfio-pci wants the card back, and asks again if this one is lost
+static void removal_request(const char *device, enum rte_dev_event_type type, void *arg)
+{
+    uint16_t id;
+
+    if (type == RTE_DEV_EVENT_REMOVE && !rte_eth_dev_get_port_by_name(device, &id))
+        mailbox_post(ROLE_CONTROL, device_removed, (void *)(uintptr_t)id);
 }
 
 // --- life ---
@@ -178,11 +209,13 @@ int port_link_init(struct event_base *base)
 {
     loop = base;
     atomic_store(&poll_running, true);
-    return rte_eal_alarm_set(LINK_POLL_US, link_alarm, NULL);
+    int r = rte_dev_event_callback_register(NULL, removal_request, NULL);
+    return r ? r : rte_eal_alarm_set(LINK_POLL_US, link_alarm, NULL);
 }
 
 void port_link_fini(void)
 {
     atomic_store(&poll_running, false);
     rte_eal_alarm_cancel(link_alarm, NULL);
+    rte_dev_event_callback_unregister(NULL, removal_request, NULL);
 }

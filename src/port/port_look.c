@@ -73,7 +73,7 @@ int port_manager_state(const char *name, struct port_state *s)
     *s = (struct port_state){
         .config = d->config,
         .id = d->id,
-        .started = p->started || p->waiting,
+        .started = p->started || p->waiting || (p->gone && p->wish.enabled),
         .link_up = p->link_up,
         .rx_mode = p->started ? port_wait_mode(d) : d->config.rx_mode,
         .max_rx_queues = d->max_rx_queues,

@@ -49,12 +49,20 @@ static struct managed_port *find_or_say(const char *name, char *err, size_t err_
 
 // --- starting and stopping ---
 
+static int say_lost(const struct managed_port *p, char *err, size_t err_size)
+{
+    if (p->gone)
+        snprintf(err, err_size, "port %s: its card was pulled out: plug it in and bind it again (dpdk-devbind.py -b vfio-pci %s)", p->wish.name,
+                 p->wish.devargs);
+    else
+        snprintf(err, err_size, "port %s has lost its device: delete it and configure it again", p->wish.name);
+    return -ENODEV;
+}
+
 int managed_port_start(struct managed_port *p, char *err, size_t err_size)
 {
-    if (!p->open) {
-        snprintf(err, err_size, "port %s has lost its device: delete it and configure it again", p->wish.name);
-        return -ENODEV;
-    }
+    if (!p->open)
+        return say_lost(p, err, err_size);
     int r = port_device_start(&p->device, err, err_size);
     if (r == -ENOTCONN) {
         if (!p->waiting)
@@ -159,6 +167,7 @@ static int open_device(struct managed_port *p, char *err, size_t err_size)
     port_link_listen(p);
     watch_manager_port_changed();
     p->open = true;
+    p->gone = false;
     return 0;
 }
 
@@ -249,13 +258,42 @@ int port_manager_detach(const char *name, char *err, size_t err_size)
     return 0;
 }
 
+// --- losing ---
+
+// Its interfaces point to an id that DPDK gives to no other device, until it has one again.
+static void park(struct managed_port *p)
+{
+    for (uint16_t id = LAG_FIRST - 1; id >= RTE_MAX_ETHPORTS; id--) {
+        bool taken = false;
+        vec_foreach (&managed.port, other)
+            taken |= (*other)->device.id == id;
+        if (taken)
+            continue;
+        memset(port_get(id), 0, sizeof *port_get(id));
+        iface_manager_port_moved(p->device.id, id);
+        p->device.id = id;
+        return;
+    }
+    log_error("port_manager: too many ports have lost their device: port=%s", p->wish.name);
+}
+
+void managed_port_lose(struct managed_port *p)
+{
+    thread_must_be(ROLE_CONTROL);
+    managed_port_stop(p);
+    close_device(p);
+    park(p);
+    p->gone = true;
+    p->n_returns = 0;
+}
+
 // --- changing ---
 
 // Opens the device again with another configuration; interface, TAP and sub-interfaces stay.
 int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, char *err, size_t err_size)
 {
     struct port_config before = p->wish;
-    bool was_started = p->started || p->waiting || !p->open;
+    bool was_started = p->open ? p->started || p->waiting : p->wish.enabled;
     uint16_t id = p->device.id;
     uint8_t mac[6];
     char again[200];
@@ -274,6 +312,8 @@ int managed_port_reopen(struct managed_port *p, const struct port_config *cfg, c
         if (open_device(p, again, sizeof again)) {
             log_error("port_manager: the old configuration no longer works either: %s", again);
             p->device.id = id; // where its interfaces still point
+            if (id < RTE_MAX_ETHPORTS)
+                park(p);
             free(saved);
             return r;
         }
@@ -304,10 +344,8 @@ static bool needs_reopen(const struct port_config *a, const struct port_config *
 
 static int change_mtu(struct managed_port *p, uint16_t mtu, char *err, size_t err_size)
 {
-    if (!p->open) {
-        snprintf(err, err_size, "port %s has lost its device: delete it and configure it again", p->wish.name);
-        return -ENODEV;
-    }
+    if (!p->open)
+        return say_lost(p, err, err_size);
     if (mtu == p->device.config.mtu) {
         p->wish.mtu = mtu;
         return 0;

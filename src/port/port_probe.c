@@ -145,6 +145,14 @@ int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, s
     return -EEXIST;
 }
 
+bool port_probe_is_there(const char *devargs)
+{
+    char address[24], why[200];
+
+    pci_reason(devargs, why, sizeof why);
+    return devargs_is_pci(devargs, address, sizeof address) && !why[0];
+}
+
 bool port_probe_by_vfio(const char *devargs)
 {
     char address[24], driver[33];
