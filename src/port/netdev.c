@@ -39,11 +39,16 @@ static struct ifreq request(const struct netdev *n)
     return r;
 }
 
+// 0: there is none of the name. Not SIOCGIFINDEX: for a name that is not there, each ioctl waits until modprobe has looked for a
+// driver, and a port whose card was taken away is looked at 40 times a second.
 static int index_get(const struct netdev *n)
 {
-    struct ifreq r = request(n);
+    int index = 0;
+    socklen_t size = sizeof index;
 
-    return ioctl(n->sock, SIOCGIFINDEX, &r) ? 0 : r.ifr_ifindex;
+    if (setsockopt(n->sock, SOL_SOCKET, SO_BINDTODEVICE, n->name, (socklen_t)strlen(n->name)))
+        return 0;
+    return getsockopt(n->sock, SOL_SOCKET, SO_BINDTOIFINDEX, &index, &size) ? 0 : index;
 }
 
 static int flags_get(const struct netdev *n)
@@ -253,9 +258,10 @@ void netdev_release(struct netdev *n, int netns)
     netns_leave(back);
     if (n->xdp >= 0)
         close(n->xdp);
-    if (n->was_mtu)
+    bool there = index_get(n) == n->ifindex;
+    if (there && n->was_mtu)
         netdev_set_mtu(n, (uint16_t)n->was_mtu);
-    if (!n->was_up)
+    if (there && !n->was_up)
         up_set(n, false);
     taken_set(n, NULL);
     give_up(n);
@@ -334,7 +340,7 @@ bool netdev_has_carrier(const struct netdev *n)
 {
     // Not IFF_RUNNING: the kernel may tell that up to a second late.
     struct ethtool_value link = {.cmd = ETHTOOL_GLINK};
-    int flags = flags_get(n);
+    int flags = index_get(n) ? flags_get(n) : 0;
 
-    return flags >= 0 && flags & IFF_UP && !ethtool(n, &link) && link.data;
+    return flags > 0 && flags & IFF_UP && !ethtool(n, &link) && link.data;
 }
