@@ -89,6 +89,14 @@ void netlink_close(struct netlink *n)
     n->fd = -1;
 }
 
+uint64_t netlink_namespace(const struct netlink *n)
+{
+    uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+
+    return getsockopt(n->fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) ? 0 : cookie;
+}
+
 static int send_message(struct netlink *n, struct nlmsghdr *h)
 {
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};

@@ -409,6 +409,19 @@ void neigh_sweep(struct rib_vr *v, uint8_t gen)
     neigh_each(v->id, sweep_one, &gen);
 }
 
+// Is it a gateway of another virtual router, too? To the kernel it is one entry.
+static bool is_gateway_elsewhere(const struct neigh *n)
+{
+    for (unsigned i = 0; i < VR_MAX; i++) {
+        struct rib_vr *v = rib_vr_find((uint16_t)i);
+        const struct neigh *same = v && rib_vr_shares(v, n->vr) ? neigh_find(v, n->ifindex, &n->addr) : NULL;
+
+        if (same && same->refs)
+            return true;
+    }
+    return false;
+}
+
 static void tick_one(void *ctx, struct neigh *n)
 {
     uint64_t now = *(uint64_t *)ctx;
@@ -423,7 +436,7 @@ static void tick_one(void *ctx, struct neigh *n)
         rib_sync_want(n->vr, 1u << RIB_STAGE_NEIGH, NS_PER_SECOND);
     if (!n->refs && n->managed) { // no longer a gateway: NTF_USE alone takes the mark away
         n->managed = false;
-        if (n->in_kernel && !(n->state & (NUD_PERMANENT | NUD_NOARP)))
+        if (n->in_kernel && !(n->state & (NUD_PERMANENT | NUD_NOARP)) && !is_gateway_elsewhere(n))
             netlink_neigh_request(&n->vr->requests, n->ifindex, &n->addr, NETLINK_NEIGH_USE);
     }
     if (n->failed_until_ns && n->failed_until_ns <= now)
@@ -466,7 +479,7 @@ bool neigh_is_ours(const struct neigh *n)
 {
     const struct rib_link *l = rib_link_find(n->vr, n->ifindex);
 
-    return l && l->via;
+    return l && l->via && !l->of_other;
 }
 
 static void count_one(void *ctx, struct neigh *n)

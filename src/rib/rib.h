@@ -103,7 +103,8 @@ struct rib_link {
     uint8_t gen;
     struct netlink_link told; // what the kernel has told last
     uint16_t iface; // ours, 0 = not one of ours
-    uint16_t via;   // the interface that frames leave by: ours, or the one that a macvlan stands on; 0 = none of ours
+    uint16_t via;   // the interface that frames leave by: ours, the one that a macvlan stands on, or another virtual router's; 0 = none
+    bool of_other;  // `via` is of another virtual router of this namespace (rib_iface.c)
     uint64_t lent;  // MAC of a macvlan that is ours as well while it is up and has addresses (table/iface.h); 0 = none
     uint32_t glean; // next hop of its connected prefixes, held; 0 = none
     uint32_t broadcast; // of its broadcast addresses, likewise
@@ -192,6 +193,7 @@ struct rib_default_rule {
 struct rib_vr {
     uint16_t id;
     uint32_t table;
+    uint64_t namespace; // cookie of the kernel's, 0 = not known
     struct netlink events, requests;
     struct event *ev_events, *ev_requests, *ev_work;
     struct rib rib[2]; // IPv4, IPv6
@@ -236,6 +238,7 @@ static inline struct fib *rib_fib(const struct rib_vr *v, uint8_t family)
 // --- rib_index.c: by number ---
 struct rib_vr *rib_vr_find(uint16_t id);
 void rib_vr_set(uint16_t id, struct rib_vr *v); // NULL: it is gone
+bool rib_vr_shares(const struct rib_vr *a, const struct rib_vr *b); // one namespace, and so its links, with different tables
 struct rib_link *rib_link_find(const struct rib_vr *v, int ifindex);
 struct rib_link *rib_link_get(struct rib_vr *v, int ifindex); // found or made (unknown yet)
 bool rib_link_is_alive(const struct rib_link *l); // does a packet get through?
@@ -346,7 +349,8 @@ void rib_iface_bind(struct rib_vr *v, uint16_t iface);
 void rib_iface_unbind(struct rib_vr *v, uint16_t iface);
 void rib_iface_addresses(struct rib_vr *v, struct rib_link *l); // writes the addresses of ICMP errors
 void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone); // to control
-void rib_iface_stacked(struct rib_vr *v, struct rib_link *l); // the link, or its addresses, changed: it may be a macvlan on one of ours
+void rib_iface_way_out(struct rib_vr *v, struct rib_link *l); // the link, or its addresses, changed: it may be a macvlan on one of ours, or another router's
+void rib_iface_rehop_others(struct rib_vr *v, int ifindex);   // other virtual routers may have routes by it, too
 void rib_iface_vrf(struct rib_vr *v, const struct rib_link *device); // likewise: it may be the VRF device of our table
 bool rib_iface_has_vrf(const struct rib_vr *v); // has some VRF device our table?
 void rib_iface_suspect(struct rib_vr *v, int ifindex); // likewise: it may be set up as no router's

@@ -38,7 +38,7 @@ bool rib_wants(struct rib_vr *v, const struct netlink_route *m)
     for (unsigned i = 0; i < m->n_hops; i++) {
         const struct rib_link *l = rib_link_find(v, m->hop[i].ifindex);
 
-        if (l && l->via)
+        if (l && l->via && !l->of_other)
             return true;
     }
     return false;

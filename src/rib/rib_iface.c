@@ -10,6 +10,10 @@
 // A macvlan on a TAP is the TAP with another MAC: VRRP's virtual router. What leads by it leaves by the TAP's interface,
 // and its MAC is one of the interface's while it is up and has an address beside the link-local one that the kernel
 // makes. A backup has not, or its macvlan is down: it must not take what a switch floods (RFC 5798 6.4.2).
+//
+// Virtual routers that are tables of one namespace see each other's links, and a route of one may leave by an interface of another:
+// routing daemons leak routes between VRFs that way. Linux forwards by it, and so do we: the link has a way out (`via`) like one that
+// is ours, but gives the router neither addresses nor neighbors to tell of.
 #include "rib/rib_iface.h"
 
 #include <linux/netconf.h>
@@ -39,13 +43,14 @@ static void each_stacked(struct rib_vr *v, const struct rib_link *base, void (*f
     map_each(&v->link, l) if (is_stacked(l, base)) fn(v, l);
 }
 
-static void set_via(struct rib_vr *v, struct rib_link *l, const struct rib_link *base)
+static void set_via(struct rib_vr *v, struct rib_link *l, const struct rib_link *base, bool of_other)
 {
     uint32_t glean = l->glean;
 
-    if (l->via == (base ? base->iface : 0))
+    l->of_other = base && of_other;
+    if (l->via == (base ? base->via : 0))
         return;
-    l->via = base ? base->iface : 0;
+    l->via = base ? base->via : 0;
     l->glean = base ? base->glean : 0;
     if (l->glean)
         nexthop_hold(l->glean);
@@ -60,18 +65,73 @@ static bool has_address(const struct rib_link *l)
     return false;
 }
 
-void rib_iface_stacked(struct rib_vr *v, struct rib_link *l)
+static void follow_stacked(struct rib_vr *v, struct rib_link *l)
 {
-    const struct rib_link *base = l->told.kind == NETLINK_LINK_MACVLAN ? rib_link_find(v, l->told.lower) : NULL;
+    const struct rib_link *base = rib_link_find(v, l->told.lower);
     uint64_t lent = l->known && l->up && l->carrier && has_address(l) ? iface_mac_word(l->told.mac) : 0;
     bool news = lent != l->lent;
 
-    if (!base || l->iface)
+    if (!base)
         return;
-    set_via(v, l, base->iface && l->known ? base : NULL);
+    set_via(v, l, base->via && l->known ? base : NULL, base->of_other);
     l->lent = lent;
     if (base->iface && news)
         rib_iface_report(v, base, false);
+}
+
+// --- interfaces of other virtual routers ---
+
+static const struct rib_link *owned_elsewhere(const struct rib_vr *v, int ifindex)
+{
+    for (unsigned i = 0; i < VR_MAX; i++) {
+        const struct rib_vr *other = rib_vr_find((uint16_t)i);
+        const struct rib_link *l = other && rib_vr_shares(v, other) ? rib_link_find(other, ifindex) : NULL;
+
+        if (l && l->iface)
+            return l;
+    }
+    return NULL;
+}
+
+void rib_iface_way_out(struct rib_vr *v, struct rib_link *l)
+{
+    if (l->iface)
+        return;
+    if (l->told.kind == NETLINK_LINK_MACVLAN) {
+        follow_stacked(v, l);
+        return;
+    }
+    set_via(v, l, l->known ? owned_elsewhere(v, l->ifindex) : NULL, true);
+    each_stacked(v, l, follow_stacked);
+}
+
+static void each_other(struct rib_vr *v, int ifindex, void (*fn)(struct rib_vr *other, struct rib_link *l))
+{
+    for (unsigned i = 0; i < VR_MAX; i++) {
+        struct rib_vr *other = rib_vr_find((uint16_t)i);
+        struct rib_link *l = other && rib_vr_shares(v, other) ? rib_link_find(other, ifindex) : NULL;
+
+        if (l)
+            fn(other, l);
+    }
+}
+
+static void rehop(struct rib_vr *v, struct rib_link *l)
+{
+    rib_link_rehop(v, l->ifindex);
+}
+
+void rib_iface_rehop_others(struct rib_vr *v, int ifindex)
+{
+    each_other(v, ifindex, rehop);
+}
+
+// Nothing names the interface when this returns, if the link has no way out any more.
+static void let_go(struct rib_vr *v, struct rib_link *l)
+{
+    while (rib_path_work(v, 1u << 20))
+        ;
+    rib_commit(v);
 }
 
 // --- ours ---
@@ -84,6 +144,7 @@ void rib_iface_bind(struct rib_vr *v, uint16_t iface)
         return;
     if (l->iface)
         rib_iface_unbind(v, l->iface);
+    set_via(v, l, NULL, false);
     l->iface = l->via = iface;
     l->glean = nexthop_make(NEXTHOP_GLEAN, iface);
     l->broadcast = nexthop_make(NEXTHOP_BROADCAST, iface);
@@ -93,7 +154,8 @@ void rib_iface_bind(struct rib_vr *v, uint16_t iface)
     neigh_link_changed(v, l);
     rib_link_rehop(v, l->ifindex);
     rib_multicast_bind(v, l);
-    each_stacked(v, l, rib_iface_stacked);
+    each_stacked(v, l, follow_stacked);
+    each_other(v, l->ifindex, rib_iface_way_out);
     if (v->table != RIB_TABLE_MAIN) // its local routes are ours from now on
         rib_sync_want(v, 1u << RIB_STAGE_ROUTE4 | 1u << RIB_STAGE_ROUTE6, 0);
     if (l->known)
@@ -118,7 +180,8 @@ void rib_iface_unbind(struct rib_vr *v, uint16_t iface)
         return;
     rib_multicast_unbind(v, l);
     l->iface = l->via = 0;
-    each_stacked(v, l, rib_iface_stacked);
+    each_stacked(v, l, follow_stacked);
+    each_other(v, l->ifindex, rib_iface_way_out);
     rib_multicast_refresh(v);
     glean = l->glean;
     l->glean = 0;
@@ -128,9 +191,9 @@ void rib_iface_unbind(struct rib_vr *v, uint16_t iface)
     rib_link_rehop(v, l->ifindex);
     nexthop_put(glean);
     nexthop_put(broadcast);
-    while (rib_path_work(v, 1u << 20)) // nothing names the interface when this returns
-        ;
-    rib_commit(v);
+    rib_iface_way_out(v, l);
+    let_go(v, l);
+    each_other(v, l->ifindex, let_go);
 }
 
 // The first that may be used; one that is deprecated only for want of another (RFC 6724 5, rule 3).
@@ -188,7 +251,7 @@ void rib_iface_addresses(struct rib_vr *v, struct rib_link *l)
     struct iface *i;
 
     router_addresses(v);
-    rib_iface_stacked(v, l);
+    rib_iface_way_out(v, l);
     if (!l->iface)
         return;
     i = iface_get(l->iface);

@@ -18,6 +18,11 @@ struct rib_vr *rib_vr_find(uint16_t id)
     return id < VR_MAX ? list[id] : NULL;
 }
 
+bool rib_vr_shares(const struct rib_vr *a, const struct rib_vr *b)
+{
+    return a != b && a->namespace && a->namespace == b->namespace;
+}
+
 struct rib_link *rib_link_find(const struct rib_vr *v, int ifindex)
 {
     return ifindex > 0 ? map_find(&v->link, (uint32_t)ifindex) : NULL;

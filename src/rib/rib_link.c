@@ -138,7 +138,7 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     l->told = *m;
     memcpy(l->name, m->name, sizeof l->name);
     if (is_news) {
-        rib_iface_stacked(v, l);
+        rib_iface_way_out(v, l);
         rib_iface_vrf(v, l);
     }
     if (l->iface && is_news)

@@ -449,8 +449,10 @@ static int port_link(struct call *c)
         const struct iface *f = iface_get((uint16_t)i);
         struct rib_vr *v = f->kind != IFACE_NONE && f->port == c->id && f->ifindex ? rib_vr_find(f->vr) : NULL;
 
-        if (v)
-            rib_link_rehop(v, f->ifindex);
+        if (!v)
+            continue;
+        rib_link_rehop(v, f->ifindex);
+        rib_iface_rehop_others(v, f->ifindex);
     }
     return 0;
 }

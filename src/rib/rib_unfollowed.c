@@ -221,7 +221,7 @@ static bool leaves_elsewhere(struct rib_vr *v, struct rib_path *p)
         return false;
     for (unsigned i = 0; i < s->n; i++) {
         const struct rib_link *l = rib_link_find(v, s->hop[i].key.ifindex);
-        if (!s->hop[i].key.gateway.family || !l || l->iface)
+        if (!s->hop[i].key.gateway.family || !l || l->via)
             return false;
     }
     return true;

@@ -42,6 +42,7 @@ struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
     err = netlink_open(&v->requests, netns_fd, 0, false);
     if (err)
         goto fail_events;
+    v->namespace = netlink_namespace(&v->events);
     rib_init(&v->rib[0], IP4);
     rib_init(&v->rib[1], IP6);
     rib_vr_set(id, v);

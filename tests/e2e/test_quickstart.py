@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The quick starts do what they say: each command and each configuration is used as printed, in its order.
 
-A comment behind a command is what it prints ('…' stands for anything). `sudo` and `make` are left out, what needs a terminal
+`sudo` and `make` are left out, what needs a terminal
 prints one sample, and what an `until` waited for must be so afterwards, too: a loop itself never fails.
 
 Pages of a router by hand run in a namespace of their own, on veth pairs as `ip link add` makes them: with the kernel's default offloads
@@ -22,18 +22,12 @@ import pytest
 from kamuee.lab.frr import BINARIES, CONFIG_DIR, RUN_DIR
 from kamuee.lab.kamueenode import find_kamueed
 from kamuee.lab.netns import stop_processes
+from page import PATIENCE_S, ROOT, Reader, blocks, command_of, shows
 from support import eventually
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = ROOT / "docs" / "quickstart"
-PAGE = PAGES / "lab.md"
-BGP_PATIENCE_S = 30
+PAGES = "docs/quickstart/"
+PAGE = ROOT / PAGES / "lab.md"
 FAILS = ("Net Unreachable", "100% packet loss")  # said by a ping that is meant to fail
-
-
-def command_of(line: str) -> tuple[str, str]:
-    """(command, what its comment says)."""
-    return re.fullmatch(r"(.*?)(?:\s+# (.*))?", line.strip().replace("sudo ", "")).groups(default="")
 
 
 def commands() -> list[tuple[str, str]]:
@@ -48,12 +42,6 @@ def lab(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     yield
     subprocess.run([sys.executable, ROOT / "kamuee", "lab", "stop", "--all"], env=dict(os.environ), timeout=300)
-
-
-def shows(output: str, said: str) -> bool:
-    """Whether the output has what the comment says; blanks between words count for nothing, and "0%" is not in "100%"."""
-    pattern = r"\s+".join(re.escape(word) for word in said.replace("…", " ").split())
-    return re.search(rf"(?<![\w.]){pattern}", output) is not None
 
 
 def run_once(command: str) -> subprocess.CompletedProcess:
@@ -75,25 +63,6 @@ def test_every_command_of_the_quick_start_does_what_it_says(lab):
 
 # --- routers by hand ---
 
-def blocks(page: str, begin: str = "", end: str = "") -> list[tuple[str, list[str]]]:
-    """(what it is, its lines) of each indented block: 'kamuee.conf', 'daemons', 'vtysh', or 'shell'; between the texts `begin` and `end`."""
-    found: list[tuple[str, list[str]]] = []
-    said, before = "", ""
-    text = (PAGES / page).read_text(encoding="utf-8")
-    assert begin in text and end in text
-    for line in text[text.index(begin):text.index(end) if end else None].split("\n"):
-        if not line.startswith("    "):
-            said = f"{said} {line}" if before and not before.startswith("    ") else line or said   # the paragraph in front
-        elif before.startswith("    "):
-            found[-1][1].append(line[4:])
-        else:
-            kind = re.search(r"(kamuee\.conf|/etc/frr/daemons|vtysh)`", said)
-            found.append((kind[1].rpartition("/")[2] if kind else "shell", [line[4:]]))
-            said = ""
-        before = line
-    return found
-
-
 SYSTEMCTL = """#!/bin/sh
 case "$*" in
 *kamueed*)
@@ -107,7 +76,7 @@ esac
 """
 
 
-class Machine:
+class Machine(Reader):
     """A namespace with kernel interfaces as they come, in which a page is followed."""
 
     def __init__(self, name: str, router: bool):
@@ -134,35 +103,14 @@ class Machine:
         assert not check or done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done
 
-    def vtysh(self, config: str) -> None:
-        said = self.shell("vtysh", text=f"configure terminal\n{config}\nend\n").stdout
-        assert "%" not in said, said
+    def write(self, kind: str, lines: list[str]) -> None:
+        (self.etc / kind).write_text("\n".join(lines) + "\n")
 
     def speaks_bgp(self, config: str) -> None:
         """A far end: FRR with this configuration."""
         (self.etc / "daemons").write_text("")
         self.shell("systemctl start frr")
         self.vtysh(config)
-
-    def follow(self, page: str, begin: str = "", end: str = "") -> None:
-        for kind, lines in blocks(page, begin, end):
-            if kind == "vtysh":
-                self.vtysh("\n".join(lines))
-            elif kind != "shell":
-                (self.etc / kind).write_text("\n".join(lines) + "\n")
-            for line in filter(None, lines) if kind == "shell" else ():
-                self.command(line)
-
-    def command(self, line: str) -> None:
-        """What is to be seen may take a moment: BGP."""
-        command, said = command_of(line)
-        if command.endswith("kamuee monitor"):
-            command += " --once"
-        if not command.startswith("kamuee show") and not command.startswith("vtysh"):
-            done = self.shell(command, check=not command.startswith("kamuee doctor"))
-            assert not said.startswith(("=>", "0 ")) or shows(done.stdout, said), f"{command}: wanted {said!r}\n{done.stdout}{done.stderr}"
-        else:
-            eventually(lambda: shows(self.shell(command).stdout, said), BGP_PATIENCE_S, lambda: f"{command}: wanted {said!r}\n{self.shell(command).stdout}")
 
     def end(self) -> None:
         stop_processes([int(pid) for pid in subprocess.run(["ip", "netns", "pids", self.name], capture_output=True, text=True).stdout.split()])
@@ -225,12 +173,12 @@ def test_a_router_of_your_own_is_one_in_half_a_minute(machines):
     host.shell("ip route add default via 192.0.2.1")
     isp.shell("ip addr add 203.0.113.1/24 dev lo")
     isp.speaks_bgp(provider(64500, "198.51.100.1", "198.51.100.2", 1000))
-    router.follow("own-router.md", end="**5.")
+    router.follow(PAGES + "own-router.md", end="**5.")
     begun = time.monotonic()
-    eventually(lambda: "1000" in router.shell("vtysh -c 'show bgp summary'").stdout.split("198.51.100.1")[-1], BGP_PATIENCE_S,
+    eventually(lambda: "1000" in router.shell("vtysh -c 'show bgp summary'").stdout.split("198.51.100.1")[-1], PATIENCE_S,
                lambda: router.shell("vtysh -c 'show bgp summary'; kamuee show drops").stdout)
-    assert time.monotonic() - begun < BGP_PATIENCE_S
-    router.follow("own-router.md", begin="**5.")
+    assert time.monotonic() - begun < PATIENCE_S
+    router.follow(PAGES + "own-router.md", begin="**5.")
     carries_tcp(host, isp, "203.0.113.1")
     assert port_counter(router, "p0", "checksum-completed") > 0 and port_counter(router, "p1", "checksum-completed") > 0
     assert port_counter(router, "p0", "offload-cut") == port_counter(router, "p1", "offload-cut") == 0
@@ -242,21 +190,21 @@ def test_an_edge_of_two_providers_uses_both(machines):
         cable(router, interface, far, address)
     isp1.speaks_bgp(provider(64500, "203.0.113.1", "203.0.113.2").replace("203.0.113.0/24", "100.64.0.0/16"))
     isp2.speaks_bgp(provider(64501, "198.51.100.1", "198.51.100.2").replace("203.0.113.0/24", "100.64.0.0/16"))
-    router.follow("frr-edge.md", end="**Watch it arrive.**")
+    router.follow(PAGES + "frr-edge.md", end="**Watch it arrive.**")
     eventually(lambda: {"via 203.0.113.1", "via 198.51.100.1"} <= set(re.findall(r"via [0-9.]+", router.shell("kamuee show ipv4 route 100.64.0.0/16").stdout)),
-               BGP_PATIENCE_S, lambda: router.shell("kamuee show ipv4 route; vtysh -c 'show bgp summary'").stdout)
-    router.follow("frr-edge.md", begin="**Watch it arrive.**", end="**What happens when")
+               PATIENCE_S, lambda: router.shell("kamuee show ipv4 route; vtysh -c 'show bgp summary'").stdout)
+    router.follow(PAGES + "frr-edge.md", begin="**Watch it arrive.**", end="**What happens when")
 
 
 def test_a_router_on_a_stick_starts_as_written(machines):
     router, switch = machines("q-stick", "q-switch")
     cable(router, "eth1", switch)
-    router.follow("one-nic.md", end="**4.")
+    router.follow(PAGES + "one-nic.md", end="**4.")
     assert "203.0.113.1" in router.shell("kamuee show ipv4 route").stdout
 
 
 def test_the_configuration_for_sr_iov_is_one(tmp_path, kamueed):
-    config = [lines for kind, lines in blocks("sr-iov.md") if kind == "kamuee.conf"]
+    config = [lines for kind, lines in blocks(PAGES + "sr-iov.md") if kind == "kamuee.conf"]
     (tmp_path / "conf").write_text("\n".join(config[0]) + "\n")
     done = subprocess.run([kamueed, "--config", tmp_path / "conf", "--run-dir", tmp_path, "--check"], capture_output=True, text=True)
     assert len(config) == 1 and done.returncode == 0, done.stdout + done.stderr
