@@ -33,6 +33,7 @@ enum netlink_event_kind {
     NETLINK_EVENT_NETCONF,
     NETLINK_EVENT_MROUTE,
     NETLINK_EVENT_GROUP,
+    NETLINK_EVENT_MPLS,
 };
 
 enum netlink_link_kind { NETLINK_LINK_OTHER, NETLINK_LINK_MACVLAN, NETLINK_LINK_VRF };
@@ -75,10 +76,13 @@ struct netlink_hop {
     bool dead; // RTNH_F_DEAD; a state, not part of what the hop is
 };
 
+#define NETLINK_ENCAP_OTHER 255 // without a type: a new destination
+
 struct netlink_route {
     struct prefix prefix;
     uint8_t type, protocol, scope, tos; // rtm_*
-    bool encap, cloned, from;           // needs encapsulation; cache entry; has a source prefix
+    uint8_t encap;                      // needs encapsulation: LWTUNNEL_ENCAP_* or NETLINK_ENCAP_OTHER, 0 = none
+    bool cloned, from;                  // cache entry; has a source prefix
     struct prefix source;
     uint32_t table, metric, nhid;
     struct ip_addr prefsrc;
@@ -91,7 +95,8 @@ struct netlink_route {
 
 struct netlink_nexthop {
     uint32_t id;
-    bool blackhole, encap, fdb, group;
+    bool blackhole, fdb, group;
+    uint8_t encap; // as of a route
     struct netlink_hop hop; // single
     uint16_t n_members;     // group
     struct {
@@ -135,6 +140,10 @@ struct netlink_group { // that the host has joined on a link
     struct ip_addr addr;
 };
 
+struct netlink_mpls { // a route of a label
+    uint32_t label;
+};
+
 struct netlink_event {
     uint8_t kind; // enum netlink_event_kind
     bool del;
@@ -149,6 +158,7 @@ struct netlink_event {
         struct netlink_netconf netconf;
         struct netlink_mroute mroute;
         struct netlink_group group;
+        struct netlink_mpls mpls;
     };
 };
 

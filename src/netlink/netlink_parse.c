@@ -9,12 +9,15 @@
 //     hops are only a copy and are dropped, the object speaks for itself;
 //   - AF_BRIDGE and other foreign families are not ours (0).
 // Multicast has its own file (netlink_multicast.c).
+#include <endian.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/fib_rules.h>
 #include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/lwtunnel.h>
+#include <linux/mpls.h>
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
 #include <linux/nexthop.h>
@@ -56,6 +59,22 @@ static void hop_finish(struct netlink_hop *hop)
         hop->gateway.family = IP_NONE;
 }
 
+// The type of an encapsulation comes before or after the encapsulation itself.
+static void attr_encap(const struct nlattr *a, bool is_type, uint8_t *encap, bool *bad)
+{
+    uint16_t type = 0;
+
+    if (is_type) {
+        *bad |= mnl_attr_get_payload_len(a) < sizeof type;
+        if (!*bad)
+            memcpy(&type, mnl_attr_get_payload(a), sizeof type);
+    }
+    if (type && type < NETLINK_ENCAP_OTHER)
+        *encap = (uint8_t)type;
+    else if (!*encap)
+        *encap = NETLINK_ENCAP_OTHER;
+}
+
 static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netlink_route *r,
                             bool *out_bad)
 {
@@ -79,7 +98,8 @@ static void parse_multipath(const struct nlattr *mp, uint8_t family, struct netl
             switch (mnl_attr_get_type(a)) {
             case RTA_GATEWAY: attr_ip(a, family, &hop.gateway, &bad); break;
             case RTA_VIA: attr_via(a, &hop.gateway, &bad); break;
-            case RTA_ENCAP: r->encap = true; break;
+            case RTA_ENCAP:
+            case RTA_ENCAP_TYPE: attr_encap(a, mnl_attr_get_type(a) == RTA_ENCAP_TYPE, &r->encap, &bad); break;
             }
         }
         hop_finish(&hop);
@@ -159,7 +179,8 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
         case RTA_PREFSRC: attr_ip(a, family, &r->prefsrc, &bad); break;
         case RTA_NH_ID: r->nhid = attr_u32(a, &bad); break;
         case RTA_ENCAP:
-        case RTA_NEWDST: r->encap = true; break;
+        case RTA_NEWDST:
+        case RTA_ENCAP_TYPE: attr_encap(a, mnl_attr_get_type(a) == RTA_ENCAP_TYPE, &r->encap, &bad); break;
         case RTA_METRICS: parse_metrics(a, r, &bad); break;
         case RTA_MULTIPATH: parse_multipath(a, family, r, &bad); break;
         }
@@ -361,7 +382,8 @@ static int parse_nexthop(const struct nlmsghdr *h, struct netlink_nexthop *r)
         case NHA_ID: r->id = attr_u32(a, &bad); break;
         case NHA_BLACKHOLE: r->blackhole = true; break;
         case NHA_OIF: r->hop.ifindex = (int)attr_u32(a, &bad); break;
-        case NHA_ENCAP: r->encap = true; break;
+        case NHA_ENCAP:
+        case NHA_ENCAP_TYPE: attr_encap(a, mnl_attr_get_type(a) == NHA_ENCAP_TYPE, &r->encap, &bad); break;
         case NHA_FDB: r->fdb = true; break;
         case NHA_GROUP: parse_members(a, r); break;
         case NHA_GATEWAY:
@@ -439,6 +461,20 @@ static int parse_netconf(const struct nlmsghdr *h, struct netlink_netconf *r)
     return bad || !has_ifindex ? -EBADMSG : 1;
 }
 
+static int parse_mpls(const struct nlmsghdr *h, struct netlink_mpls *r)
+{
+    const struct rtmsg *m = mnl_nlmsg_get_payload(h);
+    const struct nlattr *a;
+    bool bad = false, has_label = false;
+
+    *r = (struct netlink_mpls){0};
+    attr_each(a, (const char *)m + NLMSG_ALIGN(sizeof *m), message_end(h)) if (mnl_attr_get_type(a) == RTA_DST) {
+        r->label = be32toh(attr_u32(a, &bad)) >> MPLS_LS_LABEL_SHIFT; // of a label stack entry
+        has_label = true;
+    }
+    return bad || !has_label ? -EBADMSG : 1;
+}
+
 static int parse_any_route(const struct nlmsghdr *h, struct netlink_event *e)
 {
     const struct rtmsg *m = mnl_nlmsg_get_payload(h);
@@ -447,6 +483,10 @@ static int parse_any_route(const struct nlmsghdr *h, struct netlink_event *e)
         (m->rtm_family == RTNL_FAMILY_IPMR || m->rtm_family == RTNL_FAMILY_IP6MR)) {
         e->kind = NETLINK_EVENT_MROUTE;
         return netlink_parse_mroute(h, &e->mroute);
+    }
+    if (mnl_nlmsg_get_payload_len(h) >= sizeof *m && m->rtm_family == AF_MPLS) {
+        e->kind = NETLINK_EVENT_MPLS;
+        return parse_mpls(h, &e->mpls);
     }
     e->kind = NETLINK_EVENT_ROUTE;
     return parse_route(h, &e->route);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // netlink_test.c - kernel messages become events; cut and mangled ones do no harm
+#include <endian.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/lwtunnel.h>
+#include <linux/mpls.h>
 #include <linux/neighbour.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
@@ -109,6 +112,39 @@ static void an_ipv4_route_may_have_an_ipv6_gateway(void **state)
     begin_route(RTM_NEWROUTE, AF_INET, 0);
     mnl_attr_put(&m.h, RTA_VIA, 5, &via);
     assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+}
+
+static void an_encapsulation_has_a_type(void **state)
+{
+    struct rtmsg *r = begin(RTM_NEWROUTE, 0, sizeof *r);
+
+    r->rtm_family = AF_INET;
+    r->rtm_type = RTN_UNICAST;
+    mnl_attr_put_u16(&m.h, RTA_ENCAP_TYPE, LWTUNNEL_ENCAP_MPLS);
+    mnl_attr_put_u32(&m.h, RTA_ENCAP, 0);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.route.encap, LWTUNNEL_ENCAP_MPLS);
+    r = begin(RTM_NEWROUTE, 0, sizeof *r);
+    r->rtm_family = AF_INET;
+    r->rtm_type = RTN_UNICAST;
+    mnl_attr_put_u32(&m.h, RTA_NEWDST, 0);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.route.encap, NETLINK_ENCAP_OTHER);
+    mnl_attr_put_u8(&m.h, RTA_ENCAP_TYPE, LWTUNNEL_ENCAP_MPLS);
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+}
+
+static void a_route_of_mpls_has_a_label(void **state)
+{
+    struct rtmsg *r = begin(RTM_DELROUTE, 0, sizeof *r);
+
+    r->rtm_family = AF_MPLS;
+    assert_int_equal(netlink_parse(&m.h, &e), -EBADMSG);
+    mnl_attr_put_u32(&m.h, RTA_DST, htobe32(100 << MPLS_LS_LABEL_SHIFT | 1 << MPLS_LS_S_SHIFT));
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.kind, NETLINK_EVENT_MPLS);
+    assert_true(e.del);
+    assert_int_equal(e.mpls.label, 100);
 }
 
 static void multipath_legs_keep_their_weights(void **state)
@@ -384,6 +420,8 @@ int main(void)
         cmocka_unit_test(a_route_with_a_gateway_is_one_hop),
         cmocka_unit_test(a_zero_gateway_is_no_gateway),
         cmocka_unit_test(an_ipv4_route_may_have_an_ipv6_gateway),
+        cmocka_unit_test(an_encapsulation_has_a_type),
+        cmocka_unit_test(a_route_of_mpls_has_a_label),
         cmocka_unit_test(multipath_legs_keep_their_weights),
         cmocka_unit_test(a_nexthop_object_replaces_the_hops),
         cmocka_unit_test(a_group_has_members_with_wide_weights),

@@ -76,6 +76,7 @@ struct nexthop_object {
     uint8_t gen;
     bool group, announced; // announced: the kernel told us; else only routes and groups name it so far
     bool blackhole, unusable; // unusable: needs encapsulation, or is an FDB entry
+    uint8_t encap; // of netlink_nexthop
     struct netlink_hop hop;
     VEC(struct nexthop_member {
         uint32_t id;

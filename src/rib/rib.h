@@ -56,7 +56,7 @@ struct rib_route {
 struct rib_path {
     // identity
     uint8_t family, type, scope; // type, scope: rtm_*
-    bool encap;                  // we cannot do it: unreachable
+    uint8_t encap;               // of netlink_route; we cannot do it: unreachable
     uint32_t nhid, metrics_hash;
     struct ip_addr prefsrc;
     uint16_t n_hops;
@@ -128,6 +128,7 @@ enum rib_stage { // of a dump, in this order
     RIB_STAGE_MROUTE6,
     RIB_STAGE_GROUP4,
     RIB_STAGE_GROUP6,
+    RIB_STAGE_MPLS,
     RIB_STAGE_ROUTE4,
     RIB_STAGE_ROUTE6,
     RIB_STAGE_N
@@ -214,6 +215,7 @@ struct rib_vr {
     VEC(struct rib_counted) counted[2]; // IPv4, IPv6; sorted
     struct rib_map unfollowed; // by hash of what it is (rib_unfollowed.c)
     struct rib_default_rule default_rule[2][RIB_DEFAULT_RULES]; // IPv4, IPv6
+    bool has_mpls;     // the kernel can route labels
     bool has_rules[2]; // the kernel has told of some: one without policy routing has none
     uint64_t messages, batches, overruns, resyncs, swept, diverged, last_change_ns;
     uint64_t window_ns, window_messages; // of the millisecond that tells a storm (rib_manager.c)

@@ -356,7 +356,11 @@ static void what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_wit
     assert_int_equal(r.diverged, 0);
     assert_int_equal(r.unfollowed.n, 6);
     assert_string_equal(r.unfollowed.of[UNFOLLOWED_TOS].example, "1.1.1.0/24 tos 0x10");
-    kit_do("ip rule del pref 100 from 10.8.0.0/24 lookup 77");
+    kit_do("ip route add 1.3.0.0/16 encap ip id 5 dst 10.0.1.9 dev e1");
+    kit_eventually(unfollowed(UNFOLLOWED_ENCAP) == 1);
+    kit_audit_report(false, &r);
+    assert_string_equal(r.unfollowed.of[UNFOLLOWED_ENCAP].example, "1.3.0.0/16 encap ip");
+    kit_do("ip route del 1.3.0.0/16; ip rule del pref 100 from 10.8.0.0/24 lookup 77");
     kit_eventually(unfollowed(UNFOLLOWED_RULE) == 2);
     kit_do("ip link set e1 down"); // Linux deletes the IPv4 routes without a word
     kit_eventually(unfollowed(UNFOLLOWED_TOS) == 0 && unfollowed(UNFOLLOWED_TABLE) == 0 && unfollowed(UNFOLLOWED_SOURCE) == 0);

@@ -66,6 +66,7 @@ static const struct {
     [RIB_STAGE_MROUTE6] = {RTM_GETROUTE, RTNL_FAMILY_IP6MR},
     [RIB_STAGE_GROUP4] = {RTM_GETMULTICAST, AF_INET},
     [RIB_STAGE_GROUP6] = {RTM_GETMULTICAST, AF_INET6},
+    [RIB_STAGE_MPLS] = {RTM_GETROUTE, AF_MPLS},
     [RIB_STAGE_ROUTE4] = {RTM_GETROUTE, AF_INET},
     [RIB_STAGE_ROUTE6] = {RTM_GETROUTE, AF_INET6},
 };
@@ -119,6 +120,8 @@ static void begin(struct rib_vr *v)
 
     s->todo = s->served = s->overrun ? RIB_STAGES_ALL : s->want;
     s->judged = s->overrun ? RIB_STAGES_ALL : s->whole;
+    if (!v->has_mpls)
+        s->todo &= ~(1u << RIB_STAGE_MPLS); // a kernel without it would show all IP routes instead
     s->want = s->whole = 0;
     s->overrun = s->broken = s->asked_again = false;
     s->begin_ns = clock_now_ns();
@@ -221,7 +224,8 @@ static bool end_stage(struct rib_vr *v)
         }
         case RIB_STAGE_ADDR: rib_link_sweep_addr(v); break;
         case RIB_STAGE_RULE4:
-        case RIB_STAGE_RULE6: rib_unfollowed_sweep(v, (enum rib_stage)s->stage); break;
+        case RIB_STAGE_RULE6:
+        case RIB_STAGE_MPLS: rib_unfollowed_sweep(v, (enum rib_stage)s->stage); break;
         case RIB_STAGE_NEXTHOP: nexthop_object_sweep(v, v->gen); break;
         case RIB_STAGE_NEIGH:
             again = s->stirred;
@@ -447,6 +451,7 @@ static void dispatch(struct rib_vr *v, const struct nlmsghdr *h, bool is_row)
     case NETLINK_EVENT_NEXTHOP: rib_event_nexthop(v, &e); break;
     case NETLINK_EVENT_RULE: rib_event_rule(v, &e); break;
     case NETLINK_EVENT_NETCONF: rib_event_netconf(v, &e.netconf); break;
+    case NETLINK_EVENT_MPLS: rib_unfollowed_mpls(v, &e.mpls, e.del); break;
     case NETLINK_EVENT_MROUTE:
         v->sync.stirred |= !is_row && (v->sync.stage == RIB_STAGE_MROUTE4 || v->sync.stage == RIB_STAGE_MROUTE6);
         rib_multicast_event(v, &e, is_row);

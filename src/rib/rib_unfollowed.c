@@ -9,6 +9,7 @@
 // The rules that every namespace begins with are what we do anyway: these are remembered by being there, and missed.
 #include "rib/rib_unfollowed.h"
 
+#include <linux/lwtunnel.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@ static const char *item_text(const struct item *i, char *buf, size_t n)
     case UNFOLLOWED_SOURCE:
         snprintf(buf, n, "%s from %s", prefix_format(&i->prefix, prefix), prefix_format(&i->source, source));
         break;
+    case UNFOLLOWED_MPLS: snprintf(buf, n, "label %u", i->number); break;
     default: snprintf(buf, n, "%s table %u", prefix_format(&i->prefix, prefix), i->number); break;
     }
     return buf;
@@ -88,21 +90,29 @@ static void forget(struct rib_vr *v, uint32_t key)
     map_del(&v->unfollowed, key);
 }
 
+static enum rib_stage stage_of(const struct item *i)
+{
+    switch (i->kind) {
+    case UNFOLLOWED_MPLS: return RIB_STAGE_MPLS;
+    case UNFOLLOWED_RULE: return i->family == IP6 ? RIB_STAGE_RULE6 : RIB_STAGE_RULE4;
+    default: return i->family == IP6 ? RIB_STAGE_ROUTE6 : RIB_STAGE_ROUTE4;
+    }
+}
+
 void rib_unfollowed_sweep(struct rib_vr *v, enum rib_stage stage)
 {
-    bool rules = stage == RIB_STAGE_RULE4 || stage == RIB_STAGE_RULE6;
-    uint8_t family = stage == RIB_STAGE_RULE6 || stage == RIB_STAGE_ROUTE6 ? IP6 : IP4;
     VEC(uint32_t) gone = {0};
     struct item *i;
 
-    map_each(&v->unfollowed, i) if ((i->kind == UNFOLLOWED_RULE) == rules && i->family == family && i->gen != v->gen)
+    map_each(&v->unfollowed, i) if (stage_of(i) == stage && i->gen != v->gen)
         *vec_push(&gone) = key_of(i);
     vec_foreach (&gone, key)
         forget(v, *key);
     vec_free(&gone);
-    if (rules)
-        for (unsigned n = 0; n < RIB_DEFAULT_RULES; n++)
-            v->default_rule[family == IP6][n].there &= v->default_rule[family == IP6][n].gen == v->gen;
+    for (unsigned n = 0; n < RIB_DEFAULT_RULES && (stage == RIB_STAGE_RULE4 || stage == RIB_STAGE_RULE6); n++) {
+        struct rib_default_rule *r = &v->default_rule[stage == RIB_STAGE_RULE6][n];
+        r->there &= r->gen == v->gen;
+    }
 }
 
 void rib_unfollowed_fini(struct rib_vr *v)
@@ -177,6 +187,20 @@ void rib_unfollowed_route(struct rib_vr *v, const struct netlink_route *m, bool 
         keep(v, &i);
 }
 
+// Labels are the namespace's, whatever VRFs it has: told of once.
+void rib_unfollowed_mpls(struct rib_vr *v, const struct netlink_mpls *m, bool del)
+{
+    struct item i = {.kind = UNFOLLOWED_MPLS, .number = m->label};
+
+    v->has_mpls = true;
+    if (v->table != RIB_TABLE_MAIN)
+        return;
+    if (del)
+        forget(v, key_of(&i));
+    else
+        keep(v, &i);
+}
+
 // --- the report ---
 
 static void add(struct rib_unfollowed *u, enum rib_unfollowed_kind kind, uint64_t n, const char *example)
@@ -227,12 +251,44 @@ static bool leaves_elsewhere(struct rib_vr *v, struct rib_path *p)
     return true;
 }
 
+static uint8_t encap_of(const struct rib_path *p)
+{
+    return p->encap ? p->encap : p->object ? p->object->encap : 0;
+}
+
+// Of a type of encapsulation, as iproute2 has it; NULL: another, or a route that only gives packets another destination.
+static const char *encap_word(uint8_t encap)
+{
+    static const char *const word[] = {
+        [LWTUNNEL_ENCAP_MPLS] = "mpls", [LWTUNNEL_ENCAP_IP] = "ip", [LWTUNNEL_ENCAP_ILA] = "ila", [LWTUNNEL_ENCAP_IP6] = "ip6",
+        [LWTUNNEL_ENCAP_SEG6] = "seg6", [LWTUNNEL_ENCAP_BPF] = "bpf", [LWTUNNEL_ENCAP_SEG6_LOCAL] = "seg6local", [LWTUNNEL_ENCAP_RPL] = "rpl",
+        [LWTUNNEL_ENCAP_IOAM6] = "ioam6", [LWTUNNEL_ENCAP_XFRM] = "xfrm",
+    };
+
+    return encap < sizeof word / sizeof *word ? word[encap] : NULL;
+}
+
+// The VRF device of another table that it leads into: Linux looks there once more. NULL: none.
+static const struct rib_link *enters_vrf(const struct rib_vr *v, struct rib_path *p)
+{
+    const struct hop_set *s = rib_path_hops(p);
+
+    for (unsigned i = 0; p->type == RTN_UNICAST && i < s->n; i++) {
+        const struct rib_link *l = rib_link_find(v, s->hop[i].key.ifindex);
+        if (l && l->told.kind == NETLINK_LINK_VRF && l->told.vrf_table != v->table)
+            return l;
+    }
+    return NULL;
+}
+
 static enum rib_unfollowed_kind why_path(struct rib_vr *v, struct rib_path *p)
 {
     if (p->type == RTN_THROW && v->table != RIB_TABLE_MAIN)
         return UNFOLLOWED_THROW;
     if (p->type == RTN_UNICAST && (p->encap || (p->object && p->object->unusable)))
         return UNFOLLOWED_ENCAP;
+    if (enters_vrf(v, p))
+        return UNFOLLOWED_VRF;
     return leaves_elsewhere(v, p) ? UNFOLLOWED_LINK : UNFOLLOWED_KIND_N;
 }
 
@@ -247,6 +303,10 @@ static void path_text(struct rib_vr *v, struct rib_path *p, enum rib_unfollowed_
     if (kind == UNFOLLOWED_LINK)
         snprintf(text, RIB_UNFOLLOWED_TEXT, "%s dev %s, which is not an interface of kamueed", prefix_format(&prefix, buf),
                  rib_link_find(v, s->hop[0].key.ifindex)->name);
+    else if (kind == UNFOLLOWED_VRF)
+        snprintf(text, RIB_UNFOLLOWED_TEXT, "%s dev %s", prefix_format(&prefix, buf), enters_vrf(v, p)->name);
+    else if (kind == UNFOLLOWED_ENCAP && encap_word(encap_of(p)))
+        snprintf(text, RIB_UNFOLLOWED_TEXT, "%s encap %s", prefix_format(&prefix, buf), encap_word(encap_of(p)));
     else
         snprintf(text, RIB_UNFOLLOWED_TEXT, "%s", prefix_format(&prefix, buf));
 }

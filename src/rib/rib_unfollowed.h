@@ -12,6 +12,7 @@
 // A route that is none of ours to keep came, went, or was in a dump: is it one that Linux would route by?
 void rib_unfollowed_route(struct rib_vr *v, const struct netlink_route *m, bool del);
 void rib_unfollowed_rule(struct rib_vr *v, const struct netlink_rule *m, bool del);
+void rib_unfollowed_mpls(struct rib_vr *v, const struct netlink_mpls *m, bool del);
 void rib_unfollowed_sweep(struct rib_vr *v, enum rib_stage stage); // forgets what the dump has not shown
 void rib_unfollowed_report(struct rib_vr *v, struct rib_unfollowed *u);
 void rib_unfollowed_fini(struct rib_vr *v);

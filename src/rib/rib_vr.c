@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "netlink/netns.h"
 #include "rib/journal.h"
 #include "rib/neigh.h"
 #include "rib/rib.h"
@@ -43,6 +44,9 @@ struct rib_vr *rib_vr_new(uint16_t id, int netns_fd, uint32_t table)
     if (err)
         goto fail_events;
     v->namespace = netlink_namespace(&v->events);
+    int back = netns_enter(netns_fd);
+    v->has_mpls = netns_sysctl_get("mpls/platform_labels") >= 0;
+    netns_leave(back);
     rib_init(&v->rib[0], IP4);
     rib_init(&v->rib[1], IP6);
     rib_vr_set(id, v);
