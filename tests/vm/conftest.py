@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "cli"), str(Path(__file__).parent)]
 
+from kamuee.vm.machine import make_image                                        # noqa: E402
 from router import Router                                                       # noqa: E402
 from vm import BUILD, Vm                                                        # noqa: E402
 
@@ -33,7 +34,7 @@ def why_not() -> str | None:
 def pytest_configure() -> None:
     if why_not():
         return
-    subprocess.run([str(Path(__file__).with_name("image")), str(BUILD / "vm")], check=True, stdout=subprocess.DEVNULL) # while there is a network
+    make_image(BUILD / "vm")                                                    # while there is a network
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS | CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), "unshare: cannot make a private mount and network namespace")
@@ -62,7 +63,7 @@ def vm(request: pytest.FixtureRequest):
 
 @pytest.fixture(scope="module")
 def router(vm: Vm):
-    vm.run("systemd-sysusers /kamuee.sysusers && systemctl daemon-reload")
+    vm.run("systemd-sysusers kamuee.conf && systemctl daemon-reload")
     router = Router(vm)
     yield router
     router.close()
