@@ -14,8 +14,8 @@ import time
 
 import pytest
 
+from kamuee.lab.netns import in_namespace
 from support import eventually
-from wire import in_namespace
 
 IDLE = 1000
 PATIENCE_S = 25  # less than the 30 s after which a silent connection ends in any case

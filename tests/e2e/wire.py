@@ -3,18 +3,14 @@
 
 A packet socket belongs to the namespace it was made in, so the test makes it there and keeps it.
 """
-import ctypes
-import os
 import select
 import socket
-import threading
 import time
 
+from kamuee.lab.netns import in_namespace
 from kamuee.lab.nodes import BaseNode
 
-CLONE_NEWNET = 0x40000000
 ETH_P_ALL = 3
-LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Wire:
@@ -46,22 +42,3 @@ def packet_socket(interface: str) -> socket.socket:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
     sock.bind((interface, ETH_P_ALL))
     return sock
-
-
-def in_namespace(name: str, make):
-    """What make() gives inside a network namespace; in a thread of its own, which alone changes over."""
-    result = []
-
-    def enter() -> None:
-        fd = os.open(f"/run/netns/{name}", os.O_RDONLY)
-        try:
-            if LIBC.setns(fd, CLONE_NEWNET):
-                raise OSError(ctypes.get_errno(), f"setns {name}")
-            result.append(make())
-        finally:
-            os.close(fd)
-
-    thread = threading.Thread(target=enter)
-    thread.start()
-    thread.join()
-    return result[0]

@@ -12,13 +12,13 @@ from collections.abc import Callable
 
 from kamuee import http
 from kamuee.client import Client, refusal
+from kamuee.lab.netns import in_namespace
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
 from vm import Vm, VmError, far_mac, mac, pci
 from support import eventually
-from wire import in_namespace
 
 ETH_P_ALL = 3
 PACKET_OUTGOING = 4

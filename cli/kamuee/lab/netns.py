@@ -5,17 +5,23 @@ Namespaces are named in /run/netns as `ip netns` does it. Commands enter with ns
 network namespace and nothing else: the caller's mounts stay, so a lab inside a private mount namespace
 (the end-to-end tests) sees its own /run/netns and FRR directories.
 """
+import ctypes
 import json
 import os
 import signal
 import subprocess
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from kamuee.lab.errors import LabError
 
 NETNS_DIR = Path("/run/netns")
+CLONE_NEWNET = 0x40000000
+LIBC = ctypes.CDLL(None, use_errno=True)
+Made = TypeVar("Made")
 
 # What surrounds the router under test starts from the same settings, whatever the machine's own are: no duplicate
 # address detection (addresses work at once), no router advertisements, no reverse-path filter, room for
@@ -92,11 +98,11 @@ class Namespace:
         return sh(self.argv(words), check, timeout_s)
 
     def popen(self, argv: list[str], log: str | None = None, env: dict[str, str] | None = None,
-              stdin: int = subprocess.DEVNULL, stdout: int | IO | None = None) -> subprocess.Popen:
+              stdin: int = subprocess.DEVNULL, stdout: int | IO | None = None, pass_fds: tuple[int, ...] = ()) -> subprocess.Popen:
         """Start a process in a session of its own, so that it outlives the lab command."""
         out = open(log, "ab") if log else None
         try:
-            return subprocess.Popen(self.argv(argv), stdin=stdin, start_new_session=True,
+            return subprocess.Popen(self.argv(argv), stdin=stdin, start_new_session=True, pass_fds=pass_fds,
                                     stdout=out if out else stdout or subprocess.DEVNULL,
                                     stderr=subprocess.STDOUT if out or stdout else subprocess.DEVNULL,
                                     env={**os.environ, **(env or {})})
@@ -147,6 +153,30 @@ def add_veth(a: Namespace, a_interface: str, b: Namespace, b_interface: str, mtu
     """A cable between two namespaces, created in place so that the caller's namespace never sees it."""
     sh(["ip", "link", "add", "name", a_interface, "mtu", str(mtu), "netns", a.name, "type", "veth",
         "peer", "name", b_interface, "mtu", str(mtu), "netns", b.name])
+
+
+def in_namespace(name: str, make: Callable[[], Made]) -> Made:
+    """What make() gives inside a network namespace; in a thread of its own, which alone changes over."""
+    result: list[Made] = []
+    errors: list[Exception] = []
+
+    def enter() -> None:
+        fd = os.open(NETNS_DIR / name, os.O_RDONLY)
+        try:
+            if LIBC.setns(fd, CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), f"setns {name}")
+            result.append(make())
+        except Exception as error:
+            errors.append(error)
+        finally:
+            os.close(fd)
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return result[0]
 
 
 def stop_processes(pids: list[int], timeout_s: float = 4) -> None:
