@@ -26,7 +26,7 @@ struct managed_port {
     uint64_t cleared_wall_ns;       // of the statistics
     struct port_statistics cleared; // what they were then
     struct carrier *carrier; // of its kernel interface, if any
-    // of a member of a LAG: lag_manager.c's
+    // of a member of a LAG: lag_port.h's
     struct lacp_port lacp;
     bool lag_active, lag_changed; // in use; since the last look
     uint64_t lag_changes;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lag_port.h - LAGs as lag_manager.c, lag_use.c, lag_send.c and lag_look.c share them; control role
+#ifndef PORT_LAG_PORT_H
+#define PORT_LAG_PORT_H
+
+#include <string.h>
+
+#include "port/lag_manager.h"
+#include "port/managed_port.h"
+
+struct lag_port {
+    struct port_config wish;
+    bool used, up, has_mac;
+    uint8_t mac[6];
+    char active[16]; // active-backup: the member in use, "" = none
+    unsigned n_active;
+    uint64_t link_changes;
+    unsigned announcements;
+    uint64_t announce_ns;
+    uint64_t cleared_wall_ns;
+    struct port_statistics cleared;
+};
+extern struct lag_port lag_ports[LAG_MAX];
+
+#define for_each_lag(l) for (struct lag_port *l = lag_ports; l < lag_ports + LAG_MAX; l++) if (l->used)
+#define for_each_member(l, p) vec_foreach (&managed.port, p##_at) \
+    for (struct managed_port *p = *p##_at; p && !strcmp(p->wish.member_of, (l)->wish.name); p = NULL)
+
+struct lag_port *lag_port_find(const char *name);
+
+static inline uint16_t lag_port_id(const struct lag_port *l)
+{
+    return (uint16_t)(LAG_FIRST + (l - lag_ports));
+}
+
+// lag_use.c
+void lag_settle(struct lag_port *l); // decides who is in use, and tells
+struct lacp_side lag_actor(const struct lag_port *l, const struct managed_port *p); // as which it speaks in LACP
+const char *lag_reason(const struct lag_port *l, const struct managed_port *p);     // why it is not in use; "" = it is
+
+// lag_send.c
+void lag_send_slow(const struct lag_port *l, const struct managed_port *p, const uint8_t pdu[LACP_PDU]);
+void lag_announce(struct lag_port *l, const struct managed_port *p); // the MACs of the LAG's interfaces, by a new active member
+
+#endif

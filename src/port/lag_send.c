@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lag_send.c - frames that control sends by a member of a LAG: LACPDUs, markers, announcements
+#include <arpa/inet.h>
+#include <rte_mbuf.h>
+
+#include "base/clock.h"
+#include "port/lag_port.h"
+#include "table/counter.h"
+#include "table/exchange.h"
+#include "table/iface.h"
+#include "table/plan.h"
+#include "table/port.h"
+
+// By a member, of which it is known that it has a queue; else it is as if the frame were lost on the way.
+static void send_frame(const struct lag_port *l, const struct managed_port *p, const uint8_t *frame, uint16_t n)
+{
+    uint16_t port = p->device.id, iface = port_get(lag_port_id(l))->untagged;
+    uint8_t home = plan_home(port);
+    struct counter_block *c = counter_mine();
+    struct rte_mbuf *m = home < FORWARDER_MAX ? rte_pktmbuf_alloc(exchange_pool) : NULL;
+
+    if (!m)
+        return;
+    memcpy(rte_pktmbuf_append(m, n), frame, n);
+    *packet_meta(m) = (struct packet_meta){.port = port, .iface = iface, .kind = INJECT_TX};
+    c->inject++;
+    if (rte_ring_enqueue(exchange_inject[home], m)) {
+        c->drop[DROP_INJECT_RING_FULL]++;
+        c->iface[iface].drop_packets++;
+        rte_pktmbuf_free(m);
+        return;
+    }
+    c->iface[iface].tx_packets++;
+    c->iface[iface].tx_bytes += n;
+    waker_wake(&forwarder_slot[home].waker);
+}
+
+void lag_send_slow(const struct lag_port *l, const struct managed_port *p, const uint8_t pdu[LACP_PDU])
+{
+    uint8_t frame[LAG_SLOW_FRAME] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x02, [12] = 0x88, [13] = 0x09};
+
+    memcpy(frame + 6, p->device.config.mac, 6);
+    memcpy(frame + 14, pdu, LACP_PDU);
+    send_frame(l, p, frame, sizeof frame);
+}
+
+// A broadcast from each MAC of each interface, so that switches learn by which port it is reached now: a RARP request, which hosts do not answer.
+static void announce_mac(const struct lag_port *l, const struct managed_port *p, const struct iface *i, const uint8_t mac[6])
+{
+    uint8_t frame[68] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, *at = frame + 12;
+    static const uint8_t rarp[] = {0x80, 0x35, 0, 1, 8, 0, 6, 4, 0, 3};
+    uint16_t tag_be;
+
+    memcpy(frame + 6, mac, 6);
+    if (i->outer_vlan) {
+        tag_be = htons(i->outer_vlan);
+        memcpy(at, &i->tpid_be, 2);
+        memcpy(at + 2, &tag_be, 2);
+        at += 4;
+    }
+    if (i->vlan) {
+        tag_be = htons(i->vlan);
+        memcpy(at, (uint8_t[]){0x81, 0}, 2);
+        memcpy(at + 2, &tag_be, 2);
+        at += 4;
+    }
+    memcpy(at, rarp, sizeof rarp);
+    memcpy(at + 10, mac, 6);
+    memcpy(at + 20, mac, 6);
+    send_frame(l, p, frame, (uint16_t)(at - frame + 48));
+}
+
+void lag_announce(struct lag_port *l, const struct managed_port *p)
+{
+    l->announcements--;
+    l->announce_ns = clock_now_ns() + NS_PER_SECOND;
+    for (uint16_t id = 1; id < IFACE_MAX; id++) {
+        const struct iface *i = iface_get(id);
+        uint64_t w;
+        if (i->kind == IFACE_NONE || i->port != lag_port_id(l))
+            continue;
+        announce_mac(l, p, i, i->mac);
+        for (unsigned k = 0; k < IFACE_MACS && (w = iface_macs[id][k]); k++)
+            announce_mac(l, p, i, (const uint8_t *)&w);
+    }
+}

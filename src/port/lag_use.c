@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lag_use.c - which members of a LAG are in use
+//
+// Whatever happens to a member ends in lag_settle(): who may be used is decided for all members together, and what changed is told to
+// forwarders in an order that loses nothing:
+//
+//     comes into use    collects, then gets its share of the buckets
+//     goes out of use   its buckets go to others, then it collects no more
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "port/iface_manager.h"
+#include "port/lag_port.h"
+#include "table/lag.h"
+#include "table/port.h"
+
+#define PORT_PRIORITY 32768
+#define ANNOUNCEMENTS 2 // of a new active member: at once, and a second later
+
+static void (*link_listener)(const char *port, bool up);
+
+void lag_on_link(void (*fn)(const char *port, bool up))
+{
+    link_listener = fn;
+}
+
+struct lacp_side lag_actor(const struct lag_port *l, const struct managed_port *p)
+{
+    struct lacp_side s = {.system_priority = l->wish.lag.system_priority, .key = (uint16_t)(1 + (l - lag_ports)),
+                          .port_priority = PORT_PRIORITY, .port = (uint16_t)(p->device.id + 1), .state = LACP_AGGREGATION};
+
+    memcpy(s.system, l->mac, sizeof s.system);
+    s.state |= (uint8_t)((l->wish.lag.slow ? 0 : LACP_TIMEOUT) | (l->wish.lag.passive ? 0 : LACP_ACTIVITY));
+    return s;
+}
+
+static bool is_usable(const struct lag_port *l, const struct managed_port *p)
+{
+    return l->wish.enabled && p->started && p->link_up;
+}
+
+// LACPDUs go out while a member may come into use, and never from one that is stopped.
+static void run_lacp(struct lag_port *l)
+{
+    struct lacp_port *port[LAG_MEMBER_MAX];
+    uint64_t now = clock_now_ns();
+    uint8_t pdu[LACP_PDU];
+    unsigned n = 0;
+
+    for_each_member (l, p) {
+        lacp_link(&p->lacp, is_usable(l, p), now);
+        if (n < LAG_MEMBER_MAX)
+            port[n++] = &p->lacp;
+    }
+    lacp_select(port, n);
+    for_each_member (l, p)
+        if (lacp_run(&p->lacp, now, pdu) && p->started)
+            lag_send_slow(l, p, pdu);
+}
+
+// The primary if it can be used, else the one in use if it can, else the first that can.
+static struct managed_port *choose_active(struct lag_port *l)
+{
+    struct managed_port *first = NULL, *active = NULL, *primary = NULL;
+
+    for_each_member (l, p) {
+        if (!is_usable(l, p))
+            continue;
+        first = first ? first : p;
+        active = strcmp(p->wish.name, l->active) ? active : p;
+        primary = strcmp(p->wish.name, l->wish.lag.primary) ? primary : p;
+    }
+    return primary ? primary : active ? active : first;
+}
+
+const char *lag_reason(const struct lag_port *l, const struct managed_port *p)
+{
+    if (!p->started)
+        return "stopped";
+    if (!l->wish.enabled)
+        return "the LAG is stopped";
+    if (!p->link_up)
+        return "link down";
+    if (l->wish.lag.mode == LAG_MODE_LACP)
+        return lacp_reason(&p->lacp);
+    return p->lag_active ? "" : "standby";
+}
+
+// What frames a member takes, and which it gets.
+struct use {
+    bool collects, active;
+};
+
+static struct use use_of(const struct lag_port *l, const struct managed_port *p, const struct managed_port *active)
+{
+    if (!is_usable(l, p))
+        return (struct use){false, false};
+    if (l->wish.lag.mode == LAG_MODE_LACP)
+        return (struct use){lacp_collects(&p->lacp), lacp_distributes(&p->lacp)};
+    return (struct use){p == active, p == active};
+}
+
+static void share(struct lag_port *l)
+{
+    uint8_t member[LAG_MEMBER_MAX];
+    unsigned n = 0;
+
+    for_each_member (l, p)
+        if (p->lag_active && n < LAG_MEMBER_MAX)
+            member[n++] = (uint8_t)p->device.id;
+    l->n_active = n;
+    lag_share(lag_get(lag_port_id(l)), member, n);
+}
+
+static void log_member(const struct lag_port *l, const struct managed_port *p)
+{
+    log_notice("lag_manager: member: lag=%s port=%s state=%s reason=%s", l->wish.name, p->wish.name, p->lag_active ? "active" : "inactive",
+               LOG_VALUE(lag_reason(l, p)));
+}
+
+static void carrier_set(struct lag_port *l)
+{
+    bool up = l->wish.enabled && l->n_active && l->n_active >= l->wish.lag.min_links;
+
+    if (up == l->up)
+        return;
+    l->up = up;
+    l->link_changes += l->wish.enabled;
+    log_notice("lag_manager: link: lag=%s state=%s active=%u min-links=%u", l->wish.name, up ? "up" : "down", l->n_active,
+               l->wish.lag.min_links);
+    iface_manager_port_link(lag_port_id(l), up);
+    if (link_listener)
+        link_listener(l->wish.name, up);
+}
+
+// Its frames may want what senders leave to a card when those of any member may.
+static void offload_set(struct lag_port *l)
+{
+    struct port *t = port_get(lag_port_id(l));
+    bool offload = false;
+
+    for_each_member (l, p)
+        offload |= p->started && port_get(p->device.id)->offload;
+    if (t->offload == offload)
+        return;
+    t->offload = offload;
+    iface_manager_port_link(lag_port_id(l), l->up); // flags of its interfaces
+}
+
+void lag_settle(struct lag_port *l)
+{
+    struct managed_port *active = NULL;
+    bool changed = false;
+
+    if (l->wish.lag.mode == LAG_MODE_LACP)
+        run_lacp(l);
+    else
+        active = choose_active(l);
+    for_each_member (l, p) {
+        struct use u = use_of(l, p, active);
+        if (u.collects && !port_get(p->device.id)->collects)
+            port_collect(port_get(p->device.id), true);
+        p->lag_changed = u.active != p->lag_active;
+        p->lag_active = u.active;
+        changed |= p->lag_changed;
+    }
+    if (changed)
+        share(l);
+    for_each_member (l, p)
+        if (p->open && port_get(p->device.id)->collects && !use_of(l, p, active).collects)
+            port_collect(port_get(p->device.id), false);
+    offload_set(l);
+    carrier_set(l);
+    if (active && strcmp(l->active, active->wish.name))
+        l->announcements = ANNOUNCEMENTS;
+    snprintf(l->active, sizeof l->active, "%s", active ? active->wish.name : "");
+    if (active && l->announcements && (l->announcements == ANNOUNCEMENTS || clock_now_ns() >= l->announce_ns))
+        lag_announce(l, active);
+    for_each_member (l, p) {
+        p->lag_changes += p->lag_changed;
+        if (p->lag_changed)
+            log_member(l, p);
+        p->lag_changed = false;
+    }
+}
