@@ -21,8 +21,10 @@ function ports(now, then, s) {
   fill("ports", now.port.map(port => {
     const is = port.statistics, was = then?.port.find(p => p.name === port.name)?.statistics;
     const per = what => rate(is[what], was?.[what], s);
-    rx += per("rx-packets") ?? 0;
-    tx += per("tx-packets") ?? 0;
+    if (port.driver !== "lag") {     // its packets are those of its members, which count
+      rx += per("rx-packets") ?? 0;
+      tx += per("tx-packets") ?? 0;
+    }
     const missed = per("rx-missed"), speed = port.status === "up" && port.speed ? ` ${short(port.speed * 1e6)}` : "";
     return [first(port.name), node("td", {class: port.status}, port.status + speed),
             cell(sparkline(`${port.name} rx`, per("rx-packets"), `${port.name} received`)), number(short(per("rx-packets"))),

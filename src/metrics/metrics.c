@@ -95,6 +95,7 @@ static void answer(struct scrape *s, const struct acl_answer *acl)
 
     metrics_system(&m);
     metrics_port(&m);
+    metrics_lag(&m);
     metrics_interface(&m);
     metrics_thread(&m);
     metrics_packet(&m);

@@ -23,6 +23,7 @@ struct metrics_vr { // what rib_manager said of one virtual router
 };
 void metrics_system(struct metrics *m);
 void metrics_port(struct metrics *m);
+void metrics_lag(struct metrics *m);
 void metrics_interface(struct metrics *m);
 void metrics_thread(struct metrics *m);
 void metrics_packet(struct metrics *m); // drops, punt classes, ICMP, the ledger

@@ -34,9 +34,6 @@ static void write_port_state(struct metrics *m, const struct port_state *p, unsi
     metric_family(m, METRIC_GAUGE, "port_up", "", "1: started, and its link is up.");
     for (unsigned i = 0; i < n; i++)
         metric_u64(m, p[i].started && p[i].link_up, "port", p[i].config.name, NULL);
-    metric_family(m, METRIC_GAUGE, "port_speed_bytes_per_second", "", "Speed of the link, an eighth of its bits; 0: not known.");
-    for (unsigned i = 0; i < n; i++)
-        metric_u64(m, p[i].speed_mbps * 1000000ull / 8, "port", p[i].config.name, NULL);
     metric_family(m, METRIC_COUNTER, "port_link_changes", "changes", "Times that the link came or went while the port was started.");
     for (unsigned i = 0; i < n; i++)
         metric_u64(m, port_manager_link_changes(p[i].config.name), "port", p[i].config.name, NULL);
@@ -45,9 +42,11 @@ static void write_port_state(struct metrics *m, const struct port_state *p, unsi
         metric_u64(m, 1, "port", p[i].config.name, "driver", p[i].driver, "devargs", p[i].config.devargs, NULL);
 }
 
-static void write_port_counters(struct metrics *m, const struct port_state *p, unsigned n)
+// Of the ports that are LAGs, in families of their own, or of those that are none: a packet of a LAG is one of a member, too, and counts once in a
+// sum over ports.
+static void write_traffic(struct metrics *m, const struct port_state *p, unsigned n, bool lag)
 {
-#define FIELD(member, what, unit, help) {"port_" what, unit, help, offsetof(struct port_state, statistics.member)}
+#define FIELD(member, what, unit, help) {what, unit, help, offsetof(struct port_state, statistics.member)}
     static const struct field field[] = {
         FIELD(rx_packets, "rx_packets", "packets", "Packets that the device received."),
         FIELD(rx_bytes, "rx_bytes", "bytes", "Bytes that the device received."),
@@ -62,10 +61,20 @@ static void write_port_counters(struct metrics *m, const struct port_state *p, u
     };
 #undef FIELD
 
+    const char *kind = lag ? "lag" : "port";
+    char name[64];
+
+    snprintf(name, sizeof name, "%s_speed_bytes_per_second", kind);
+    metric_family(m, METRIC_GAUGE, name, "", "Speed of the link, or of all members in use, an eighth of its bits; 0: not known.");
+    for (unsigned i = 0; i < n; i++)
+        if (lag == !!p[i].config.lag.mode)
+            metric_u64(m, p[i].speed_mbps * 1000000ull / 8, kind, p[i].config.name, NULL);
     for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
-        metric_family(m, METRIC_COUNTER, field[f].name, field[f].unit, field[f].help);
+        snprintf(name, sizeof name, "%s_%s", kind, field[f].name);
+        metric_family(m, METRIC_COUNTER, name, field[f].unit, field[f].help);
         for (unsigned i = 0; i < n; i++)
-            metric_u64(m, field_of(&p[i], &field[f]), "port", p[i].config.name, NULL);
+            if (lag == !!p[i].config.lag.mode)
+                metric_u64(m, field_of(&p[i], &field[f]), kind, p[i].config.name, NULL);
     }
 }
 
@@ -124,7 +133,8 @@ void metrics_port(struct metrics *m)
     for (unsigned i = 0; i < listed; i++)
         n += !port_manager_state(name[i], &p[n]);
     write_port_state(m, p, n);
-    write_port_counters(m, p, n);
+    write_traffic(m, p, n, false);
+    write_traffic(m, p, n, true);
     write_queues(m, p, n);
     free(p);
 }

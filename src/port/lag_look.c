@@ -1,25 +1,48 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lag_look.c - what there is to see of LAGs: state, members, statistics
 #include <errno.h>
+#include <rte_ethdev.h>
 
 #include "base/clock.h"
 #include "core/thread.h"
 #include "port/lag_port.h"
 
-static void add(struct port_statistics *sum, const struct port_statistics *s)
-{
-    uint64_t *to = (uint64_t *)sum;
-    const uint64_t *from = (const uint64_t *)s;
+// --- statistics: a LAG's own, which grow by what those of its members grow while they are its members ---
 
-    _Static_assert(sizeof *s % sizeof *from == 0, "all are counters");
-    for (size_t i = 0; i < sizeof *s / sizeof *from; i++)
-        to[i] += from[i];
+void lag_member_opened(struct managed_port *p)
+{
+    managed_port_statistics(p, &p->lag_counted);
+}
+
+void lag_member_count(struct managed_port *p)
+{
+    struct lag_port *l = lag_port_find(p->wish.member_of);
+    struct port_statistics s;
+
+    _Static_assert(sizeof s % sizeof(uint64_t) == 0, "all are counters");
+    if (!l || !managed_port_statistics(p, &s))
+        return;
+    uint64_t *sum = (uint64_t *)&l->statistics, *was = (uint64_t *)&p->lag_counted;
+    const uint64_t *is = (const uint64_t *)&s;
+    for (size_t i = 0; i < sizeof s / sizeof *is; i++) {
+        sum[i] += is[i] < was[i] ? is[i] : is[i] - was[i]; // smaller: the device began anew
+        was[i] = is[i];
+    }
+}
+
+// --- state ---
+
+static uint32_t speed_of(struct managed_port *p)
+{
+    struct rte_eth_link link;
+    bool known = p->lag_active && port_device_link(&p->device, &link) && link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
+
+    return known ? link.link_speed : 0;
 }
 
 int lag_port_state(const char *name, struct port_state *s)
 {
     struct lag_port *l = lag_port_find(name);
-    struct port_state m;
 
     thread_must_be(ROLE_CONTROL);
     if (!l)
@@ -29,11 +52,10 @@ int lag_port_state(const char *name, struct port_state *s)
                              .cleared_wall_ns = l->cleared_wall_ns, .cleared = l->cleared};
     memcpy(s->mac, l->mac, sizeof s->mac);
     for_each_member (l, p) {
-        if (port_manager_state(p->wish.name, &m))
-            continue;
-        s->speed_mbps += p->lag_active ? m.speed_mbps : 0;
-        add(&s->statistics, &m.statistics);
+        lag_member_count(p);
+        s->speed_mbps += speed_of(p);
     }
+    s->statistics = l->statistics;
     return 0;
 }
 
@@ -74,9 +96,8 @@ int lag_state(const char *name, struct lag_state *s)
     *s = (struct lag_state){.config = l->wish, .up = l->up, .n_active = l->n_active, .link_changes = l->link_changes};
     memcpy(s->mac, l->mac, sizeof s->mac);
     for_each_member (l, p) {
-        const char *reason = lag_reason(l, p);
         s->n_members++;
-        s->n_ready += !reason[0] || !strcmp(reason, "standby");
+        s->n_ready += !!strcmp(lag_status(l, p), "inactive");
     }
     return 0;
 }
@@ -92,7 +113,7 @@ unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max)
     for_each_member (l, p) {
         if (n == max)
             break;
-        m[n] = (struct lag_member_state){.link_up = p->link_up, .active = p->lag_active, .reason = lag_reason(l, p), .changes = p->lag_changes,
+        m[n] = (struct lag_member_state){.link_up = p->link_up, .status = lag_status(l, p), .reason = lag_reason(l, p), .changes = p->lag_changes,
                                          .lacp = p->lacp};
         memcpy(m[n++].name, p->wish.name, sizeof m->name);
     }

@@ -193,9 +193,11 @@ int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
     }
     watch_manager_port_changed();
     thread_manager_update();
-    for_each_member (l, p)
+    for_each_member (l, p) {
+        lag_member_opened(p); // what it counted before is not the LAG's
         if (p->started)
             lag_member_enter(p);
+    }
     log_info("lag_manager: attached: lag=%s id=%u mode=%s min-links=%u", cfg->name, lag_port_id(l), lag_mode_name(cfg->lag.mode), cfg->lag.min_links);
     clock_set();
     lag_settle(l);

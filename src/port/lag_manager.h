@@ -35,6 +35,8 @@ unsigned lag_list(char (*name)[16], unsigned max);
 void lag_member_enter(struct managed_port *p);
 void lag_member_leave(struct managed_port *p); // a grace period ends what its frames led to
 void lag_member_link(struct managed_port *p);  // its link has changed
+void lag_member_opened(struct managed_port *p); // its device, which counts anew
+void lag_member_count(struct managed_port *p);  // the statistics of its LAG grow by what its own have grown; also before its device is closed
 
 // A LACPDU or marker, from its Ethernet header on, which a forwarder has checked.
 #define LAG_SLOW_FRAME (14 + LACP_PDU)
@@ -51,7 +53,8 @@ int lag_state(const char *name, struct lag_state *s); // 0 or -ENOENT
 
 struct lag_member_state {
     char name[16];
-    bool link_up, active;
+    bool link_up;
+    const char *status; // "active": in use; "standby": could be; "inactive"
     const char *reason; // why it is not active; "" = it is
     uint64_t changes;   // times that it came into use or went out of it
     struct lacp_port lacp;

@@ -17,6 +17,7 @@ struct lag_port {
     uint64_t link_changes;
     unsigned announcements;
     uint64_t announce_ns;
+    struct port_statistics statistics;
     uint64_t cleared_wall_ns;
     struct port_statistics cleared;
 };
@@ -36,6 +37,7 @@ static inline uint16_t lag_port_id(const struct lag_port *l)
 // lag_use.c
 void lag_settle(struct lag_port *l); // decides who is in use, and tells
 struct lacp_side lag_actor(const struct lag_port *l, const struct managed_port *p); // as which it speaks in LACP
+const char *lag_status(const struct lag_port *l, const struct managed_port *p);     // "active", "standby", "inactive"
 const char *lag_reason(const struct lag_port *l, const struct managed_port *p);     // why it is not in use; "" = it is
 
 // lag_send.c

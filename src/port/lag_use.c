@@ -87,6 +87,11 @@ const char *lag_reason(const struct lag_port *l, const struct managed_port *p)
     return p->lag_active ? "" : "standby";
 }
 
+const char *lag_status(const struct lag_port *l, const struct managed_port *p)
+{
+    return p->lag_active ? "active" : !strcmp(lag_reason(l, p), "standby") ? "standby" : "inactive";
+}
+
 // What frames a member takes, and which it gets.
 struct use {
     bool collects, active;
@@ -115,7 +120,7 @@ static void share(struct lag_port *l)
 
 static void log_member(const struct lag_port *l, const struct managed_port *p)
 {
-    log_notice("lag_manager: member: lag=%s port=%s state=%s reason=%s", l->wish.name, p->wish.name, p->lag_active ? "active" : "inactive",
+    log_notice("lag_manager: member: lag=%s port=%s status=%s reason=%s", l->wish.name, p->wish.name, lag_status(l, p),
                LOG_VALUE(lag_reason(l, p)));
 }
 

@@ -30,6 +30,7 @@ struct managed_port {
     struct lacp_port lacp;
     bool lag_active, lag_changed; // in use; since the last look
     uint64_t lag_changes;
+    struct port_statistics lag_counted; // what its statistics were when the LAG's grew by theirs
 };
 
 extern struct managed {
@@ -45,6 +46,8 @@ void managed_port_stop(struct managed_port *p);
 
 // Its card leaves the machine: closes it, or the kernel waits for us. Interface, TAP and sub-interfaces stay.
 void managed_port_lose(struct managed_port *p);
+// port_look.c
+bool managed_port_statistics(struct managed_port *p, struct port_statistics *s); // false: the device does not tell, and they are 0
 
 // port_link.c
 void port_link_listen(struct managed_port *p); // to what driver and kernel say of the link, since its device is open

@@ -22,14 +22,15 @@ struct counter_offload port_manager_offload(const char *name)
     return (struct counter_offload){sum.completed - p->offload_before.completed, sum.cut - p->offload_before.cut};
 }
 
-static struct port_statistics statistics(struct managed_port *p)
+bool managed_port_statistics(struct managed_port *p, struct port_statistics *s)
 {
     struct counter_offload offload = port_manager_offload(p->wish.name);
     struct rte_eth_stats st;
 
-    if (rte_eth_stats_get(p->device.id, &st))
-        return (struct port_statistics){0};
-    return (struct port_statistics){
+    *s = (struct port_statistics){0};
+    if (!p->open || rte_eth_stats_get(p->device.id, &st))
+        return false;
+    *s = (struct port_statistics){
         .rx_packets = st.ipackets,
         .rx_bytes = st.ibytes,
         .tx_packets = st.opackets,
@@ -41,6 +42,7 @@ static struct port_statistics statistics(struct managed_port *p)
         .checksum_completed = offload.completed,
         .offload_cut = offload.cut,
     };
+    return true;
 }
 
 int port_manager_clear(const char *name)
@@ -56,7 +58,7 @@ int port_manager_clear(const char *name)
         return -ENOENT;
     if (p->open) {
         p->cleared_wall_ns = clock_wall_ns();
-        p->cleared = statistics(p);
+        managed_port_statistics(p, &p->cleared);
     }
     return 0;
 }
@@ -94,7 +96,7 @@ int port_manager_state(const char *name, struct port_state *s)
         s->full_duplex = link.link_duplex == RTE_ETH_LINK_FULL_DUPLEX;
         s->speed_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
     }
-    s->statistics = statistics(p);
+    managed_port_statistics(p, &s->statistics);
     return 0;
 }
 

@@ -168,6 +168,7 @@ static int open_device(struct managed_port *p, char *err, size_t err_size)
     watch_manager_port_changed();
     p->open = true;
     p->gone = false;
+    lag_member_opened(p);
     return 0;
 }
 
@@ -175,6 +176,7 @@ static void close_device(struct managed_port *p)
 {
     if (!p->open)
         return;
+    lag_member_count(p);
     p->open = false;
     port_link_ignore(p);
     port_device_close(&p->device);

@@ -27,7 +27,7 @@ static void write_member(struct jwrite *j, const struct lag_member_state *m, boo
 {
     jwrite_begin(j, NULL, '{');
     jwrite_string(j, "name", m->name);
-    jwrite_string(j, "status", m->active ? "active" : !strcmp(m->reason, "standby") ? "standby" : "inactive");
+    jwrite_string(j, "status", m->status);
     if (m->reason[0])
         jwrite_string(j, "reason", m->reason);
     jwrite_string(j, "link", m->link_up ? "up" : "down");

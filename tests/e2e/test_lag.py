@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Link aggregation: two routers with LACP between them, active-backup, members that fail, partners that say nonsense."""
+import re
 import time
 
 import pytest
@@ -79,6 +80,18 @@ def sent(lab, router: str, port: str) -> int:
     return int(measure.client(lab[router]).state(f"port={port}")[0]["statistics"]["tx-packets"])
 
 
+def counted(lab, port: str) -> dict[str, int]:
+    """What r1's port has counted."""
+    statistics = measure.client(lab["r1"]).state(f"port={port}")[0]["statistics"]
+    return {name: int(statistics[name]) for name in ("rx-packets", "rx-bytes", "tx-packets", "tx-bytes")}
+
+
+def samples(lab, router: str, family: str) -> dict[tuple[str, ...], float]:
+    """{values of the labels: value} of a metric."""
+    found = re.findall(rf"^kamuee_{family}{{(.*)}} (\S+)$", Router(lab[router]).metrics(), re.M)
+    return {tuple(re.findall(r'="([^"]*)"', labels)): float(value) for labels, value in found}
+
+
 def drops(lab, router: str) -> dict[str, int]:
     return {drop["reason"]: int(drop["packets"]) for drop in measure.client(lab[router]).entries("drop") if int(drop["packets"])}
 
@@ -116,8 +129,38 @@ def test_sub_interfaces_of_a_lag_work(lab):
     assert_no_loss(lab["r1"], "10.17.0.2", 50)
 
 
-def longest_silence_s(pinged_at: list[float]) -> float:
-    return max((b - a for a, b in zip(pinged_at, pinged_at[1:])), default=0.0)
+def test_what_a_lag_counts_is_its_own(lab):
+    """It only grows, whoever its members are, and no sum over ports counts a packet twice."""
+    send(lab["h1"], [TARGETS[0]], 3000, flows=120)
+    before, members_before = counted(lab, "lag0"), [counted(lab, port) for port in MEMBERS]
+    assert min(port["tx-packets"] for port in members_before) > 500
+    assert abs(before["tx-packets"] - sum(port["tx-packets"] for port in members_before)) < 20   # LACPDUs in between
+    configure = Router(lab["r1"]).configure
+    configure("delete port lag0 lag member p3")
+    after = counted(lab, "lag0")
+    for name, value in before.items():
+        assert value <= after[name] < value + 20_000, name
+    assert counted(lab, "p3")["tx-packets"] < 500                    # attached anew
+    configure("set port lag0 lag member p3")
+    eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 10, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
+    again = counted(lab, "lag0")
+    for name, value in after.items():
+        assert value <= again[name] < value + 20_000, name
+    assert set(samples(lab, "r1", "port_tx_packets_total")) == {("p0",), ("p1",), ("p2",), ("p3",)}
+    assert samples(lab, "r1", "lag_tx_packets_total")["lag0",] >= again["tx-packets"]
+    assert set(samples(lab, "r1", "port_up")) == {("p0",), ("p1",), ("p2",), ("p3",), ("lag0",)}
+
+
+def test_metrics_tell_who_is_in_use(lab):
+    assert samples(lab, "r1", "lag_members") == samples(lab, "r1", "lag_active_members") == {("lag0",): 3}
+    status, mux = samples(lab, "r1", "lag_member_status"), samples(lab, "r1", "lag_member_lacp_mux")
+    assert {labels for labels, value in status.items() if value} == {("lag0", port, "active") for port in MEMBERS}
+    assert len(status) == 9 and len(mux) == 15
+    assert {labels for labels, value in mux.items() if value} == {("lag0", port, "distributing") for port in MEMBERS}
+    assert all(value for labels, value in samples(lab, "r1", "lag_member_lacp_receive").items() if labels[2] == "current")
+    for family in ("lag_member_rx_lacpdus_total", "lag_member_tx_lacpdus_total", "lag_member_changes_total"):
+        found = samples(lab, "r1", family)
+        assert set(found) == {("lag0", port) for port in MEMBERS} and min(found.values()) > 0, family
 
 
 def test_a_member_that_fails_takes_its_flows_to_the_others_within_a_second(lab):
