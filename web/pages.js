@@ -215,6 +215,7 @@ async function configuration() {
 const heard = [];                 // [time, name, sentence], the newest first
 const sentences = {
   "link-change": e => `${e.port} is ${e.status}`,
+  "lag-member-change": e => `${e.port} of ${e.lag} is ${e.status}${e.reason ? `: ${e.reason}` : ""}`,
   "neighbor-change": e => `${e.address} on ${e.interface} (${e.vr}): ${e.status}${e.mac ? ` ${e.mac}` : ""}`,
   "route-change": e => `${e.prefix ?? "routes of a next hop"} (${e.vr}, ${e.cause}): ${way(e.from)} → ${way(e.to)}`,
   "configuration-change": e => `${e.by} changed ${e.lines} line${n(e.lines) === 1 ? "" : "s"}${e.comment ? `: ${e.comment}` : ""}`,

@@ -96,7 +96,7 @@ COMMANDS = (
     Command("show users", "same as show configuration sessions", "configuration:sessions", json="configuration-session"),
     Command("show", "the candidate", "configuration:show", json="running-config", mode="edit"),
     Command("monitor", "live screen of rates, drops, load, tables; q quits", "monitor:run", json="monitor"),
-    Command("monitor events [link] [neighbor] [route] [configuration] [alarm]", "live events, all or of the given kinds",
+    Command("monitor events [link] [lag] [neighbor] [route] [configuration] [alarm]", "live events, all or of the given kinds",
             "events:run", json="event"),
     Command("set LINE…", "set configuration: at once, or in the candidate in configure mode",
             "configure:apply", json="change"),

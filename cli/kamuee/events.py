@@ -10,7 +10,7 @@ from kamuee.client import plain
 from kamuee.context import Context
 from kamuee.grammar import Match
 
-KINDS = {"link": "link-change", "neighbor": "neighbor-change", "route": "route-change", "configuration": "configuration-change",
+KINDS = {"link": "link-change", "lag": "lag-member-change", "neighbor": "neighbor-change", "route": "route-change", "configuration": "configuration-change",
          "alarm": "alarm-change"}
 
 
@@ -70,6 +70,7 @@ def route(event: dict) -> str:
 
 SENTENCES = {
     "link-change": lambda e: f"link      {e['port']} is {e['status']}",
+    "lag-member-change": lambda e: f"lag       {e['lag']} {e['port']} is {e['status']}" + (f": {e['reason']}" if "reason" in e else ""),
     "neighbor-change": lambda e: " ".join(filter(None, ("neighbor ", e["vr"], e["interface"], e["address"], e["status"], e.get("mac")))),
     "route-change": route,
     "configuration-change": lambda e: f"configuration  {e['lines']} lines by {e['by']}: " + "; ".join(e["change"][:3])

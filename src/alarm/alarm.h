@@ -23,6 +23,7 @@ enum alarm_name { // in the order of the schema
     ALARM_BUFFERS,
     ALARM_PUNT_DROPS,
     ALARM_LINK_FLAPPING,
+    ALARM_LAG_DEGRADED,
     ALARM_OFFLOAD_CUT,
     ALARM_TEMPERATURE,
     ALARM_STALL,

@@ -19,6 +19,7 @@
 #include "core/process.h"
 #include "core/thread.h"
 #include "port/kernel_state.h"
+#include "port/lag_manager.h"
 #include "port/port_manager.h"
 #include "port/thread_manager.h"
 #include "port/vr_manager.h"
@@ -160,6 +161,17 @@ static void look_ports(uint64_t now_ns, bool slow)
     }
 }
 
+static void look_lags(void)
+{
+    char name[LAG_MAX][16];
+    unsigned n = lag_list(name, LAG_MAX);
+    struct lag_state l;
+
+    for (unsigned i = 0; i < n; i++)
+        if (!lag_state(name[i], &l))
+            alarm_observe(ALARM_LAG_DEGRADED, name[i], l.n_missing);
+}
+
 static void look_memory(void)
 {
     struct process_regions all;
@@ -256,6 +268,7 @@ void alarm_watch_look(uint64_t now_ns, uint64_t wall_ns)
         rte_mempool_walk(look_pool, NULL);
     look_punt(now_ns);
     look_ports(now_ns, slow);
+    look_lags();
     look_threads(now_ns);
     look_routers(now_ns);
     look_kernel_state();

@@ -225,6 +225,25 @@ static void a_link_that_comes_and_goes_raises_link_flapping(void **state)
     assert_false(is_raised(ALARM_LINK_FLAPPING));
 }
 
+static void a_lag_with_a_member_out_of_use_is_degraded(void **state)
+{
+    fake_lag = true;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_LAG_DEGRADED));
+    fake_missing = 1;
+    seconds_pass(1);
+    assert_int_equal(alarm_active(ALARM_LAG_DEGRADED), 1);
+    fake_missing = 0;
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_LAG_DEGRADED));
+    fake_missing = 1;
+    seconds_pass(1);
+    fake_lag = false; // it is gone
+    seconds_pass(1);
+    assert_false(is_raised(ALARM_LAG_DEGRADED));
+    fake_missing = 0;
+}
+
 static void a_segment_that_the_port_cut_raises_offload_cut(void **state)
 {
     fake_offload_cut = 0;
@@ -437,6 +456,7 @@ int main(void)
         served(differences_found_by_audits_raise_fib_divergence_for_an_hour),
         served(dropped_control_packets_raise_punt_drops),
         served(a_link_that_comes_and_goes_raises_link_flapping),
+        served(a_lag_with_a_member_out_of_use_is_degraded),
         served(a_segment_that_the_port_cut_raises_offload_cut),
         served(a_hot_device_raises_temperature),
         served(a_forwarder_that_does_not_poll_raises_stall),

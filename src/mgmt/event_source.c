@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "event/event.h"
 #include "http/http.h"
+#include "port/lag_manager.h"
 #include "port/port_manager.h"
 #include "rib/journal.h"
 #include "rib/neigh_feed.h"
@@ -42,11 +43,20 @@ static void tell_missed(uint64_t n)
         event_publish("events-missed", json_pack("{s:o}", "count", json_sprintf("%" PRIu64, n)));
 }
 
-// --- links, neighbours --------------------------------------------------------------------------
+// --- links, members of LAGs, neighbours --------------------------------------------------------------------------
 
 static void on_link(const char *port, bool up)
 {
     event_publish("link-change", json_pack("{s:s, s:s}", "port", port, "status", up ? "up" : "down"));
+}
+
+static void on_member(const char *lag, const char *port, const char *status, const char *reason)
+{
+    json_t *body = json_pack("{s:s, s:s, s:s}", "lag", lag, "port", port, "status", status);
+
+    if (reason[0])
+        json_object_set_new(body, "reason", json_string(reason));
+    event_publish("lag-member-change", body);
 }
 
 static void tell_neighbor(const struct neigh_news *n)
@@ -114,12 +124,14 @@ void event_source_start(void)
     next_record = UINT64_MAX;
     neigh_feed_want(true);
     port_manager_on_link(on_link);
+    lag_on_member(on_member);
     look_now(-1, 0, NULL); // where the journal ends now
 }
 
 void event_source_stop(void)
 {
     port_manager_on_link(NULL);
+    lag_on_member(NULL);
     neigh_feed_want(false);
     event_free(look);
     look = NULL;

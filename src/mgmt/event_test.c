@@ -106,12 +106,16 @@ static void links_neighbours_routes_and_commits_are_told(void **state)
 
     fake_link("p0", false);
     hear(fd, "{\"port\":\"p0\",\"status\":\"down\"}");
+    fake_member("p1", "active", "");
+    hear(fd, "\"kamuee:lag-member-change\":{\"lag\":\"lag0\",\"port\":\"p1\",\"status\":\"active\"}");
+    fake_member("p1", "inactive", "link down");
+    hear(fd, "\"status\":\"inactive\",\"reason\":\"link down\"}");
     hear(fd, "\"kamuee:neighbor-change\":{\"vr\":\"default\",\"interface\":\"p0\",\"address\":\"10.0.0.1\",\"status\":\"resolved\"");
     hear(fd, "\"kamuee:route-change\":{\"time\":");
     hear(fd, "\"kamuee:events-missed\":{\"count\":\"3\"}");
     assert_int_equal(ask("PATCH", "/restconf/data/kamuee:port=p0", "{\"kamuee:port\":[{\"mtu\":1400}]}"), 204);
     hear(fd, "\"change\":[\"set port p0 mtu 1400\"]");
-    all_are_as_the_schema_says(5);
+    all_are_as_the_schema_says(7);
     leave(fd);
 }
 
@@ -147,7 +151,7 @@ static void no_filter_is_evaluated_as_xpath(void **state)
         {"%2F%2F*", "may only name events and leaves"},
         {"%2Fkamuee%3Alink-change%5Bport!%3D'p0'%5D", "may only name events"},
         {"%2Fkamuee%3Alink-change%5Bport%3D'p0'", "ends too early"},
-        {"%2Fkamuee%3Aalarm", "there is no event 'alarm', expected one of link-change, neighbor-change"},
+        {"%2Fkamuee%3Aalarm", "there is no event 'alarm', expected one of link-change, lag-member-change, neighbor-change"},
         {"%2Fkamuee%3Alink-change%5Bprot%3D'p0'%5D", "has no leaf 'prot', expected one of port, status"},
         {"%2Fkamuee%3Alink-change%5Bstatus%3D'dwn'%5D", "'status' is 'dwn', expected up or down"},
         {"%2Fkamuee%3Aroute-change%5Bfrom%3D''%5D", "has no leaf 'from'"},

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/fake/fake_managers.h"
 #include "config/fake/fake_rib.h"
 #include "http/listen.h"
 #include "metrics/metric.h"
@@ -122,6 +123,31 @@ static void lists_and_sets_have_metrics(void **state)
     text_free(&m.text);
 }
 
+static void members_of_a_lag_have_their_states(void **state)
+{
+    static const char *const said[] = {
+        "kamuee_lag_members{lag=\"lag0\"} 2\n",
+        "kamuee_lag_active_members{lag=\"lag0\"} 1\n",
+        "kamuee_lag_member_status{lag=\"lag0\",port=\"p0\",status=\"active\"} 1\n",
+        "kamuee_lag_member_status{lag=\"lag0\",port=\"p1\",status=\"active\"} 0\n",
+        "kamuee_lag_member_status{lag=\"lag0\",port=\"p1\",status=\"inactive\"} 1\n",
+        "kamuee_lag_member_changes_total{lag=\"lag0\",port=\"p1\"} 7\n",
+        "kamuee_lag_member_lacp_receive{lag=\"lag0\",port=\"p0\",receive=\"current\"} 1\n",
+        "kamuee_lag_member_lacp_receive{lag=\"lag0\",port=\"p1\",receive=\"disabled\"} 1\n",
+        "kamuee_lag_member_lacp_mux{lag=\"lag0\",port=\"p1\",mux=\"detached\"} 1\n",
+    };
+    struct metrics m = {0};
+
+    fake_lag = true;
+    fake_missing = 1;
+    metrics_lag(&m);
+    fake_lag = false;
+    fake_missing = 0;
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        assert_has(m.text.s, said[i]);
+    text_free(&m.text);
+}
+
 static void every_thing_has_its_metric(void **state)
 {
     static const char *const said[] = {
@@ -181,6 +207,7 @@ int main(void)
         cmocka_unit_test(only_names_of_loopback_are_ours),
         cmocka_unit_test(labels_are_escaped_and_types_named),
         cmocka_unit_test(lists_and_sets_have_metrics),
+        served(members_of_a_lag_have_their_states),
         served(every_thing_has_its_metric),
         served(a_busy_rib_manager_is_an_error_and_a_client_that_leaves_none),
     };

@@ -86,6 +86,12 @@ unsigned lag_list(char (*name)[16], unsigned max)
     return n;
 }
 
+static bool is_missing(const struct lag_port *l, const struct managed_port *p)
+{
+    return l->wish.enabled && p->wish.enabled && !strcmp(lag_status(l, p), "inactive") &&
+           clock_now_ns() - p->lag_changed_ns >= LAG_MISSED_S * NS_PER_SECOND;
+}
+
 int lag_state(const char *name, struct lag_state *s)
 {
     struct lag_port *l = lag_port_find(name);
@@ -97,7 +103,7 @@ int lag_state(const char *name, struct lag_state *s)
     memcpy(s->mac, l->mac, sizeof s->mac);
     for_each_member (l, p) {
         s->n_members++;
-        s->n_ready += !!strcmp(lag_status(l, p), "inactive");
+        s->n_missing += is_missing(l, p);
     }
     return 0;
 }

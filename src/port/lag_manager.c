@@ -66,6 +66,7 @@ void lag_member_enter(struct managed_port *p)
     struct lacp_side actor = lag_actor(l, p);
     lacp_init(&p->lacp, &actor);
     p->lag_active = false;
+    p->lag_changed_ns = clock_now_ns();
     __atomic_store_n(&port_get(p->device.id)->lag, (uint8_t)lag_port_id(l), __ATOMIC_RELAXED);
     port_manager_filter(p->device.id);
     watch_manager_port_changed();

@@ -42,11 +42,13 @@ void lag_member_count(struct managed_port *p);  // the statistics of its LAG gro
 #define LAG_SLOW_FRAME (14 + LACP_PDU)
 void lag_slow_frame(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME]);
 
+#define LAG_MISSED_S 5 // LACP with a partner that answers takes less
 struct lag_state {
     struct port_config config;
     bool up;
     uint8_t mac[6];
-    unsigned n_members, n_active, n_ready; // ready: active, or standing by
+    unsigned n_members, n_active;
+    unsigned n_missing; // to be in use or stand by, and not since LAG_MISSED_S; not those that are stopped
     uint64_t link_changes;
 };
 int lag_state(const char *name, struct lag_state *s); // 0 or -ENOENT
@@ -63,6 +65,8 @@ unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max)
 
 // Calls fn at each change of a LAG's link, as port_manager_on_link, which sets it.
 void lag_on_link(void (*fn)(const char *port, bool up));
+// Calls fn each time that a member comes into use or goes out of it, with words as in lag_member_state; NULL: nobody.
+void lag_on_member(void (*fn)(const char *lag, const char *port, const char *status, const char *reason));
 
 int lag_init(struct event_base *loop);
 void lag_fini(void);

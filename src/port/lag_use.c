@@ -20,9 +20,16 @@
 
 static void (*link_listener)(const char *port, bool up);
 
+static void (*member_listener)(const char *lag, const char *port, const char *status, const char *reason);
+
 void lag_on_link(void (*fn)(const char *port, bool up))
 {
     link_listener = fn;
+}
+
+void lag_on_member(void (*fn)(const char *lag, const char *port, const char *status, const char *reason))
+{
+    member_listener = fn;
 }
 
 struct lacp_side lag_actor(const struct lag_port *l, const struct managed_port *p)
@@ -118,10 +125,14 @@ static void share(struct lag_port *l)
     lag_share(lag_get(lag_port_id(l)), member, n);
 }
 
-static void log_member(const struct lag_port *l, const struct managed_port *p)
+static void tell_member(const struct lag_port *l, struct managed_port *p)
 {
+    p->lag_changes++;
+    p->lag_changed_ns = clock_now_ns();
     log_notice("lag_manager: member: lag=%s port=%s status=%s reason=%s", l->wish.name, p->wish.name, lag_status(l, p),
                LOG_VALUE(lag_reason(l, p)));
+    if (member_listener)
+        member_listener(l->wish.name, p->wish.name, lag_status(l, p), lag_reason(l, p));
 }
 
 static void carrier_set(struct lag_port *l)
@@ -183,9 +194,8 @@ void lag_settle(struct lag_port *l)
     if (active && l->announcements && (l->announcements == ANNOUNCEMENTS || clock_now_ns() >= l->announce_ns))
         lag_announce(l, active);
     for_each_member (l, p) {
-        p->lag_changes += p->lag_changed;
         if (p->lag_changed)
-            log_member(l, p);
+            tell_member(l, p);
         p->lag_changed = false;
     }
 }

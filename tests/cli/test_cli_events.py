@@ -13,6 +13,8 @@ TOLD = [
     ("link-change", {"port": "p0", "status": "down"}, "link      p0 is down"),
     ("neighbor-change", {"vr": "default", "interface": "p0", "address": "10.0.0.2", "status": "resolved", "mac": "02:00:00:00:00:02"},
      "neighbor  default p0 10.0.0.2 resolved 02:00:00:00:00:02"),
+    ("lag-member-change", {"lag": "lag0", "port": "p1", "status": "active"}, "lag       lag0 p1 is active"),
+    ("lag-member-change", {"lag": "lag0", "port": "p1", "status": "inactive", "reason": "link down"}, "lag       lag0 p1 is inactive: link down"),
     ("route-change", {"time": "2026-11-22T08:00:00.000Z", "vr": "default", "prefix": "192.0.2.0/24", "cause": "kernel",
                       "to": {"protocol": "bgp", "kind": "adjacency", "nexthop": 7, "hop": [HOP]}},
      "route     default 192.0.2.0/24 now bgp adjacency via 10.0.0.2 dev p0 (kernel)"),

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Link aggregation: two routers with LACP between them, active-backup, members that fail, partners that say nonsense."""
+import itertools
 import re
+import threading
 import time
 
 import pytest
 
+from kamuee import events
 from kamuee.lab import measure
 
 from support import Pinging, Router, assert_no_loss, assert_reaches, eventually, received, receiver, send
@@ -185,3 +188,30 @@ def test_a_member_that_fails_takes_its_flows_to_the_others_within_a_second(lab):
         for stream in pinging:                                      # who comes back disturbs nobody
             result = stream.stop()
             assert result.lost == 0, result.said
+
+
+def degraded(lab, router: str) -> dict | None:
+    return next((alarm for alarm in measure.client(lab[router]).entries("alarm") if alarm["name"] == "lag-degraded"), None)
+
+
+def test_a_member_out_of_use_is_told_by_an_event_and_an_alarm(lab):
+    answer = Router(lab["r1"]).events("/kamuee:lag-member-change[port='p2']")
+    answer.wait_forever()
+    told: list[dict] = []
+    threading.Thread(target=lambda: told.extend(itertools.islice(events.events(answer.body), 2)), daemon=True).start()
+    lab["r1"].wire.ip("link set dev wp2 down")
+    out = eventually(lambda: told and told[0], 10, "an event")
+    assert (out["lag"], out["port"], out["status"], out["reason"]) == ("lag0", "p2", "inactive", "link down")
+    alarm = eventually(lambda: degraded(lab, "r1"), 20, "the LAG is degraded")
+    assert (alarm["subject"], alarm["value"], alarm["severity"]) == ("lag0", 1, "major")
+    assert "lag0: 1 members out of use" in alarm["message"] and "show lag says why" in alarm["message"]
+    assert samples(lab, "r1", "alarms")["lag-degraded", "major"] == 1
+    Router(lab["r1"]).configure("set port p2 enabled false")         # on purpose: no alarm
+    eventually(lambda: not degraded(lab, "r1"), 20, lambda: str(degraded(lab, "r1")))
+    assert members(lab, "r1")["p2"]["reason"] == "stopped"
+    Router(lab["r1"]).configure("set port p2 enabled true")
+    lab["r1"].wire.ip("link set dev wp2 up")
+    eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 10, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
+    assert [(event["port"], event["status"]) for event in eventually(lambda: told[1:], 10, "a second event")] == [("p2", "active")]
+    assert "reason" not in told[1]
+    eventually(lambda: not degraded(lab, "r2"), 20, lambda: str(degraded(lab, "r2")))

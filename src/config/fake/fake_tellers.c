@@ -20,6 +20,8 @@ uint32_t fake_journal_mib, fake_audit_interval_s;
 bool fake_journal_fails;
 uint64_t fake_link_changes, fake_offload_cut;
 int fake_celsius;
+bool fake_lag;
+unsigned fake_missing;
 int fake_readers;
 uint64_t fake_waiting;
 
@@ -55,29 +57,49 @@ int netlink_readers(int netns_fd, uint32_t own, struct netlink_reader *r, unsign
 
 static void (*link_listener)(const char *port, bool up);
 
+static void (*member_listener)(const char *lag, const char *port, const char *status, const char *reason);
+
 unsigned lag_list(char (*name)[16], unsigned max)
 {
-    return 0;
+    if (fake_lag)
+        snprintf(name[0], sizeof *name, "lag0");
+    return fake_lag;
 }
 
 int lag_state(const char *name, struct lag_state *s)
 {
-    return -ENOENT;
+    *s = (struct lag_state){.config = {.name = "lag0", .lag.mode = LAG_MODE_LACP}, .n_members = 2, .n_active = 2 - fake_missing,
+                            .n_missing = fake_missing};
+    return fake_lag ? 0 : -ENOENT;
 }
 
 unsigned lag_members(const char *name, struct lag_member_state *m, unsigned max)
 {
-    return 0;
+    m[0] = (struct lag_member_state){.name = "p0", .status = "active", .reason = "", .lacp.rx = LACP_RX_CURRENT};
+    m[1] = (struct lag_member_state){.name = "p1", .status = fake_missing ? "inactive" : "active", .reason = fake_missing ? "link down" : "",
+                                     .changes = 7, .lacp.rx = fake_missing ? LACP_RX_DISABLED : LACP_RX_CURRENT};
+    return 2;
+}
+
+void lag_on_member(void (*fn)(const char *lag, const char *port, const char *status, const char *reason))
+{
+    member_listener = fn;
+}
+
+void fake_member(const char *port, const char *status, const char *reason)
+{
+    if (member_listener)
+        member_listener("lag0", port, status, reason);
 }
 
 const char *lacp_rx_name(enum lacp_rx rx)
 {
-    return "current";
+    return (const char *[]){"disabled", "expired", "defaulted", "current"}[rx];
 }
 
 const char *lacp_mux_name(enum lacp_mux mux)
 {
-    return "distributing";
+    return (const char *[]){"detached", "waiting", "attached", "collecting", "distributing"}[mux];
 }
 
 void port_manager_on_link(void (*fn)(const char *port, bool up))
