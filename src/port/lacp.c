@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lacp.c - LACP on one member of a LAG
 //
-//     receive    lacp_link, lacp_receive, receive_run    6.4.12  what is known of the partner, and for how long
+//     receive    lacp_link, lacp_receive, lacp_listen    6.4.12  what is known of the partner, and for how long
 //     periodic   periodic_run                            6.4.13  when something is sent without a reason
 //     selection  lacp_select                             6.4.14  which members form the LAG
 //     mux        mux_run                                 6.4.15  independent control: collecting comes before distributing
@@ -108,12 +108,12 @@ static void partner_default(struct lacp_port *p)
     p->actor.state |= LACP_DEFAULTED;
 }
 
-static void expire(struct lacp_port *p, uint64_t now_ns)
+static void expire(struct lacp_port *p, uint64_t listened_ns)
 {
     p->rx = LACP_RX_EXPIRED;
     p->partner.state = (uint8_t)((p->partner.state & ~LACP_SYNCHRONIZATION) | LACP_TIMEOUT);
     p->actor.state |= LACP_EXPIRED;
-    p->current_until_ns = now_ns + SHORT_TIMEOUT_NS;
+    p->current_until_ns = listened_ns + SHORT_TIMEOUT_NS;
     p->ntt = true;
 }
 
@@ -125,12 +125,12 @@ void lacp_init(struct lacp_port *p, const struct lacp_side *actor)
     partner_default(p);
 }
 
-void lacp_link(struct lacp_port *p, bool up, uint64_t now_ns)
+void lacp_link(struct lacp_port *p, bool up, uint64_t listened_ns)
 {
     if (up == (p->rx != LACP_RX_DISABLED))
         return;
     if (up) {
-        expire(p, now_ns);
+        expire(p, listened_ns);
         return;
     }
     p->rx = LACP_RX_DISABLED;
@@ -161,7 +161,7 @@ static bool is_matched(const struct lacp_port *p, const struct lacp_side *sender
     return speaks && (alone || same_side(we, &p->actor, LACP_AGGREGATION));
 }
 
-void lacp_receive(struct lacp_port *p, const uint8_t pdu[LACP_PDU], uint64_t now_ns)
+void lacp_receive(struct lacp_port *p, const uint8_t pdu[LACP_PDU], uint64_t listened_ns)
 {
     struct lacp_side sender = side_read(pdu + AT_ACTOR), we = side_read(pdu + AT_PARTNER);
 
@@ -178,15 +178,15 @@ void lacp_receive(struct lacp_port *p, const uint8_t pdu[LACP_PDU], uint64_t now
         p->partner.state &= (uint8_t)~LACP_SYNCHRONIZATION;
     p->actor.state &= (uint8_t)~(LACP_DEFAULTED | LACP_EXPIRED);
     p->rx = LACP_RX_CURRENT;
-    p->current_until_ns = now_ns + (p->actor.state & LACP_TIMEOUT ? SHORT_TIMEOUT_NS : LONG_TIMEOUT_NS);
+    p->current_until_ns = listened_ns + (p->actor.state & LACP_TIMEOUT ? SHORT_TIMEOUT_NS : LONG_TIMEOUT_NS);
 }
 
-static void receive_run(struct lacp_port *p, uint64_t now_ns)
+void lacp_listen(struct lacp_port *p, uint64_t listened_ns)
 {
-    if ((p->rx != LACP_RX_CURRENT && p->rx != LACP_RX_EXPIRED) || now_ns < p->current_until_ns)
+    if ((p->rx != LACP_RX_CURRENT && p->rx != LACP_RX_EXPIRED) || listened_ns < p->current_until_ns)
         return;
     if (p->rx == LACP_RX_CURRENT) {
-        expire(p, now_ns);
+        expire(p, listened_ns);
         return;
     }
     p->rx = LACP_RX_DEFAULTED;
@@ -197,11 +197,21 @@ static void receive_run(struct lacp_port *p, uint64_t now_ns)
 
 // --- periodic machine ---
 
+bool lacp_speaks(const struct lacp_port *p)
+{
+    return p->rx != LACP_RX_DISABLED && (p->actor.state | p->partner.state) & LACP_ACTIVITY;
+}
+
+uint64_t lacp_period_ns(const struct lacp_port *p)
+{
+    return p->partner.state & LACP_TIMEOUT ? FAST_PERIODIC_NS : SLOW_PERIODIC_NS;
+}
+
 static void periodic_run(struct lacp_port *p, uint64_t now_ns)
 {
-    uint64_t every = p->partner.state & LACP_TIMEOUT ? FAST_PERIODIC_NS : SLOW_PERIODIC_NS;
+    uint64_t every = lacp_period_ns(p);
 
-    if (p->rx == LACP_RX_DISABLED || !((p->actor.state | p->partner.state) & LACP_ACTIVITY)) {
+    if (!lacp_speaks(p)) {
         p->periodic_at_ns = 0;
         return;
     }
@@ -305,12 +315,10 @@ static void mux_run(struct lacp_port *p, uint64_t now_ns)
 
 bool lacp_run(struct lacp_port *p, uint64_t now_ns, uint8_t pdu[LACP_PDU])
 {
-    receive_run(p, now_ns);
     periodic_run(p, now_ns);
     mux_run(p, now_ns);
-    bool speaks = p->rx != LACP_RX_DISABLED && (p->actor.state | p->partner.state) & LACP_ACTIVITY;
     bool room = !p->sent_ns[2] || now_ns - p->sent_ns[2] >= TRANSMIT_WINDOW_NS;
-    if (!p->ntt || !speaks || !room)
+    if (!p->ntt || !lacp_speaks(p) || !room)
         return false;
     memmove(p->sent_ns + 1, p->sent_ns, sizeof p->sent_ns - sizeof *p->sent_ns);
     p->sent_ns[0] = now_ns;

@@ -23,7 +23,7 @@ struct end {
 };
 
 static struct end a, b;
-static uint64_t now;
+static uint64_t now, away; // away: time in which nobody ran these
 static unsigned n_links, cut; // cut: bit of each link that delivers nothing
 static bool deaf;             // b hears nothing
 
@@ -36,6 +36,7 @@ static struct lacp_side side(uint8_t system, uint16_t port, uint8_t state)
 static void begin(unsigned links, uint8_t state_a, uint8_t state_b)
 {
     now = 1000 * S;
+    away = 0;
     n_links = links;
     cut = 0;
     deaf = false;
@@ -55,14 +56,16 @@ static void end_run(struct end *e, struct end *other, bool hears)
     struct lacp_port *all[LINKS];
     uint8_t pdu[LACP_PDU];
 
-    for (unsigned i = 0; i < n_links; i++)
+    for (unsigned i = 0; i < n_links; i++) {
         all[i] = &e->port[i];
+        lacp_listen(all[i], now - away);
+    }
     lacp_select(all, n_links);
     for (unsigned i = 0; i < n_links; i++)
         if (lacp_run(&e->port[i], now, pdu)) {
             e->sent[i]++;
             if (!(cut >> i & 1) && hears)
-                lacp_receive(&other->port[i], pdu, now);
+                lacp_receive(&other->port[i], pdu, now - away);
         }
 }
 
@@ -159,6 +162,22 @@ static void who_is_not_heard_is_not_sent_to(void **state) // a link that works o
     assert_int_equal(distributing(&a), 0); // b says that it is not in sync
 }
 
+static void a_partner_is_not_given_up_because_nobody_listened(void **state)
+{
+    begin(2, FAST, FAST);
+    pass(5 * S);
+    now += 10 * S; // busy; what the partner said meanwhile is not read yet
+    away += 10 * S;
+    end_run(&a, &b, false);
+    assert_int_equal(distributing(&a), 2);
+    assert_int_equal(a.port[0].rx, LACP_RX_CURRENT);
+    pass(20 * S);
+    assert_int_equal(distributing(&a), 2);
+    cut = 3; // now it is silent: as soon as ever
+    pass(3100 * MS);
+    assert_int_equal(distributing(&a), 0);
+}
+
 static void a_link_that_goes_down_is_out_at_once(void **state)
 {
     uint8_t pdu[LACP_PDU];
@@ -223,6 +242,7 @@ static void run_for(struct lacp_port *p, uint64_t ns)
     uint8_t pdu[LACP_PDU];
 
     for (uint64_t end = now + ns; now < end; now += TICK) {
+        lacp_listen(p, now);
         lacp_select(&p, 1);
         lacp_run(p, now, pdu);
     }
@@ -422,6 +442,8 @@ static void whatever_is_said_states_stay_in_order(void **state)
             lacp_receive(p, pdu, now);
         if (random() % 200 == 0)
             lacp_link(p, random() % 2, now);
+        for (unsigned i = 0; i < 3; i++)
+            lacp_listen(all[i], now);
         lacp_select(all, 3);
         for (unsigned i = 0; i < 3; i++) {
             lacp_run(all[i], now, pdu);
@@ -444,6 +466,7 @@ int main(void)
         cmocka_unit_test(the_partner_says_how_often_it_wants_to_hear),
         cmocka_unit_test(a_silent_partner_is_given_up_after_three_seconds_or_ninety),
         cmocka_unit_test(who_is_not_heard_is_not_sent_to),
+        cmocka_unit_test(a_partner_is_not_given_up_because_nobody_listened),
         cmocka_unit_test(a_link_that_goes_down_is_out_at_once),
         cmocka_unit_test(no_more_than_three_lacpdus_leave_in_a_second),
         cmocka_unit_test(collecting_waits_for_sync_and_distributing_for_collecting),

@@ -14,14 +14,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "port/iface_manager.h"
-#include "port/lag_port.h"
+#include "port/lag_send.h"
 #include "port/thread_manager.h"
 #include "port/watch_manager.h"
 #include "table/iface.h"
 #include "table/lag.h"
 #include "table/port.h"
-
-#define TICK_MS 100
 
 struct lag_port lag_ports[LAG_MAX];
 
@@ -106,8 +104,7 @@ void lag_slow_frame(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME])
             if (p->device.id != port || !p->started)
                 continue;
             if (pdu[0] == 1) {
-                lacp_receive(&p->lacp, pdu, clock_now_ns());
-                lag_settle(l);
+                lag_heard(l, p, pdu);
             } else if (lacp_marker_answer(pdu)) {
                 lag_send_slow(l, p, pdu);
             }
@@ -119,7 +116,7 @@ void lag_slow_frame(uint16_t port, const uint8_t frame[LAG_SLOW_FRAME])
 
 static void clock_set(void)
 {
-    const struct timeval every = {.tv_usec = TICK_MS * 1000};
+    const struct timeval every = {.tv_usec = LAG_TICK_MS * 1000};
     bool any = false;
 
     for_each_lag(l)
@@ -284,8 +281,7 @@ void lag_enable(const char *name, bool on)
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
-    for_each_lag(l)
-        lag_settle(l);
+    lag_tick();
 }
 
 int lag_init(struct event_base *loop)

@@ -8,6 +8,8 @@
 #include "port/lag_manager.h"
 #include "port/managed_port.h"
 
+#define LAG_TICK_MS 100
+
 struct lag_port {
     struct port_config wish;
     bool used, up, has_mac;
@@ -36,12 +38,10 @@ static inline uint16_t lag_port_id(const struct lag_port *l)
 
 // lag_use.c
 void lag_settle(struct lag_port *l); // decides who is in use, and tells
+void lag_tick(void);                 // ten times a second: LACP's clock
+void lag_heard(struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU]); // a LACPDU
 struct lacp_side lag_actor(const struct lag_port *l, const struct managed_port *p); // as which it speaks in LACP
 const char *lag_status(const struct lag_port *l, const struct managed_port *p);     // "active", "standby", "inactive"
 const char *lag_reason(const struct lag_port *l, const struct managed_port *p);     // why it is not in use; "" = it is
-
-// lag_send.c
-void lag_send_slow(const struct lag_port *l, const struct managed_port *p, const uint8_t pdu[LACP_PDU]);
-void lag_announce(struct lag_port *l, const struct managed_port *p); // the MACs of the LAG's interfaces, by a new active member
 
 #endif

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lag_send.c - frames that control sends by a member of a LAG: LACPDUs, markers, announcements
+// lag_send.c - see lag_send.h
+#include "port/lag_send.h"
+
 #include <arpa/inet.h>
 #include <rte_mbuf.h>
 
 #include "base/clock.h"
-#include "port/lag_port.h"
+#include "port/lacp_keep.h"
 #include "table/counter.h"
 #include "table/exchange.h"
 #include "table/iface.h"
@@ -12,9 +14,8 @@
 #include "table/port.h"
 
 // By a member, of which it is known that it has a queue; else it is as if the frame were lost on the way.
-static void send_frame(const struct lag_port *l, const struct managed_port *p, const uint8_t *frame, uint16_t n)
+void lag_send_frame(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_t n)
 {
-    uint16_t port = p->device.id, iface = port_get(lag_port_id(l))->untagged;
     uint8_t home = plan_home(port);
     struct counter_block *c = counter_mine();
     struct rte_mbuf *m = home < FORWARDER_MAX ? rte_pktmbuf_alloc(exchange_pool) : NULL;
@@ -35,13 +36,42 @@ static void send_frame(const struct lag_port *l, const struct managed_port *p, c
     waker_wake(&forwarder_slot[home].waker);
 }
 
+static uint16_t iface_of(const struct lag_port *l)
+{
+    return port_get(lag_port_id(l))->untagged;
+}
+
+static void frame_of(const struct managed_port *p, const uint8_t pdu[LACP_PDU], uint8_t frame[LAG_SLOW_FRAME])
+{
+    memcpy(frame, (const uint8_t[]){0x01, 0x80, 0xc2, 0x00, 0x00, 0x02}, 6);
+    memcpy(frame + 6, p->device.config.mac, 6);
+    memcpy(frame + 12, (const uint8_t[]){0x88, 0x09}, 2);
+    memcpy(frame + 14, pdu, LACP_PDU);
+}
+
 void lag_send_slow(const struct lag_port *l, const struct managed_port *p, const uint8_t pdu[LACP_PDU])
 {
-    uint8_t frame[LAG_SLOW_FRAME] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x02, [12] = 0x88, [13] = 0x09};
+    uint8_t frame[LAG_SLOW_FRAME];
 
-    memcpy(frame + 6, p->device.config.mac, 6);
-    memcpy(frame + 14, pdu, LACP_PDU);
-    send_frame(l, p, frame, sizeof frame);
+    frame_of(p, pdu, frame);
+    lag_send_frame(p->device.id, iface_of(l), frame, sizeof frame);
+}
+
+void lag_send_lacpdu(const struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU])
+{
+    struct lacp_kept keep = {.port = p->device.id, .iface = iface_of(l), .every_ns = lacp_period_ns(&p->lacp)};
+
+    lag_send_slow(l, p, pdu);
+    frame_of(p, pdu, keep.frame);
+    lacp_keep(&keep);
+    p->lag_kept = true;
+}
+
+void lag_send_end(struct managed_port *p)
+{
+    if (p->lag_kept)
+        lacp_keep(&(struct lacp_kept){.port = p->device.id});
+    p->lag_kept = false;
 }
 
 // A broadcast from each MAC of each interface, so that switches learn by which port it is reached now: a RARP request, which hosts do not answer.
@@ -67,7 +97,7 @@ static void announce_mac(const struct lag_port *l, const struct managed_port *p,
     memcpy(at, rarp, sizeof rarp);
     memcpy(at + 10, mac, 6);
     memcpy(at + 20, mac, 6);
-    send_frame(l, p, frame, (uint16_t)(at - frame + 48));
+    lag_send_frame(p->device.id, iface_of(l), frame, (uint16_t)(at - frame + 48));
 }
 
 void lag_announce(struct lag_port *l, const struct managed_port *p)

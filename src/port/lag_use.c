@@ -6,17 +6,22 @@
 //
 //     comes into use    collects, then gets its share of the buckets
 //     goes out of use   its buckets go to others, then it collects no more
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "port/iface_manager.h"
-#include "port/lag_port.h"
+#include "port/lacp_keep.h"
+#include "port/lag_send.h"
 #include "table/lag.h"
 #include "table/port.h"
 
 #define PORT_PRIORITY 32768
 #define ANNOUNCEMENTS 2 // of a new active member: at once, and a second later
+#define LATE_NS (2 * LAG_TICK_MS * NS_PER_MS)
+
+static uint64_t listened_ns, ticked_ns; // LACP's clock of listening (lacp.h); the last tick
 
 static void (*link_listener)(const char *port, bool up);
 
@@ -47,6 +52,16 @@ static bool is_usable(const struct lag_port *l, const struct managed_port *p)
     return l->wish.enabled && p->started && p->link_up;
 }
 
+// What control sent last has been sent again while it was busy.
+static void count_kept(struct managed_port *p)
+{
+    uint64_t n = lacp_keep_sent(p->device.id);
+
+    p->lacp.tx_pdus += n;
+    if (n)
+        log_notice("lag_manager: control was busy, and LACPDUs were repeated: port=%s lacpdus=%" PRIu64, p->wish.name, n);
+}
+
 // LACPDUs go out while a member may come into use, and never from one that is stopped.
 static void run_lacp(struct lag_port *l)
 {
@@ -56,14 +71,17 @@ static void run_lacp(struct lag_port *l)
     unsigned n = 0;
 
     for_each_member (l, p) {
-        lacp_link(&p->lacp, is_usable(l, p), now);
+        lacp_link(&p->lacp, is_usable(l, p), listened_ns);
+        lacp_listen(&p->lacp, listened_ns);
         if (n < LAG_MEMBER_MAX)
             port[n++] = &p->lacp;
     }
     lacp_select(port, n);
-    for_each_member (l, p)
+    for_each_member (l, p) {
+        count_kept(p);
         if (lacp_run(&p->lacp, now, pdu) && p->started)
-            lag_send_slow(l, p, pdu);
+            lag_send_lacpdu(l, p, pdu);
+    }
 }
 
 // The primary if it can be used, else the one in use if it can, else the first that can.
@@ -174,6 +192,8 @@ void lag_settle(struct lag_port *l)
     else
         active = choose_active(l);
     for_each_member (l, p) {
+        if (l->wish.lag.mode != LAG_MODE_LACP || !lacp_speaks(&p->lacp))
+            lag_send_end(p);
         struct use u = use_of(l, p, active);
         if (u.collects && !port_get(p->device.id)->collects)
             port_collect(port_get(p->device.id), true);
@@ -198,4 +218,21 @@ void lag_settle(struct lag_port *l)
             tell_member(l, p);
         p->lag_changed = false;
     }
+}
+
+void lag_heard(struct lag_port *l, struct managed_port *p, const uint8_t pdu[LACP_PDU])
+{
+    lacp_receive(&p->lacp, pdu, listened_ns);
+    lag_settle(l);
+}
+
+// A tick that comes late finds LACPDUs that nobody has read yet: the time in which control was busy, or the process stopped, is not silence.
+void lag_tick(void)
+{
+    uint64_t now = clock_now_ns(), since = now - ticked_ns;
+
+    listened_ns += since < LATE_NS ? since : LATE_NS;
+    ticked_ns = now;
+    for_each_lag(l)
+        lag_settle(l);
 }

@@ -29,6 +29,7 @@ struct managed_port {
     // of a member of a LAG: lag_port.h's
     struct lacp_port lacp;
     bool lag_active, lag_changed; // in use; since the last look
+    bool lag_kept;                // its LACPDUs are sent on while control is busy
     uint64_t lag_changes, lag_changed_ns;
     struct port_statistics lag_counted; // what its statistics were when the LAG's grew by theirs
 };

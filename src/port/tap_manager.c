@@ -35,6 +35,7 @@
 #include "base/log.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
+#include "port/lacp_keep.h"
 #include "port/lag_manager.h"
 #include "port/tap_frame.h"
 #include "port/tap_mirror.h"
@@ -385,6 +386,7 @@ static void rounds(struct event_base *loop)
         if (mail || now - last_mail > NS_PER_MS) {
             mail = false;
             event_base_loop(loop, EVLOOP_NONBLOCK); // the mailbox
+            lacp_keep_round(now);
             last_mail = now;
         }
         if (n)

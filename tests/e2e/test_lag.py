@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Link aggregation: two routers with LACP between them, active-backup, members that fail, partners that say nonsense."""
 import itertools
+import os
 import re
+import signal
 import threading
 import time
 
@@ -10,6 +12,7 @@ import pytest
 from kamuee import events
 from kamuee.lab import measure
 
+from held import held
 from support import Pinging, Router, assert_no_loss, assert_reaches, eventually, received, receiver, send
 
 ALLOWED_S = 1.0
@@ -188,6 +191,38 @@ def test_a_member_that_fails_takes_its_flows_to_the_others_within_a_second(lab):
         for stream in pinging:                                      # who comes back disturbs nobody
             result = stream.stop()
             assert result.lost == 0, result.said
+
+
+def changes(lab) -> dict[tuple[str, str], int]:
+    return {(router, name): int(member["changes"]) for router in ("r1", "r2") for name, member in members(lab, router).items()}
+
+
+def test_a_busy_control_costs_no_partner(lab):
+    """A commit may hold control for longer than LACP waits: our LACPDUs go out all the same, and nobody is given up for not having been heard."""
+    before = changes(lab)
+    pinging = Pinging(lab["h1"], TARGETS[0])
+    with held(lab["r1"].kamueed_pid()):
+        time.sleep(7)
+    eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 10, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
+    time.sleep(1.5)                                                  # what was to come has come
+    assert changes(lab) == before
+    assert pinging.stop().lost == 0
+    assert re.search(r"control was busy, and LACPDUs were repeated: port=p1 lacpdus=[5-7]\b", lab["r1"].log.read_text())
+
+
+def test_a_process_that_was_stopped_takes_no_partner_for_silent(lab):
+    Router(lab["r2"]).configure("set port lag0 lag lacp rate slow")  # it waits for 90 s
+    time.sleep(1.5)                                                  # from r1's next LACPDU on
+    before = changes(lab)
+    pid = lab["r1"].kamueed_pid()
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(5)
+    os.kill(pid, signal.SIGCONT)
+    time.sleep(2)                                                    # what was to come has come
+    assert changes(lab) == before
+    assert active(lab, "r1") == active(lab, "r2") == set(MEMBERS)
+    Router(lab["r2"]).configure("set port lag0 lag lacp rate fast")
+    assert changes(lab) == before                                    # another rate interrupts nothing
 
 
 def degraded(lab, router: str) -> dict | None:

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lacp_keep.c - see lacp_keep.h
+#include "port/lacp_keep.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "core/mailbox.h"
+#include "core/thread.h"
+#include "port/lag_send.h"
+#include "table/limits.h"
+
+#define LATE_NS (200 * NS_PER_MS) // control looks every 100 ms
+#define KEEP_MAX 10
+
+static struct {
+    struct lacp_kept last;
+    uint64_t due_ns; // 0: nothing is kept
+    unsigned left;
+} kept[LAG_FIRST]; // tap_manager's
+static unsigned n_kept; // tap_manager's
+static uint64_t sent[LAG_FIRST]; // both add and take
+
+static void due_set(uint16_t port, uint64_t due_ns)
+{
+    n_kept += !!due_ns - !!kept[port].due_ns;
+    kept[port].due_ns = due_ns;
+}
+
+static void keep_run(void *arg)
+{
+    struct lacp_kept *k = arg;
+
+    kept[k->port].last = *k;
+    kept[k->port].left = KEEP_MAX;
+    due_set(k->port, k->every_ns ? clock_now_ns() + k->every_ns + LATE_NS : 0);
+    free(k);
+}
+
+void lacp_keep(const struct lacp_kept *k)
+{
+    struct lacp_kept *copy = malloc(sizeof *copy);
+
+    thread_must_be(ROLE_CONTROL);
+    bug_on(!copy);
+    *copy = *k;
+    if (mailbox_post(ROLE_TAP_MANAGER, keep_run, copy))
+        free(copy); // what was kept ends by itself
+}
+
+uint64_t lacp_keep_sent(uint16_t port)
+{
+    thread_must_be(ROLE_CONTROL);
+    return __atomic_exchange_n(&sent[port], 0, __ATOMIC_RELAXED);
+}
+
+void lacp_keep_round(uint64_t now_ns)
+{
+    thread_must_be(ROLE_TAP_MANAGER);
+    for (uint16_t port = 0; n_kept && port < LAG_FIRST; port++) {
+        if (!kept[port].due_ns || now_ns < kept[port].due_ns)
+            continue;
+        lag_send_frame(port, kept[port].last.iface, kept[port].last.frame, sizeof kept[port].last.frame);
+        __atomic_fetch_add(&sent[port], 1, __ATOMIC_RELAXED);
+        due_set(port, --kept[port].left ? now_ns + kept[port].last.every_ns : 0);
+    }
+}
