@@ -201,6 +201,10 @@ static void each_wrong_line_says_what_was_expected(void **state)
         {"set port p1 devargs x\nset interface p1 vr red",
          "c:2: interface p1: 'vr' refers to vr 'red', which does not exist; expected the name of a "
          "vr (none is configured)"},
+        {"set port p1 devargs x\nset port lag0 lag member p99",
+         "c:2: port lag0 lag: 'member' refers to port 'p99', which does not exist; expected the name of a port (there is p1)"},
+        {"set port lag0 lag member p99",
+         "c:1: port lag0 lag: 'member' refers to port 'p99', which does not exist; expected the name of a port (there is no other)"},
         {"set port p1 devargs x\nset vport p1 port p1 vlan 7",
          "c:2: vport p1: the name belongs to a port, expected another name (e.g. p1.7)"},
         {"set port p1 devargs x\nset vport a port p1 vlan 7\nset vport b port p1 vlan 7",

@@ -160,17 +160,33 @@ static void check_required(const struct lyd_node *place, const struct lyd_node *
     }
 }
 
-static void list_names(const struct lyd_node *tree, const struct lysc_node *list, struct text *t)
+static const struct lyd_node *entry_around(const struct lyd_node *leaf, const struct lysc_node *list)
 {
+    const struct lyd_node *n = lyd_parent(leaf);
+
+    while (n && n->schema != list)
+        n = lyd_parent(n);
+    return n;
+}
+
+// The entries of the list but for the one that `leaf` is a part of: nothing refers to itself.
+static void list_names(const struct lyd_node *tree, const struct lysc_node *list, const struct lyd_node *leaf, struct text *t)
+{
+    const struct lyd_node *own = entry_around(leaf, list);
     struct lyd_nodes v = {0};
+    unsigned n = 0;
 
     config_children(tree, list, &v);
-    if (!v.n)
-        text_printf(t, "none is configured");
-    for (size_t i = 0; i < v.n && i < 8; i++)
-        text_printf(t, "%s%s", i ? ", " : "there is ", lyd_get_value(lyd_child(v.item[i])));
-    if (v.n > 8)
-        text_printf(t, " …");
+    for (size_t i = 0; i < v.n && n <= 8; i++) {
+        if (v.item[i] == own)
+            continue;
+        if (n++ == 8)
+            text_printf(t, " …");
+        else
+            text_printf(t, "%s%s", n > 1 ? ", " : "there is ", lyd_get_value(lyd_child(v.item[i])));
+    }
+    if (!n)
+        text_printf(t, own ? "there is no other" : "none is configured");
     free(v.item);
 }
 
@@ -192,7 +208,7 @@ static void check_reference(struct config_index *top, const struct lyd_node *lea
     if (!list || is_literal_member(leaf) || config_index_find(top, list, &name))
         return;
     config_path(lyd_parent(leaf), &where);
-    list_names(*top->tree, list, &names);
+    list_names(*top->tree, list, leaf, &names);
     const char *own = lysc_is_key(leaf->schema) ? "" : leaf->schema->name;
     if (!line_above(leaf))
         errors_add(e, 0, "%s:%s%s%s refers to %s '%s', which is not configured (%s): configure it, or delete this as well",
