@@ -69,11 +69,11 @@ static const char *make_action(struct acl_action *a, uint32_t number, uint8_t ve
     a->extra = m->extra;
     a->log_every = m->log_every;
     if (m->extra & ACL_POLICE && !(a->meter = new_meter(m)))
-        why = "there are too many rules with 'police'; all lists together have at most 4095, also while one is replaced";
+        why = "too many rules with 'police': all lists together can have at most 4095, including a list being replaced";
     else if (m->extra & ACL_MIRROR && !(a->mirror = acl_mirror_get(m->mirror)))
-        why = "rules name too many mirror sessions; at most 63";
+        why = "rules use too many mirror sessions, expected at most 63";
     else if (m->extra & ACL_REDIRECT && !(a->redirect = acl_redirect_get(&m->redirect)))
-        why = "rules redirect to too many addresses; at most 1023";
+        why = "rules redirect to too many addresses, expected at most 1023";
     if (why)
         put_targets(a);
     return why;

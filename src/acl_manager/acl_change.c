@@ -192,7 +192,7 @@ static void undo_list(struct acl_list_change *x)
     } else if (x->kind == ACL_IN_PLACE) {
         int r = one_rule(x, false);
         if (r)
-            log_error("acl_manager: rule not taken back: acl=%s rule=%u error=%s", x->name, x->rule.number, LOG_VALUE(strerror(-r)));
+            log_error("acl_manager: rule change not undone: acl=%s rule=%u error=%s", x->name, x->rule.number, LOG_VALUE(strerror(-r)));
     }
 }
 
@@ -273,7 +273,7 @@ static void undo_set(struct acl_set_change *x)
     } else if (x->kind == ACL_IN_PLACE) {
         int r = change_members(x->name, &x->add, &x->del);
         if (r)
-            log_error("acl_manager: members not taken back: address-set=%s error=%s", x->name, LOG_VALUE(strerror(-r)));
+            log_error("acl_manager: member change not undone: address-set=%s error=%s", x->name, LOG_VALUE(strerror(-r)));
     }
 }
 

@@ -80,13 +80,13 @@ static int next_line(struct source *s, char buf[LINE_MAX_BYTES])
 static int failed(const struct source *s, int e, char *why, size_t why_size)
 {
     if (e == -EMSGSIZE)
-        snprintf(why, why_size, "%s:%u: the line has more than %u bytes", s->name, s->line, LINE_MAX_BYTES - 2);
+        snprintf(why, why_size, "%s:%u: the line is longer than %u bytes", s->name, s->line, LINE_MAX_BYTES - 2);
     else if (e == -EFBIG)
-        snprintf(why, why_size, "%s:%u: more than %u MiB, unpacked; expected a smaller file", s->name, s->line, UNPACKED_MAX >> 20);
+        snprintf(why, why_size, "%s:%u: the file has more than %u MiB uncompressed, expected a smaller file", s->name, s->line, UNPACKED_MAX >> 20);
     else if (e == -EBADMSG)
-        snprintf(why, why_size, "%s:%u: the gzip data is damaged or ends too early; make the file again", s->name, s->line + 1);
+        snprintf(why, why_size, "%s:%u: the gzip data is damaged or truncated; create the file again", s->name, s->line + 1);
     else
-        snprintf(why, why_size, "%s:%u: cannot be read: %s", s->name, s->line + 1, strerror(-e));
+        snprintf(why, why_size, "%s:%u: cannot read the file: %s", s->name, s->line + 1, strerror(-e));
     return e;
 }
 
@@ -94,7 +94,7 @@ static int failed(const struct source *s, int e, char *why, size_t why_size)
 static int wrong(const struct source *s, const char *said, char *why, size_t why_size)
 {
     if (s->secret)
-        said = "wrong; what the line says is not repeated, because others than its owner may not read the file (chmod o+r)";
+        said = "invalid line, not shown because the file is not world-readable (chmod o+r)";
     snprintf(why, why_size, "%s:%u: %s", s->name, s->line, said);
     return -EINVAL;
 }
@@ -144,7 +144,7 @@ static int take_words(struct source *s, struct acl_lines *l, char **word, int n,
     char said[256];
 
     if (n < 0) {
-        snprintf(why, why_size, "%s:%u: a quote \" is not closed, or there are more than %u words", s->name, s->line, ACL_WORDS_MAX);
+        snprintf(why, why_size, "%s:%u: a quote \" is not closed, or the line has more than %u words", s->name, s->line, ACL_WORDS_MAX);
         return -EINVAL;
     }
     if (n && !strcmp(word[0], "rule")) // as behind `set acl NAME`
@@ -154,7 +154,7 @@ static int take_words(struct source *s, struct acl_lines *l, char **word, int n,
     if (!acl_line_parse(l, word, (unsigned)n, s->line, said, sizeof said)) {
         if (l->rule.n <= ACL_RULES_MAX)
             return 0;
-        snprintf(why, why_size, "%s:%u: a list has at most %u rules", s->name, s->line, ACL_RULES_MAX);
+        snprintf(why, why_size, "%s:%u: too many rules, expected at most %u", s->name, s->line, ACL_RULES_MAX);
         return -ENOSPC;
     }
     return wrong(s, said, why, why_size);
@@ -228,7 +228,7 @@ static int read_header(struct source *s, char *buf, int column[COLUMNS], char *w
     }
     if ((seen & 7) == 7)
         return n;
-    snprintf(why, why_size, "%s:%u: expected the names of the columns, among them number, action and protocol", s->name, s->line);
+    snprintf(why, why_size, "%s:%u: expected column names, including number, action and protocol", s->name, s->line);
     return -EINVAL;
 }
 
@@ -278,7 +278,7 @@ static int read_columns(struct source *s, struct acl_lines *l, char *why, size_t
         }
         int n = cells(buf, cell);
         if (n < 0 || n > n_columns) {
-            snprintf(why, why_size, "%s:%u: a quote \" is not closed, or there are more than %d cells", s->name, s->line, n_columns);
+            snprintf(why, why_size, "%s:%u: a quote \" is not closed, or the line has more than %d columns", s->name, s->line, n_columns);
             return -EINVAL;
         }
         for (int i = 0; i < n; i++)
@@ -320,11 +320,11 @@ static int read_members(struct source *s, struct acl_members *m, char *why, size
             continue;
         if (acl_member_parse(word, &p)) {
             char said[160];
-            snprintf(said, sizeof said, "'%.60s' is no prefix, expected one such as 192.0.2.0/24 or 2001:db8::/32, or an address", word);
+            snprintf(said, sizeof said, "invalid prefix '%.60s', expected a prefix such as 192.0.2.0/24 or 2001:db8::/32, or an address", word);
             return wrong(s, said, why, why_size);
         }
         if (m->item.n == ACL_MEMBERS_MAX) {
-            snprintf(why, why_size, "%s:%u: a set has at most %u members", s->name, s->line, ACL_MEMBERS_MAX);
+            snprintf(why, why_size, "%s:%u: too many members, expected at most %u", s->name, s->line, ACL_MEMBERS_MAX);
             return -ENOSPC;
         }
         *vec_push(&m->item) = p;

@@ -56,7 +56,7 @@ static bool number(const char *s, uint64_t min, uint64_t max, uint64_t *v)
 static bool narrow(struct parse *p, uint8_t families, const char *word)
 {
     p->r.families &= families;
-    return p->r.families || wrong(p, "'%.40s' is of another family than what stands before it", word);
+    return p->r.families || wrong(p, "'%.40s' is of another address family than the words before it", word);
 }
 
 // --- the parts of a rule -------------------------------------------------------------------------
@@ -79,7 +79,7 @@ static bool read_protocol(struct parse *p)
         return !w->families || narrow(p, w->families, s);
     }
     if (!number(s, 1, 255, &v))
-        return wrong(p, "'%.40s' is no protocol, expected ip, ipv4, ipv6, tcp, udp, sctp, icmp, icmp6 …, or a number from 1 to 255", s);
+        return wrong(p, "unknown protocol '%.40s', expected ip, ipv4, ipv6, tcp, udp, sctp, icmp, icmp6 …, or a number from 1 to 255", s);
     p->r.proto = (uint8_t)v;
     for (w = acl_protocols; w->name && w->number != v;) // as by its name
         w++;
@@ -97,9 +97,9 @@ static bool read_set(struct parse *p, struct acl_side *side)
     int i = s && is_name(s) ? acl_lines_set(p->l, s) : -1;
 
     if (s && !is_name(s))
-        return wrong(p, "'%.40s' is no name of an address set: up to %u letters, digits, '_', '.' or '-'", s, ACL_NAME_MAX - 1);
+        return wrong(p, "invalid name of an address set '%.40s', expected up to %u letters, digits, '_', '.' or '-'", s, ACL_NAME_MAX - 1);
     if (s && i < 0)
-        return wrong(p, "set '%.40s' is one too many: a list names at most %u sets", s, ACL_SETS_MAX);
+        return wrong(p, "too many address sets at '%.40s': a list can name at most %u", s, ACL_SETS_MAX);
     side->set = (uint16_t)i;
     return s;
 }
@@ -109,7 +109,7 @@ static bool read_prefix(struct parse *p, struct acl_side *side, const char *s)
     struct prefix x;
 
     if (prefix_parse(s, &x, true))
-        return wrong(p, "'%.40s' is no address, expected 'any', 'set NAME', a prefix such as 192.0.2.0/24, or an address", s);
+        return wrong(p, "invalid address '%.40s', expected 'any', 'set NAME', a prefix such as 192.0.2.0/24, or an address", s);
     memcpy(side->addr, x.b, 16);
     side->len = x.len;
     return narrow(p, x.family == IP4 ? ACL_IP4 : ACL_IP6, s);
@@ -134,7 +134,7 @@ static bool read_port(struct parse *p, uint16_t port[2])
         return false;
     snprintf(first, sizeof first, "%.*s", dash ? (int)(dash - s) : 15, s);
     if ((dash && dash - s > 15) || !read_one_port(dash ? first : s, &a) || (dash && !read_one_port(dash + 1, &b)) || (dash && b < a))
-        return wrong(p, "'%.40s' is no port, expected 0..65535, a name such as https, or a range such as 1024-65535", s);
+        return wrong(p, "unknown port '%.40s', expected 0..65535, a name such as https, or a range such as 1024-65535", s);
     port[0] = (uint16_t)a;
     port[1] = (uint16_t)(dash ? b : a);
     return p->has_port = true;
@@ -188,7 +188,7 @@ static bool read_flags(struct parse *p)
         const struct acl_word *w = acl_word_find(acl_tcp_flags, *f == '!' ? f + 1 : f);
 
         if (!w || strlen(s) >= sizeof copy || p->r.tcp_mask & w->number)
-            return wrong(p, "'%.40s' are no TCP flags, expected fin, syn, rst, psh, ack, urg, ece, cwr, each once, with '!' for 'not set': syn,!ack", s);
+            return wrong(p, "invalid TCP flags '%.40s', expected fin, syn, rst, psh, ack, urg, ece, cwr, each once, with '!' for 'not set': syn,!ack", s);
         p->r.tcp_mask |= (uint8_t)w->number;
         p->r.tcp_value |= *f == '!' ? 0 : (uint8_t)w->number;
     }
@@ -209,7 +209,7 @@ static bool read_icmp_type(struct parse *p)
     if (p->r.proto_any || (p->r.proto != 1 && p->r.proto != 58))
         return wrong(p, "'icmp-type' needs the protocol icmp or icmp6");
     if ((!w && !number(slash ? first : s, 0, 255, &type)) || (slash && (slash - s > 3 || !number(slash + 1, 0, 255, &code))))
-        return wrong(p, "'%.40s' is no type of %s, expected a name such as echo-request, a number (8) or type/code (3/4)", s,
+        return wrong(p, "unknown ICMP type '%.40s' for %s, expected a name such as echo-request, a number (8) or type/code (3/4)", s,
                      p->r.proto == 58 ? "icmp6" : "icmp");
     p->r.sport[0] = p->r.sport[1] = (uint16_t)type;
     if (slash)
@@ -225,7 +225,7 @@ static bool read_dscp(struct parse *p)
     uint64_t v = w ? w->number : 0;
 
     if (s && !w && !number(s, 0, 63, &v))
-        return wrong(p, "'%.40s' is no codepoint, expected 0..63, ef, va, cs0..cs7 or af11..af43", s);
+        return wrong(p, "unknown codepoint '%.40s', expected 0..63, ef, va, cs0..cs7 or af11..af43", s);
     p->r.dscp = (uint8_t)v;
     return s;
 }
@@ -291,7 +291,7 @@ static bool read_police(struct parse *p)
     if (!next_is(p, "burst"))
         return true;
     p->i++;
-    if (!(burst = take(p, "KiB at once")))
+    if (!(burst = take(p, "a burst in KiB")))
         return false;
     if (!number(burst, 1, 1000000, &v))
         return wrong(p, "'burst' is '%.40s', expected 1..1000000 (KiB)", burst);
@@ -306,7 +306,7 @@ static bool read_mirror(struct parse *p)
     if (!s)
         return false;
     if (!is_name(s))
-        return wrong(p, "'%.40s' is no name of a mirror session: up to %u letters, digits, '_', '.' or '-'", s, ACL_NAME_MAX - 1);
+        return wrong(p, "invalid name of a mirror session '%.40s', expected up to %u letters, digits, '_', '.' or '-'", s, ACL_NAME_MAX - 1);
     snprintf(p->more.mirror, sizeof p->more.mirror, "%s", s);
     p->more.extra |= ACL_MIRROR;
     return p->has_more = true;
@@ -322,11 +322,11 @@ static bool read_redirect(struct parse *p)
     const char *s = next_is(p, "to") ? p->word[p->i++] : NULL;
 
     if (!s)
-        return wrong(p, "expected 'to' and an address behind 'redirect'");
+        return wrong(p, "expected 'to' and an address after 'redirect'");
     if (!(s = take(p, "the address of a next hop")))
         return false;
     if (ip_parse(s, &p->more.redirect) || is_link_local_or_group(&p->more.redirect))
-        return wrong(p, "'%.40s' is no next hop, expected the address of a host that routes lead to: 192.0.2.1, 2001:db8::1", s);
+        return wrong(p, "invalid next hop '%.40s', expected a unicast address that has a route, such as 192.0.2.1 or 2001:db8::1", s);
     p->more.extra |= ACL_REDIRECT;
     p->has_more = true;
     return narrow(p, p->more.redirect.family == IP4 ? ACL_IP4 : ACL_IP6, s);
@@ -334,12 +334,12 @@ static bool read_redirect(struct parse *p)
 
 static bool read_description(struct parse *p)
 {
-    const char *s = take(p, "words, in quotes");
+    const char *s = take(p, "text in quotes");
 
     if (!s)
         return false;
     if (strlen(s) >= ACL_DESCRIPTION_MAX)
-        return wrong(p, "'description' has %zu letters, expected at most %u", strlen(s), ACL_DESCRIPTION_MAX - 1);
+        return wrong(p, "'description' has %zu bytes, expected at most %u", strlen(s), ACL_DESCRIPTION_MAX - 1);
     snprintf(p->more.description, sizeof p->more.description, "%s", s);
     return p->has_more = true;
 }
@@ -374,7 +374,7 @@ static bool read_part(struct parse *p, uint32_t *seen)
         if (strcmp(s, parts[i].word))
             continue;
         if (*seen >> i & 1)
-            return wrong(p, "'%s' is said twice", s);
+            return wrong(p, "'%s' appears twice", s);
         *seen |= 1u << i;
         return parts[i].read(p);
     }
@@ -390,7 +390,7 @@ static bool read_head(struct parse *p)
     if (!s)
         return false;
     if (!number(s, 1, 4294967294u, &v))
-        return wrong(p, "'%.40s' is no number of a rule, expected 1..4294967294", s);
+        return wrong(p, "invalid rule number '%.40s', expected 1..4294967294", s);
     acl_rule_init(&p->r, (uint32_t)v, ACL_BOTH);
     s = take(p, "permit, deny or reject");
     for (p->verb = 0; s && p->verb < 3 && strcmp(s, acl_verb_name[p->verb]);)
@@ -416,11 +416,11 @@ static bool judge(struct parse *p)
     if (p->has_flags && (r->proto_any || r->proto != 6))
         return wrong(p, "'established' and 'tcp-flags' need the protocol tcp");
     if ((has_ports(r) || p->has_flags || p->has_type) && r->part == ACL_LATER)
-        return wrong(p, "'fragments' are those without ports, flags or types: they cannot be matched as well");
+        return wrong(p, "'fragments' matches later fragments, which carry no ports, flags or types: remove one of the two");
     if (p->verb != ACL_PERMIT && p->more.extra & ACL_POLICE)
-        return wrong(p, "'police' is for packets that are permitted, not for '%s'", acl_verb_name[p->verb]);
+        return wrong(p, "'police' works only with 'permit', not with '%s'", acl_verb_name[p->verb]);
     if (p->verb != ACL_PERMIT && p->more.extra & ACL_REDIRECT)
-        return wrong(p, "'redirect' is for packets that are permitted, not for '%s'", acl_verb_name[p->verb]);
+        return wrong(p, "'redirect' works only with 'permit', not with '%s'", acl_verb_name[p->verb]);
     return !acl_rule_check(r, p->why, p->why_size);
 }
 

@@ -58,7 +58,7 @@ static bool fits(struct prepare *p, const char *what, const char *name, uint64_t
     uint64_t limit = p->w->memory_bytes;
 
     if (p->bytes + need > limit) {
-        say(p, "%s %s: needs about %u MiB, and %u of the %u MiB for access lists and address sets are in use; 'set acl-limit memory %u' would do",
+        say(p, "%s %s: needs about %u MiB, but %u of the %u MiB for access lists and address sets are in use; 'set acl-limit memory %u' is enough",
             what, name, mib(need), mib(p->bytes), mib(limit), mib(p->bytes + need));
         return false;
     }
@@ -229,9 +229,9 @@ static bool wanted_rules(struct prepare *p, const struct acl_wanted_list *w, con
             return wanted_rules(p, w, NULL, held, l);
         }
         if (at < own)
-            say(p, "acl %s: rule %u is there twice", w->name, l->rule.item[at].number);
+            say(p, "acl %s: rule %u appears twice", w->name, l->rule.item[at].number);
         else
-            say(p, "acl %s: %s:%u: there is a rule %u already", w->name, w->file, l->how.item[at].line, l->rule.item[at].number);
+            say(p, "acl %s: %s:%u: rule %u appears twice", w->name, w->file, l->how.item[at].line, l->rule.item[at].number);
         return false;
     }
     return true;
@@ -244,7 +244,7 @@ static bool find_sets(struct prepare *p, const char *name, const struct acl_line
         set[i] = set_to_be(p, l->set[i], another);
         if (set[i])
             continue;
-        say(p, "acl %s: there is no address-set '%s'; 'set address-set %s …' makes it", name, l->set[i], l->set[i]);
+        say(p, "acl %s: there is no address-set '%s'; create it with 'set address-set %s …'", name, l->set[i], l->set[i]);
         return false;
     }
     return true;
@@ -335,7 +335,7 @@ static bool find_mirrors(struct prepare *p, const char *name, const struct acl_m
     for (size_t i = 0; i < n; i++) {
         if (!(more[i].extra & ACL_MIRROR) || acl_wanted_has_mirror(p->w, more[i].mirror))
             continue;
-        say(p, "acl %s: there is no mirror-session '%s'; 'set mirror-session %s to …' makes it", name, more[i].mirror, more[i].mirror);
+        say(p, "acl %s: there is no mirror-session '%s'; create it with 'set mirror-session %s to …'", name, more[i].mirror, more[i].mirror);
         return false;
     }
     return true;
@@ -426,14 +426,14 @@ struct acl_change *acl_prepare(struct acl_wanted *w, const struct acl_again *aga
     bug_on(!c);
     c->wanted = acl_wanted_get(w);
     if (p.bytes > w->memory_bytes)
-        say(&p, "acl-limit: access lists and address sets take %u MiB already, 'memory' is %u", mib(p.bytes), mib(w->memory_bytes));
+        say(&p, "acl-limit: access lists and address sets already use %u MiB, but 'memory' is %u", mib(p.bytes), mib(w->memory_bytes));
     vec_foreach (&w->set, s)
         prepare_set(&p, s);
     if (!p.wrong)
         vec_foreach (&w->list, l)
             prepare_list(&p, l);
     if (!p.wrong && acl_held.list.n + c->list.n >= ACL_LIST_MAX)
-        say(&p, "acl: there are at most %u access lists", ACL_LIST_MAX - 1);
+        say(&p, "acl: too many access lists, expected at most %u", ACL_LIST_MAX - 1);
     if (!p.wrong) {
         prepare_going(&p);
         return c;

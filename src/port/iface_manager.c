@@ -215,7 +215,7 @@ static int add(const struct iface *wish, enum iface_kind kind, uint16_t mtu_want
         return -ENOENT;
     }
     if (iface_find_name(wish->name)) {
-        snprintf(err, err_size, "interface %s exists already", wish->name);
+        snprintf(err, err_size, "interface %s already exists", wish->name);
         return -EEXIST;
     }
     struct iface *i = iface_new(wish->name);

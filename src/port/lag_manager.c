@@ -172,13 +172,13 @@ int lag_attach(const struct port_config *cfg, char *err, size_t err_size)
 
     thread_must_be(ROLE_CONTROL);
     if (iface_find_name(cfg->name)) {
-        snprintf(err, err_size, "port %s: there is an interface of this name already", cfg->name);
+        snprintf(err, err_size, "port %s: an interface already has this name", cfg->name);
         return -EEXIST;
     }
     while (l < lag_ports + LAG_MAX && l->used)
         l++;
     if (l == lag_ports + LAG_MAX) {
-        snprintf(err, err_size, "port %s: there are as many LAGs as possible (%d)", cfg->name, LAG_MAX);
+        snprintf(err, err_size, "port %s: too many LAGs (at most %d)", cfg->name, LAG_MAX);
         return -ENOSPC;
     }
     *l = (struct lag_port){.wish = *cfg, .used = true};

@@ -173,7 +173,7 @@ int vr_manager_add(const char *name, const char *netns, uint32_t table, enum fib
 
     thread_must_be(ROLE_CONTROL);
     if (vr_find(name)) {
-        snprintf(err, err_size, "virtual router %s exists already", name);
+        snprintf(err, err_size, "virtual router %s already exists", name);
         return -EEXIST;
     }
     int r = netns_open(netns, &fd, err, err_size);
