@@ -16,7 +16,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "cli")]
 from commands import paper as command                                       # noqa: E402
 from measure import plot                                                    # noqa: E402
 from measure.context import Unavailable                                     # noqa: E402
-from measure.factorial import analyse, t_quantile                           # noqa: E402
+from measure.factorial import analyze, t_quantile                           # noqa: E402
 from paper import diversified, kamuee_2018, packetshader, path, pc_router_80g   # noqa: E402
 
 PAPERS = (pc_router_80g, kamuee_2018, packetshader, diversified)
@@ -26,7 +26,7 @@ PAPERS = (pc_router_80g, kamuee_2018, packetshader, diversified)
 
 def test_effects_of_jains_workstation_by_hand():
     """MIPS by memory (A) and cache (B): y = 40 + 20 A + 10 B + 5 AB; 1600 + 400 + 100 of 2100 (Jain, example 17.1)."""
-    found = analyse(("A", "B"), {(-1, -1): [15], (1, -1): [45], (-1, 1): [25], (1, 1): [75]})
+    found = analyze(("A", "B"), {(-1, -1): [15], (1, -1): [45], (-1, 1): [25], (1, 1): [75]})
     assert found.mean == 40
     assert [(e.factors, e.value) for e in found.effects] == [(("A",), 20), (("B",), 10), (("A", "B"), 5)]
     assert [e.percent for e in found.effects] == pytest.approx([100 * 1600 / 2100, 100 * 400 / 2100, 100 * 100 / 2100])
@@ -35,7 +35,7 @@ def test_effects_of_jains_workstation_by_hand():
 
 def test_replications_give_error_and_confidence():
     """Three of each: means 15, 48, 24, 77; SSE 102 of SST 7032; 8 degrees of freedom (Jain, examples 18.1 to 18.3)."""
-    found = analyse(("A", "B"), {(-1, -1): [15, 18, 12], (1, -1): [45, 48, 51], (-1, 1): [25, 28, 19], (1, 1): [75, 75, 81]})
+    found = analyze(("A", "B"), {(-1, -1): [15, 18, 12], (1, -1): [45, 48, 51], (-1, 1): [25, 28, 19], (1, 1): [75, 75, 81]})
     assert (found.mean, *(e.value for e in found.effects)) == (41, 21.5, 9.5, 5)
     assert [e.percent for e in found.effects] == pytest.approx([100 * 5547 / 7032, 100 * 1083 / 7032, 100 * 300 / 7032])
     assert found.error_percent == pytest.approx(100 * 102 / 7032)
@@ -46,20 +46,20 @@ def test_replications_give_error_and_confidence():
 
 
 def test_the_papers_own_table_comes_out_as_printed():
-    found = analyse(diversified.TABLE_1_FACTORS, {run: [y] for run, y in diversified.TABLE_1.items()})
+    found = analyze(diversified.TABLE_1_FACTORS, {run: [y] for run, y in diversified.TABLE_1.items()})
     for effect in found.effects:
         assert effect.percent == pytest.approx(diversified.TABLE_1_PERCENT[effect.factors], abs=0.01)
         assert effect.value == pytest.approx(diversified.TABLE_1_EFFECT[effect.factors], abs=0.02)
 
 
 def test_a_factor_that_does_nothing_is_not_significant():
-    found = analyse(("A", "B"), {(a, b): [10 * a - 1, 10 * a + 1] for a in (-1, 1) for b in (-1, 1)})
+    found = analyze(("A", "B"), {(a, b): [10 * a - 1, 10 * a + 1] for a in (-1, 1) for b in (-1, 1)})
     assert found.effect("A").significant and not found.effect("B").significant
 
 
 def test_a_missing_combination_is_refused():
     with pytest.raises(ValueError, match="all 4 combinations of 2 factors"):
-        analyse(("A", "B"), {(-1, -1): [1], (1, -1): [2], (-1, 1): [3]})
+        analyze(("A", "B"), {(-1, -1): [1], (1, -1): [2], (-1, 1): [3]})
 
 
 @pytest.mark.parametrize("probability, freedom, value", [(0.95, 8, 1.860), (0.975, 10, 2.228), (0.95, 16, 1.746), (0.95, 4, 2.132)])
@@ -280,7 +280,7 @@ def test_an_offered_load_is_sent_lost_or_still_waiting():
 
 
 @pytest.mark.parametrize("word, complaint", [("bytes=9000", "frames of 64-1518 bytes"), ("engine=cam", "no such table or engine"),
-                                             ("colour=red", "unknown key"), ("threads=999", "a core of its own")])
+                                             ("color=red", "unknown key"), ("threads=999", "a core of its own")])
 def test_a_wrong_case_is_named(word, complaint):
     if program() is None:
         pytest.skip("path_bench is not built")

@@ -23,9 +23,9 @@ def test_table_3_gives_the_145_gbps_of_the_text():
     assert kamuee0_rcu.CORES * kamuee0_rcu.gbps(kamuee0_rcu.their_mpps("L3BGPFULL", 128), 128) == pytest.approx(145, abs=1)
 
 
-def test_the_papers_own_order_of_the_five_is_recognised():
+def test_the_papers_own_order_of_the_five_is_recognized():
     rows = [row(name.lower(), name, mpps=20.0 if name == "QSBR" else 10.0, p50=place)
-            for place, name in enumerate(kamuee0_rcu.SYNCHRONISE, 1)]
+            for place, name in enumerate(kamuee0_rcu.SYNCHRONIZE, 1)]
     assert all(r.ours == [r.paper] for r in kamuee0_rcu.places([*reversed(rows), row("rwlock", "", mpps=99.0, p50=0.1)]))
 
 

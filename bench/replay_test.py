@@ -181,7 +181,7 @@ def test_a_family_without_routes_has_a_rule_that_no_packet_meets(tmp_path):
 
 
 @pytest.mark.parametrize("family", [4, 6])
-def test_next_hops_are_neighbours_of_their_port_and_all_different(family):
+def test_next_hops_are_neighbors_of_their_port_and_all_different(family):
     found = set()
     for hop in range(64):
         address = ipaddress.ip_address(table.hop_address(hop, 4, family))
@@ -388,7 +388,7 @@ def test_frames_through_kamueed_are_right_and_a_planted_error_is_found():
         assert verdict.frames > 1000 and verdict.faults == {}
         load = run.offer(10_000, 0.5)
         assert load.offered > 1000 and load.lost == 0
-        # The neighbour behind next hop 1 says it has another MAC: kamueed believes it, the driver does not.
+        # The neighbor behind next hop 1 says it has another MAC: kamueed believes it, the driver does not.
         run.live.ns.ip(f"neigh replace {table.hop_address(1, 2, 4)} lladdr 02:4b:52:00:00:05 nud permanent dev p1")
         assert set(eventually_bad(run).faults) == {"next-hop"}
 

@@ -321,7 +321,7 @@ def test_a_paced_trial_sends_no_more_than_was_due_and_says_what_it_left_out(cabl
 
 
 def test_what_the_tester_does_not_understand_it_refuses_and_goes_on(cable):
-    for line, said in (("trial rate=1", "seconds"), ("trial seconds=1 colour=red", "colour"), ("trial seconds=1 sizes=12", "sizes"),
+    for line, said in (("trial rate=1", "seconds"), ("trial seconds=1 color=red", "color"), ("trial seconds=1 sizes=12", "sizes"),
                        ("port 2 to=x", "port 0 or port 1"), ("port 0 source=nowhere", "nowhere"), ("dance", "expected port or trial")):
         cable._say(line)
         with pytest.raises(tester.TesterError, match=said):

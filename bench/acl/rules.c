@@ -3,7 +3,7 @@
 //
 // acl: a server's list, most rules for hosts and services; fw: a perimeter's, wide on one side; ipc: between hosts. Addresses come
 // from a tree of /16s, /24s and hosts (IPv6: /48s, /64s, interfaces), so that they nest and cluster. The tables
-// are hand-made mixtures. A blocklist is hosts and networks by source alone, most of them in bad neighbourhoods; `hosts` is one as
+// are hand-made mixtures. A blocklist is hosts and networks by source alone, most of them in bad neighborhoods; `hosts` is one as
 // rules of their own, whose lengths are more mixed (IPv4: /8 to /32).
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@ from kamuee.lab.netns import Namespace
 
 READY_S = 30
 STOP_S = 10
-NEIGHBOURS = 64     # resolved hosts are entries of the FIB, too
+NEIGHBORS = 64     # resolved hosts are entries of the FIB, too
 DIE_WITH_US = ("setpriv", "--pdeathsig", "KILL")     # even when the runner is killed
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -87,11 +87,11 @@ class Kamueed:
         return sum(f.get("rib-routes", 0) for f in fibs), sum(f.get("routes", 0) for f in fibs)
 
     def wait_routes(self, rib: int, fib: int, timeout_s: float = 60) -> None:
-        """Until the RIB holds `rib` routes and the FIB `fib`, give or take the neighbours that came or went."""
+        """Until the RIB holds `rib` routes and the FIB `fib`, give or take the neighbors that came or went."""
         end = time.monotonic() + timeout_s
         while True:
             now = self.routes()
-            if now[0] == rib and abs(now[1] - fib) <= NEIGHBOURS:
+            if now[0] == rib and abs(now[1] - fib) <= NEIGHBORS:
                 return
             if time.monotonic() > end:
                 raise RuntimeError(f"RIB and FIB hold {now[0]} and {now[1]} routes, not {rib} and {fib}, {timeout_s:.0f} s later")

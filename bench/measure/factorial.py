@@ -48,7 +48,7 @@ class Analysis:
         return next(e for e in self.effects if e.factors == factors)
 
 
-def analyse(factors: Sequence[str], results: Mapping[Levels, Sequence[float]]) -> Analysis:
+def analyze(factors: Sequence[str], results: Mapping[Levels, Sequence[float]]) -> Analysis:
     """`results`: for each combination of levels, one level a factor in their order, as many results as replications."""
     runs = list(product((-1, 1), repeat=len(factors)))
     counts = {len(results.get(run, ())) for run in runs}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 WIDTH_INCH, HEIGHT_INCH = 9.0, 4.2
-COLOURS = ("#08519c", "#3182bd", "#9ecae1", "#e6550d", "#fdae6b", "#238b45", "#74c476", "#6a51a3", "#969696", "#252525")
+COLORS = ("#08519c", "#3182bd", "#9ecae1", "#e6550d", "#fdae6b", "#238b45", "#74c476", "#6a51a3", "#969696", "#252525")
 
 
 class NoPlot(Exception):
@@ -43,7 +43,7 @@ def draw_bars(axes, chart: Bars) -> None:
     width = 0.8 / max(1, len(chart.series))
     for number, (name, values) in enumerate(chart.series.items()):
         at = [group + (number - (len(chart.series) - 1) / 2) * width for group, v in enumerate(values) if v is not None]
-        bars = axes.bar(at, [v for v in values if v is not None], width * 0.92, label=name, color=COLOURS[number % len(COLOURS)])
+        bars = axes.bar(at, [v for v in values if v is not None], width * 0.92, label=name, color=COLORS[number % len(COLORS)])
         axes.bar_label(bars, fmt="%.3g", fontsize=6, padding=1)
     axes.set_xticks(range(len(chart.groups)), chart.groups, fontsize=8)
     axes.set_ylabel(chart.unit)
@@ -51,7 +51,7 @@ def draw_bars(axes, chart: Bars) -> None:
 
 def draw_lines(axes, chart: Lines) -> None:
     for number, (name, points) in enumerate(chart.series.items()):
-        axes.plot([x for x, _ in points], [y for _, y in points], label=name, color=COLOURS[number % len(COLOURS)],
+        axes.plot([x for x, _ in points], [y for _, y in points], label=name, color=COLORS[number % len(COLORS)],
                   marker="." if len(points) <= 40 else None, linestyle="--" if name in chart.dashed else "-")
     axes.set_xlabel(chart.x)
     axes.set_ylabel(chart.y)

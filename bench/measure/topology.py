@@ -130,7 +130,7 @@ class Star:
         return [f"{form.format(n, i)}%p{n}" for i in range(2, GATEWAYS + 2) for n in (1, 2)]
 
     def ping(self, host: Namespace, address: str, count: int = 3) -> None:
-        """Until it answers: neighbours are known afterwards."""
+        """Until it answers: neighbors are known afterwards."""
         for _ in range(10):
             if " 0% packet loss" in host.run(["ping", "-q", "-c", str(count), "-i", "0.01", "-W", "1", address], check=False):
                 return

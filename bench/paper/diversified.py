@@ -10,7 +10,7 @@ from itertools import product
 
 from measure import plot
 from measure.context import Unavailable
-from measure.factorial import Analysis, analyse
+from measure.factorial import Analysis, analyze
 from paper import Result, Row
 from paper.path import case, cores, count, labels, measure, median, not_here
 
@@ -52,7 +52,7 @@ def run(ctx) -> Result:
 # --- table 1 ---
 
 def factorial(ctx, result: Result) -> None:
-    theirs = analyse(TABLE_1_FACTORS, {run: [y] for run, y in TABLE_1.items()})
+    theirs = analyze(TABLE_1_FACTORS, {run: [y] for run, y in TABLE_1.items()})
     for effect in theirs.effects:
         result.rows.append(Row("table 1", f"their results, our arithmetic: {effect.name}", "% of variation",
                                TABLE_1_PERCENT[effect.factors], [effect.percent]))
@@ -60,7 +60,7 @@ def factorial(ctx, result: Result) -> None:
     levels = list(product((-1, 1), repeat=len(factors)))
     named = {run: name_of(dict(zip(factors, run))) for run in levels}
     found = measure(ctx, named.values(), rounds=5 if ctx.quick else 11)
-    ours = analyse(factors, {run: [1e3 * rate for rate in found.gbps(name, SIZE[run[0] > 0])] for run, name in named.items()})
+    ours = analyze(factors, {run: [1e3 * rate for rate in found.gbps(name, SIZE[run[0] > 0])] for run, name in named.items()})
     result.rows += [Row("table 1", "mean throughput", "Mb/s", theirs.mean, [ours.mean], "theirs: a network processor with 5 Gb/s of links"),
                     *effects(ours)]
     result.rows.append(not_here("table 1", "queue manager", "% of variation", TABLE_1_PERCENT[("queue manager",)], "there is none yet"))

@@ -18,8 +18,8 @@ GHZ, CORES, OFFERED_GBPS = 3.1, 15, 160.0
 # Table 3: percent of the offered 160 Gb/s that was dropped.
 DROPPED = {"L3NONE": {64: 40.34, 128: 0.02, 1518: 0.03}, "L3DEFAULTS": {64: 42.16, 128: 2.13, 1518: 0.03},
            "L3BGPFULL": {64: 44.16, 128: 9.04, 1518: 7.03}}
-# §4.7: SIGNAL was the fastest to synchronise, "followed by" the others in this order.
-SYNCHRONISE = ("SIGNAL", "global mutex", "per-thread mutex", "QSBR", "MB")
+# §4.7: SIGNAL was the fastest to synchronize, "followed by" the others in this order.
+SYNCHRONIZE = ("SIGNAL", "global mutex", "per-thread mutex", "QSBR", "MB")
 PAPERS_TABLE = {"table": "linx", "pattern": "random"}   # 518,231 routes, as L3BGPFULL
 TABLES = {"L3NONE": {"mode": "io"}, "L3DEFAULTS": {"table": "default4", "pattern": "random"}, "L3BGPFULL": PAPERS_TABLE,
           "L3BGPFULL, today's table": {"table": "full", "pattern": "random"}}
@@ -185,4 +185,4 @@ def places(rows: list[dict]) -> list[Row]:
     soonest = sorted(five, key=lambda name: five[name]["publication_us"]["p50"] or 0.0)
     return [Row("figure 8a", "QSBR among the five by throughput, 64 B", "place", 1.0, [fastest.index("QSBR") + 1.0]),
             *(Row("figure 8c", f"{name} among the five by time to publish", "place", place, [soonest.index(name) + 1.0])
-              for place, name in enumerate(SYNCHRONISE, 1))]
+              for place, name in enumerate(SYNCHRONIZE, 1))]

@@ -165,19 +165,19 @@ def compiler_levels(ctx, result: Result) -> None:
         for size, name in names.items():
             result.rows += rows("figure 6", f"gcc {level}, LoopbackTap, {size} B", measured, name, size,
                                 note="the paper: -O1 and above roughly the same")
-    result.charts.append(plot.Bars("Compiler optimisation (as figure 6)", "cycles/packet", list(ours),
+    result.charts.append(plot.Bars("Compiler optimization (as figure 6)", "cycles/packet", list(ours),
                                    {"64 B": [median(measured.cycles(names[64])) for measured in ours.values()]}))
 
 
 def built(ctx, level: str) -> Path:
     """path_bench with every file at `level`: a compiler in front of the compiler replaces what the build asks for."""
-    optimise, *lto = level.split()
-    compiler, build = ctx.work / f"cc{optimise}", ctx.work / f"build{level.replace(' ', '')}"
+    optimize, *lto = level.split()
+    compiler, build = ctx.work / f"cc{optimize}", ctx.work / f"build{level.replace(' ', '')}"
     real = shutil.which(os.environ.get("CC", "cc"))
     if not real or not shutil.which("meson"):
         raise Unavailable("no compiler or meson: apt-get install build-essential meson")
     compiler.write_text("#!/bin/bash\nfor word; do [[ $word == -O* ]] || set -- \"$@\" \"$word\"; shift; done\n"
-                        f"exec {real} \"$@\" {optimise}\n")
+                        f"exec {real} \"$@\" {optimize}\n")
     compiler.chmod(0o755)
     with ctx.step(f"building with {level}"):
         for argv in (["meson", "setup", str(build), str(ROOT), "-Dbuildtype=release", f"-Db_lto={'true' if lto else 'false'}"],

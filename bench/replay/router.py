@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """kamueed on replay ports, in network namespaces of its own, with a table in the kernel of each virtual router.
 
-Neighbours are permanent and their MACs tell the next hop, so nothing has to be resolved and verification knows whom a
+Neighbors are permanent and their MACs tell the next hop, so nothing has to be resolved and verification knows whom a
 frame is for. Forwarders are pinned and never idle; everything else of the daemon is on the other cores.
 """
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Router(Live):
         self.wait_polling()
 
     def fill(self, k: int, ns: Namespace) -> None:
-        """Addresses, neighbours and routes of virtual router k, whose prefix i has next hop (i + k) % hops."""
+        """Addresses, neighbors and routes of virtual router k, whose prefix i has next hop (i + k) % hops."""
         case, site = self.site.case, self.site
         vias = []
         for family in case.families:
@@ -74,7 +74,7 @@ class Router(Live):
             state = self.daemon.client.state(f"vr={vr}")
             fibs = (state[0] if isinstance(state, list) else state).get("fib", [])
             have = {6 if fib["family"] == "ipv6" else 4: fib.get("routes", 0) for fib in fibs}
-            # Connected and local prefixes and the neighbours are in the FIB, too.
+            # Connected and local prefixes and the neighbors are in the FIB, too.
             if all(have.get(family, 0) >= n + self.site.case.ports for family, n in wanted.items()):
                 return
             if time.monotonic() > end:

@@ -185,7 +185,7 @@ static void what_did_not_come_from_us_is_foreign(void **state)
     }
 }
 
-// Following the neighbour virtual router's table goes to its next hop, which is not ours.
+// Following the neighbor virtual router's table goes to its next hop, which is not ours.
 static void another_virtual_routers_table_is_a_wrong_next_hop(void **state)
 {
     struct forwarded f;

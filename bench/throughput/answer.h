@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// answer.h - the tester answers for its addresses: ARP (RFC 826) and neighbour solicitations (RFC 4861, 7.2.4)
+// answer.h - the tester answers for its addresses: ARP (RFC 826) and neighbor solicitations (RFC 4861, 7.2.4)
 //
-// So that a device needs no permanent neighbours. Pure: a question becomes its answer in place, of the same length.
+// So that a device needs no permanent neighbors. Pure: a question becomes its answer in place, of the same length.
 #ifndef BENCH_THROUGHPUT_ANSWER_H
 #define BENCH_THROUGHPUT_ANSWER_H
 

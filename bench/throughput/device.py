@@ -7,7 +7,7 @@
 
 Addresses are those reserved for benchmarks (RFC 2544, C.2.2; RFC 5180, 8). Behind port 0 of the tester lie 198.18.1.0/24 to
 198.18.255.0/24 and 2001:2:0:101::/64 to 1ff, behind port 1 198.19.… and 201 to 2ff: 255 networks of each
-family and side (RFC 2544, 12, asks for 256), or the table that --routes names. Neighbours are permanent: what is
+family and side (RFC 2544, 12, asks for 256), or the table that --routes names. Neighbors are permanent: what is
 measured is forwarding, not resolution.
 """
 from __future__ import annotations
@@ -181,7 +181,7 @@ class KamueedDevice(Linked):
         self.wait_sockets()
 
     def _configure(self) -> None:
-        """What lies in the kernel and goes with the interfaces: addresses, neighbours, routes."""
+        """What lies in the kernel and goes with the interfaces: addresses, neighbors, routes."""
         for side in SIDES:
             self._address(side)
         self._install_networks()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// load.c - building and recognising load packets; see load.h
+// load.c - building and recognizing load packets; see load.h
 //
 // IPv4 header checksums are computed for each packet, because the destination
 // varies; UDP goes without one (0, RFC 768), so that the sequence number can be

@@ -3,7 +3,7 @@
 
 Understood: permit and deny, protocols, any, host, wildcards that are prefixes, eq, gt, lt and range, established, TCP flags,
 fragments, ICMP types, dscp, log, remark. Everything else is refused with its line. A list of IPv4 leaves IPv6 alone in IOS
-and the other way round, and one of IPv6 permits neighbour discovery: rules at the end say so.
+and the other way round, and one of IPv6 permits neighbor discovery: rules at the end say so.
 """
 from __future__ import annotations
 

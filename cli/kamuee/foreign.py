@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from kamuee.arguments import no_address
 
-LINUX = "addresses, routes and neighbours are configured in Linux"
+LINUX = "addresses, routes and neighbors are configured in Linux"
 BEGIN_EDITING = "only in configure mode: type 'configure' first"
 DAEMON = "use the routing daemon: vtysh, birdc"
 KEPT = "not needed: a commit survives a restart; 'save' writes kamuee.conf"

@@ -18,8 +18,8 @@ ICMP4 = {(0, 0): "echo reply", (3, 0): "net unreachable", (3, 1): "host unreacha
 ICMP6 = {(1, 0): "no route", (1, 1): "administratively prohibited", (1, 3): "address unreachable",
          (1, 4): "port unreachable", (2, 0): "packet too big", (3, 0): "time exceeded", (4, 0): "parameter problem",
          (4, 1): "parameter problem", (128, 0): "echo request", (129, 0): "echo reply",
-         (133, 0): "router solicitation", (134, 0): "router advertisement", (135, 0): "neighbour solicitation",
-         (136, 0): "neighbour advertisement", (137, 0): "redirect"}
+         (133, 0): "router solicitation", (134, 0): "router advertisement", (135, 0): "neighbor solicitation",
+         (136, 0): "neighbor advertisement", (137, 0): "redirect"}
 
 
 def icmp(family: str, type_: int, code: int) -> str:

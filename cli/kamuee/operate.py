@@ -61,7 +61,7 @@ def clear_neighbor(context: Context, match: Match) -> None:
     args = match.args
     answer = context.client.call("clear-neighbor", interface=args.get("INTERFACE"), address=args.get("ADDRESS"), vr=args.get("VR"))
     n = answer.get("count", 0)
-    context.line(f"{n or 'no'} neighbour{'s' * (n != 1)} cleared; they will be resolved again")
+    context.line(f"{n or 'no'} neighbor{'s' * (n != 1)} cleared; they will be resolved again")
 
 
 def shutdown(context: Context, match: Match) -> None:

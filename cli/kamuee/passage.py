@@ -102,7 +102,7 @@ def hop(found: dict) -> Iterator[str]:
         yield f"MTU {found['mtu']}"
     if "neighbor" in found:
         mac = f" {found['neighbor-mac']}" if "neighbor-mac" in found else ""
-        yield f"neighbour {found['neighbor']}{mac} ({found['neighbor-status']})"
+        yield f"neighbor {found['neighbor']}{mac} ({found['neighbor-status']})"
 
 
 def access_list(said: dict) -> Iterator[str]:
@@ -113,7 +113,7 @@ def access_list(said: dict) -> Iterator[str]:
     if "key" in said:
         yield f"compared: {', '.join(asked_about(said['key']))}"
     if said.get("neighbor-discovery"):
-        yield "neighbour discovery always passes"
+        yield "neighbor discovery always passes"
 
 
 def asked_about(key: dict) -> Iterator[str]:
@@ -170,7 +170,7 @@ def end(step: dict) -> Iterator[str]:
     elif result == "dropped":
         yield f"dropped: {reason(step)}"
     elif result == "held":
-        yield "held until the neighbour is resolved"
+        yield "held until the neighbor is resolved"
     elif result == "punted":
         yield f"to the TAP of {left[0].get('interface', '?') if left else '?'}, class {step['class']}"
     elif len(left) > 1:
@@ -202,7 +202,7 @@ def verdict(passage: dict) -> str:
     if last["result"] == "punted":
         return f"to the kernel through the TAP of {left[0].get('interface', '?') if left else '?'}, class {last['class']}"
     if last["result"] == "held":
-        return "held until the neighbour is resolved"
+        return "held until the neighbor is resolved"
     if last["result"] == "dropped":
         told_it = any(step.get("icmp-error", {}).get("result") in ("sent", "reset") for step in steps)
         return f"dropped: {last['reason']}" + ("; the sender gets an error" if told_it else "")

@@ -18,7 +18,7 @@ from kamuee.render import Column, count, right, si
 
 COLUMNS = (Column("Reason"), right("Packets"), right("/s"), Column("Severity"), Column("Meaning", wrap=True))
 LEDGER = (("received from ports", "rx"), ("sent by the kernel", "inject"), ("transmitted", "tx"),
-          ("given to the kernel", "punt"), ("held for a neighbour", "held"), ("dropped", "drops"),
+          ("given to the kernel", "punt"), ("held for a neighbor", "held"), ("dropped", "drops"),
           ("imbalance", "imbalance"))
 
 

@@ -19,7 +19,7 @@ def show(context: Context, match: Match) -> None:
     if context.options.json:
         context.json(found)
     else:
-        context.lines(render.table(COLUMNS, map(row, found), context.width, context.wide, "no neighbours"))
+        context.lines(render.table(COLUMNS, map(row, found), context.width, context.wide, "no neighbors"))
 
 
 def row(entry: dict) -> list[str | None]:

@@ -36,7 +36,7 @@ LEFT_OUT = ("show ipv4 route", "show ipv6 route", "show route changes", "show te
 LINUX = {
     "uname": "uname -a", "addresses": "ip -d addr", "links": "ip -s -d link", "rules": "ip rule", "rules-ipv6": "ip -6 rule",
     "routes": "ip route show table all", "routes-ipv6": "ip -6 route show table all", "vrfs": "ip -d link show type vrf",
-    "neighbours": "ip -s neigh", "nexthops": "ip nexthop", "namespaces": "ip netns", "sockets": "ss -tuna", "counters": "nstat -az",
+    "neighbors": "ip -s neigh", "nexthops": "ip nexthop", "namespaces": "ip netns", "sockets": "ss -tuna", "counters": "nstat -az",
     "memory": "free -m", "processes": "ps -C {ours} -Lo pid,tid,psr,cls,rtprio,pcpu,stat,comm", "interrupts": "cat /proc/interrupts",
     "frr": "vtysh -c 'show running-config'", "frr-bgp": "vtysh -c 'show bgp summary'", "frr-zebra": "vtysh -c 'show zebra client summary'",
     "bird": "birdc show protocols", "log": "journalctl -u kamueed -n 5000 --no-pager",

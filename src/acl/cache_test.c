@@ -269,7 +269,7 @@ static void colliding_keys_collide_under_their_secret_alone(void **state)
     }
 }
 
-static void burst_hashes_do_not_depend_on_the_neighbours(void **state)
+static void burst_hashes_do_not_depend_on_the_neighbors(void **state)
 {
     uint64_t s[CACHE_SECRETS], hash[2][64], one[64];
     struct cache_table t = {.bucket = aligned_alloc(64, (BUCKETS + 1) * sizeof *t.bucket), .mask = BUCKETS - 1,
@@ -359,7 +359,7 @@ int main(void)
         cmocka_unit_test(it_steps_aside_when_nothing_hits_and_comes_back_when_something_does),
         cmocka_unit_test(a_flow_seen_once_is_not_kept),
         cmocka_unit_test(colliding_keys_collide_under_their_secret_alone),
-        cmocka_unit_test(burst_hashes_do_not_depend_on_the_neighbours),
+        cmocka_unit_test(burst_hashes_do_not_depend_on_the_neighbors),
         cmocka_unit_test(counted_up_keys_spread_evenly),
         cmocka_unit_test(less_than_a_bucket_is_refused),
     };

@@ -485,7 +485,7 @@ static void readers_see_each_address_old_or_new(void **state)
     assert_int_equal(pthread_create(&reader, NULL, read_all, NULL), 0);
     for (unsigned round = 0; round < 150; round++) {
         unsigned n = 1 + pick(512);
-        for (unsigned i = 0; i < n; i++) // neighbours of the stable ones, in the same leaves and nodes; /25s beside them
+        for (unsigned i = 0; i < n; i++) // neighbors of the stable ones, in the same leaves and nodes; /25s beside them
             more[i] = stable_prefix(pick(STABLE), pick(4) ? 4 : 6, pick(100));
         for (unsigned i = 0; i < n; i += 7)
             if (more[i].family == 4)

@@ -168,7 +168,7 @@ static int write_all(int fd, const char *p, size_t n)
     return 0;
 }
 
-// 0640: a configuration may name devices, not secrets, but its neighbours in /etc are not public either.
+// 0640: a configuration may name devices, not secrets, but its neighbors in /etc are not public either.
 static void keep_mode(int fd, const char *path)
 {
     struct stat s;

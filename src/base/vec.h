@@ -31,7 +31,7 @@ static inline void *vec_grow(void *item, size_t *cap, size_t size)
     return item;
 }
 
-// Address of a new, uninitialised last element.
+// Address of a new, uninitialized last element.
 #define vec_push(v)                                                                                \
     (((v)->n == (v)->cap                                                                           \
           ? (void)((v)->item = vec_grow((v)->item, &(v)->cap, sizeof *(v)->item))                  \

@@ -550,7 +550,7 @@ static void write_as_of_an_older_schema(void)
 
     revision_path(revision_at(0), path, sizeof path);
     assert_int_equal(file_read(path, &t), 0);
-    text_printf(&old, "%.*sset port p0 colour red\n", (int)(strstr(t.s, "\n# end ") + 1 - t.s), t.s);
+    text_printf(&old, "%.*sset port p0 color red\n", (int)(strstr(t.s, "\n# end ") + 1 - t.s), t.s);
     snprintf(end, sizeof end, "# end %016" PRIx64 "\n", hash_bytes(old.s, old.n, 1));
     text_append(&old, end, strlen(end));
     FILE *f = fopen(path, "we");
@@ -575,7 +575,7 @@ static void a_revision_of_an_older_schema_is_refused_by_name_and_others_remain(v
     config_init(file, state_dir);
     assert_int_equal(config_read_start(false, false, &tree, &e, &source), -EINVAL);
     assert_non_null(strstr(source.s, "revision-2.conf"));
-    assert_non_null(strstr(e.item[0].sentence, "unknown word 'colour'"));
+    assert_non_null(strstr(e.item[0].sentence, "unknown word 'color'"));
     errors_free(&e);
     lyd_free_all(tree);
     assert_int_equal(config_read_start(false, true, &tree, &e, &source), 0); // --from-file

@@ -205,7 +205,7 @@ static void offer_children(struct completion *c)
     }
 }
 
-// What helps to recognise an entry: its description by other leaves, e.g. the devargs of a port.
+// What helps to recognize an entry: its description by other leaves, e.g. the devargs of a port.
 static const char *entry_help(const struct lyd_node *entry)
 {
     for (const struct lyd_node *n = lyd_child(entry); n; n = n->next)

@@ -208,7 +208,7 @@ static const char *netns_of(const struct model *m, const char *vr)
 static void note_move(const struct model *from, const struct model *to, const char *name, const char *was, const char *is, struct errors *notes)
 {
     if (strcmp(netns_of(from, was), netns_of(to, is)))
-        errors_add(notes, 0, "moves %s to another network namespace: permanent addresses move with it; routes, neighbours, sysctls, and tc "
+        errors_add(notes, 0, "moves %s to another network namespace: permanent addresses move with it; routes, neighbors, sysctls, and tc "
                              "and nftables rules on its TAP do not", name);
 }
 

@@ -2,10 +2,10 @@
 // mib.h - what SNMP can ask: subtrees of objects, each with the variable at or behind a name
 //
 //     mib_if.c     IF-MIB (RFC 2863): all interfaces; ifIndex is the interface's id in `show interface`
-//     mib_ip.c     IP-MIB (RFC 4293): addresses, prefixes and neighbours of the interfaces of one virtual router
+//     mib_ip.c     IP-MIB (RFC 4293): addresses, prefixes and neighbors of the interfaces of one virtual router
 //     mib_route.c  IP-FORWARD-MIB (RFC 4292): the routes in the FIB of one virtual router
 //
-// Interfaces are in the default context; each virtual router's addresses, neighbours and routes are in the context of its name, those of
+// Interfaces are in the default context; each virtual router's addresses, neighbors and routes are in the context of its name, those of
 // `default` in the default one. Control role.
 #ifndef EXPORT_MIB_H
 #define EXPORT_MIB_H

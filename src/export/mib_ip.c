@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mib_ip.c - IP-MIB (RFC 4293): addresses of our interfaces, their prefixes, and the neighbours on their links
+// mib_ip.c - IP-MIB (RFC 4293): addresses of our interfaces, their prefixes, and the neighbors on their links
 //
 //     ipAddressPrefixTable   TREE.1.column . ifIndex . type.length.prefix . prefix-length
 //     ipAddressTable         TREE.1.column . type.length.address
@@ -29,7 +29,7 @@ struct row {
     bool usable;           // of an address
     uint8_t family, len;   // likewise: bits of its prefix
     uint8_t address[16];
-    const char *state;     // of a neighbour, as rib_manager names it
+    const char *state;     // of a neighbor, as rib_manager names it
     uint8_t mac[6];        // all 0: not known
 };
 

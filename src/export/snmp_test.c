@@ -445,7 +445,7 @@ static void a_walk_finds_everything_in_order(void **state)
 
     walk_all("");
     // 3 interfaces: 15 columns of ifTable, 11 of ifXTable; a port with a vport, and one without: 5 rows of ifStackTable
-    // 5 prefixes of 5 columns, 6 addresses of 9, 2 neighbours of 5
+    // 5 prefixes of 5 columns, 6 addresses of 9, 2 neighbors of 5
     unsigned ip = 5 * 5 + 6 * 9 + 2 * 5;
     assert_int_equal(n_all, routes * 11 + 3 * 15 + 3 * 11 + 5 + 3 + ip);
     assert_in_range(walks, 1, 11 * 2 * (ROUTES / CHUNK + 2)); // about one for each chunk, not one for each row

@@ -7,11 +7,11 @@
 // Rejected TCP is reset (tcp_reset.c), everything else gets ICMP unreachable, administratively prohibited (RFC 1812 5.2.7.1,
 // RFC 4443 3.1), in the limits of all ICMP errors.
 //
-// Neighbour discovery is to IPv6 what ARP is to IPv4, which no list sees: solicitations and advertisements of neighbours that
+// Neighbor discovery is to IPv6 what ARP is to IPv4, which no list sees: solicitations and advertisements of neighbors that
 // come from the link (hop limit 255) pass an input list whatever it says, and are not counted.
 //
 // Policy routing: a packet goes the way that the FIB of its virtual router has to the rule's address, while that ends at a
-// resolved neighbour or a group; else the way to its own, as if the rule said permit alone. What is for ourselves stays ours.
+// resolved neighbor or a group; else the way to its own, as if the rule said permit alone. What is for ourselves stays ours.
 #include "base/hash.h"
 #include "forwarder/acl.h"
 #include "forwarder/icmp.h"

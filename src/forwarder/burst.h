@@ -33,7 +33,7 @@ enum burst_kind {
     BURST_TRANSIT, // received, to be forwarded
     BURST_LOCAL,   // received, may be delivered here but not forwarded: otherwise drop with why[]
     BURST_ORIGIN,  // made by us (ICMP errors): causes no error in turn
-    BURST_RESUMED, // was held for its neighbour: next hop known, TTL already lowered
+    BURST_RESUMED, // was held for its neighbor: next hop known, TTL already lowered
 };
 
 struct burst {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exit hold: the neighbour is not resolved yet, its manager keeps the packet
+// Exit hold: the neighbor is not resolved yet, its manager keeps the packet
 //
 // The packet goes up without its Ethernet header, its TTL lowered, with what
 // neigh_manager has to know in packet_meta. It comes back by the inject ring as
-// INJECT_NEXTHOP (inject.c) when the neighbour has answered, or when it has not:
+// INJECT_NEXTHOP (inject.c) when the neighbor has answered, or when it has not:
 // then the next hop is FAILED and the sender is told.
 #include "forwarder/drop.h"
 #include "forwarder/exits.h"

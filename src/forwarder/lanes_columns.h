@@ -3,8 +3,8 @@
 //
 // With AVX-512, 8 bytes a lane, in two ways, of which lanes_avx512.c is compiled with one each: gathers, and, with LANES_LOADS,
 // a load a lane and shuffles. CPUs whose gathers are many small steps (AMD's up to Zen 4 at least) take 1.3 cycles a lane for a gather,
-// 0.5 for loads, and 0.33 where neighbouring words are wanted and one load brings four of them (docs/measurements.md).
-// With AVX2, 4 bytes a lane and always loads: one brings two or four neighbouring words.
+// 0.5 for loads, and 0.33 where neighboring words are wanted and one load brings four of them (docs/measurements.md).
+// With AVX2, 4 bytes a lane and always loads: one brings two or four neighboring words.
 #ifndef FORWARDER_LANES_COLUMNS_H
 #define FORWARDER_LANES_COLUMNS_H
 
@@ -83,7 +83,7 @@ INLINE __m256i load_four(const char *const *p, long offset)
     return _mm256_set_m128i(load_two(p[4] + offset, p[5] + offset), load_two(p[0] + offset, p[1] + offset));
 }
 
-// Of two neighbouring columns in rows, load_four(p) and load_four(p + 2): the first, the second.
+// Of two neighboring columns in rows, load_four(p) and load_four(p + 2): the first, the second.
 INLINE __m256i first_column(__m256i a, __m256i b)
 {
     return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88));

@@ -58,7 +58,7 @@ void punt_flush(struct forwarder *f)
     f->punt_n = 0;
 }
 
-// BFD by its destination port. Of one hop (RFC 5881 5: control 3784; of a LAG, RFC 7130: 6784; echo 3785, which the neighbour
+// BFD by its destination port. Of one hop (RFC 5881 5: control 3784; of a LAG, RFC 7130: 6784; echo 3785, which the neighbor
 // has forwarded back) only with the TTL that nobody further away can make arrive: the rest goes up too, but with the rest.
 static bool is_bfd(uint8_t ttl, uint16_t port_host)
 {

@@ -4,7 +4,7 @@
 // An input feature, off unless configured. A packet that came in by the interface by which its next hop is reached
 // goes on as any other, and its sender is told, when (RFC 1812 5.2.7.2, RFC 4861 8.2)
 //
-//     it is a neighbour on that interface
+//     it is a neighbor on that interface
 //     the next hop is resolved, and of the packet's family: it is the destination itself, or a router; an IPv6 router is
 //     named by its link-local address, so one that routes name otherwise is not told of
 //
@@ -30,7 +30,7 @@ enum { OPTION_TARGET_MAC = 2, OPTION_REDIRECTED = 4 };
 #define OPTION_QUOTE_HDR 8u
 #define IP6_REDIRECT_MAX 1280u
 
-// The sender's adjacency when it is a neighbour on the interface it sent by; 0 = it is none.
+// The sender's adjacency when it is a neighbor on the interface it sent by; 0 = it is none.
 static uint32_t sender(const struct forwarder *f, const struct burst *b, unsigned i, uint8_t family)
 {
     const struct fib *fib = fwd_fib(f, b->vr[i], family);
@@ -109,7 +109,7 @@ static struct rte_mbuf *redirect6_make(struct burst *b, unsigned i, uint32_t id,
     return m;
 }
 
-// To the neighbour that `id` leads to, with its hop limit as it is.
+// To the neighbor that `id` leads to, with its hop limit as it is.
 static void send_to(struct forwarder *f, struct rte_mbuf *m, uint16_t iface, uint32_t id)
 {
     struct burst *one = &f->fragment;

@@ -13,7 +13,7 @@
 // has interfaces that ask. A source that leads nowhere (no route, blackhole, unreachable, prohibit) or to ourselves
 // is never believed. Sources
 // of this link only (fe80::/10, 169.254/16) are nobody's to route: they are not asked about. Neither is what went up
-// before this: broadcast of a host without address (DHCP), control multicast, neighbour discovery.
+// before this: broadcast of a host without address (DHCP), control multicast, neighbor discovery.
 #include "forwarder/drop.h"
 #include "forwarder/feature.h"
 #include "forwarder/packet.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metrics_rib.c - virtual routers: RIB, FIB, next hops, neighbours, netlink; audits
+// metrics_rib.c - virtual routers: RIB, FIB, next hops, neighbors, netlink; audits
 #include <stddef.h>
 #include <stdio.h>
 
@@ -36,8 +36,8 @@ static const struct field field[] = {
     ONE(overruns, METRIC_COUNTER, "netlink_overruns", "overruns", "Times that the kernel lost announcements (ENOBUFS)."),
     ONE(resyncs, METRIC_COUNTER, "netlink_resyncs", "resyncs", "Dumps of the kernel's tables after an overrun or to verify."),
     ONE(diverged, METRIC_COUNTER, "rib_diverged_prefixes", "prefixes", "Prefixes that dumps showed otherwise than the RIB had them."),
-    ONE(neighbors, METRIC_GAUGE, "neighbors", "", "Neighbours."),
-    ONE(held, METRIC_GAUGE, "neighbor_held_packets", "packets", "Packets that wait for their neighbour."),
+    ONE(neighbors, METRIC_GAUGE, "neighbors", "", "Neighbors."),
+    ONE(held, METRIC_GAUGE, "neighbor_held_packets", "packets", "Packets that wait for their neighbor."),
     ONE(rib_bytes, METRIC_GAUGE, "rib_bytes", "bytes", "Memory of the RIB."),
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // event_source.c - where events come from that control does not make itself
 //
-// Five times a second the ring of neighbours is emptied and the journal of
+// Five times a second the ring of neighbors is emptied and the journal of
 // routes is asked what it has written since. A flood of changes costs no more
 // than ROUTES_A_LOOK rows a look: the newest are told, the others counted.
 #include "mgmt/event_source.h"
@@ -43,7 +43,7 @@ static void tell_missed(uint64_t n)
         event_publish("events-missed", json_pack("{s:o}", "count", json_sprintf("%" PRIu64, n)));
 }
 
-// --- links, members of LAGs, neighbours --------------------------------------------------------------------------
+// --- links, members of LAGs, neighbors --------------------------------------------------------------------------
 
 static void on_link(const char *port, bool up)
 {

@@ -100,7 +100,7 @@ static void all_are_as_the_schema_says(unsigned at_least)
     assert_true(n >= at_least);
 }
 
-static void links_neighbours_routes_and_commits_are_told(void **state)
+static void links_neighbors_routes_and_commits_are_told(void **state)
 {
     int fd = start_listening("");
 
@@ -237,7 +237,7 @@ static void the_server_stops_while_somebody_listens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        served(links_neighbours_routes_and_commits_are_told),
+        served(links_neighbors_routes_and_commits_are_told),
         served(a_filter_lets_through_what_it_names),
         served(what_is_no_filter_is_refused),
         served(no_filter_is_evaluated_as_xpath),

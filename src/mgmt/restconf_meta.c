@@ -35,7 +35,7 @@ static json_t *monitoring(void)
     return json_pack("{s:{s:{s:[s, s, s, s, s]}, s:{s:[{s:s, s:s, s:b, s:[{s:s, s:s}]}]}}}", "ietf-restconf-monitoring:restconf-state",
                      "capabilities", "capability", CAPABILITY "depth:1.0", CAPABILITY "fields:1.0", CAPABILITY "filter:1.0",
                      CAPABILITY "with-defaults:1.0", CAPABILITY "defaults:1.0?basic-mode=explicit", "streams", "stream", "name", "events",
-                     "description", "links, neighbours, routes, configuration, alarms", "replay-support", false, "access", "encoding",
+                     "description", "links, neighbors, routes, configuration, alarms", "replay-support", false, "access", "encoding",
                      "json", "location", "/restconf/streams/events");
 #undef CAPABILITY
 }

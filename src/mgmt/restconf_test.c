@@ -46,8 +46,8 @@ static void wrong_paths_are_404_with_the_nearest_name(void **state)
     assert_int_equal(ask("GET", "/restconf/data/kamuee:prot", NULL), 404);
     assert_said("did you mean 'port'?");
     assert_said("\"ietf-restconf:errors\"");
-    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/neighbour", NULL), 404);
-    assert_said("there is no 'neighbour' in state, did you mean 'neighbor'?");
+    assert_int_equal(ask("GET", "/restconf/data/kamuee:state/neigbor", NULL), 404);
+    assert_said("there is no 'neigbor' in state, did you mean 'neighbor'?");
     assert_int_equal(ask("GET", "/restconf/data/port", NULL), 404);
     assert_int_equal(ask("GET", "/restconf/dataset", NULL), 404);
     assert_int_equal(ask("GET", "/", NULL), 404);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // standard.c - state in the models of the IETF: which resource is meant
 //
-//     /restconf/data/ietf-interfaces:interfaces/…                  with addresses and neighbours (ietf-ip)
+//     /restconf/data/ietf-interfaces:interfaces/…                  with addresses and neighbors (ietf-ip)
 //     /restconf/data/ietf-routing:routing/…                        without the routes,
 //     /restconf/data/ietf-routing:routing/ribs/rib=NAME/routes     which are streamed
 //
@@ -95,7 +95,7 @@ static void answer(struct http *h, enum top top, const char *rest, json_t *made)
     free(copy);
 }
 
-// --- interfaces: rib_manager is asked for addresses, then for neighbours ------------------------
+// --- interfaces: rib_manager is asked for addresses, then for neighbors ------------------------
 
 struct question {
     struct http *http;

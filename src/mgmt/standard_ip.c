@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// standard_ip.c - addresses and neighbours of interfaces as ietf-ip has them (RFC 8344)
+// standard_ip.c - addresses and neighbors of interfaces as ietf-ip has them (RFC 8344)
 //
-// Where an address came from and whether a neighbour is a router the kernel does not say: those leaves are not there. Neither are
-// neighbours without a MAC, which the model wants of each.
+// Where an address came from and whether a neighbor is a router the kernel does not say: those leaves are not there. Neither are
+// neighbors without a MAC, which the model wants of each.
 #include <string.h>
 
 #include "base/log.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// netlink.c - sockets: opening them in a namespace, dumping, draining, asking for neighbours
+// netlink.c - sockets: opening them in a namespace, dumping, draining, asking for neighbors
 //
 // A socket belongs for ever to the namespace it was opened in, so a namespace
 // is entered by setns() around socket() only, on the manager's own thread.

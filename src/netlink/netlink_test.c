@@ -196,7 +196,7 @@ static void a_group_has_members_with_wide_weights(void **state)
     assert_int_equal(e.nexthop.member[1].weight, 512);
 }
 
-static void links_addresses_and_neighbours(void **state)
+static void links_addresses_and_neighbors(void **state)
 {
     struct ifinfomsg *l = begin(RTM_NEWLINK, 0, sizeof *l);
     struct ifaddrmsg *a;
@@ -425,7 +425,7 @@ int main(void)
         cmocka_unit_test(multipath_legs_keep_their_weights),
         cmocka_unit_test(a_nexthop_object_replaces_the_hops),
         cmocka_unit_test(a_group_has_members_with_wide_weights),
-        cmocka_unit_test(links_addresses_and_neighbours),
+        cmocka_unit_test(links_addresses_and_neighbors),
         cmocka_unit_test(what_a_link_is_and_stands_on),
         cmocka_unit_test(a_prefix_longer_than_its_address_is_refused),
         cmocka_unit_test(short_attributes_are_refused),

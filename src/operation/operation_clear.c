@@ -66,7 +66,7 @@ static void neighbors_cleared(void *ctx, unsigned n, int error)
         return;
     }
     if (error && !n) {
-        http_refuse(h, 409, "resource-denied", "the kernel cannot delete neighbours: %s", strerror(-error));
+        http_refuse(h, 409, "resource-denied", "the kernel cannot delete neighbors: %s", strerror(-error));
         return;
     }
     output_begin(&j, &t);

@@ -4,7 +4,7 @@
 // Byte 0 chooses the family.  Then operations of 1 + 1 + 1 + 2 bytes: what, length, which stem the
 // key comes from and how many of its bits are kept, value; the bits beyond are taken from the value
 // so that keys repeat.  After each operation the model and every kernel must agree on an address
-// of the prefix and on its neighbour; at the end all invariants must hold.
+// of the prefix and on its neighbor; at the end all invariants must hold.
 //
 //     make fuzz
 #include "poptrie/model.h"

@@ -67,7 +67,7 @@ static void socket_is_the_drivers_and_who_listens_on_it_too(void **state)
     assert_string_equal(out, "");
 }
 
-static void pci_address_is_recognised_with_and_without_domain(void **state)
+static void pci_address_is_recognized_with_and_without_domain(void **state)
 {
     assert_true(devargs_is_pci("0000:3b:00.0", out, sizeof out));
     assert_string_equal(out, "0000:3b:00.0");
@@ -160,7 +160,7 @@ int main(void)
         cmocka_unit_test(driver_is_told_apart_from_longer_names),
         cmocka_unit_test(places_of_memif_count_where_it_lays_them_out),
         cmocka_unit_test(socket_is_the_drivers_and_who_listens_on_it_too),
-        cmocka_unit_test(pci_address_is_recognised_with_and_without_domain),
+        cmocka_unit_test(pci_address_is_recognized_with_and_without_domain),
         cmocka_unit_test(kernel_interface_is_known_for_socket_drivers_only),
         cmocka_unit_test(packet_socket_gets_queues_and_frame_size),
         cmocka_unit_test(devices_name_files_in_stated_directories_and_run_nothing),

@@ -486,7 +486,7 @@ static int apply_promiscuous(struct port_device *d)
     int back = netns_enter(d->netns);
     int r = back < 0 ? back : on ? rte_eth_promiscuous_enable(d->id) : rte_eth_promiscuous_disable(d->id);
 
-    if (!on && !r) // routing protocols and neighbour discovery need multicast
+    if (!on && !r) // routing protocols and neighbor discovery need multicast
         r = rte_eth_allmulticast_enable(d->id);
     netns_leave(back);
     return tolerate(r);

@@ -47,7 +47,7 @@ int tap_set_mac(const struct tap *t, const uint8_t mac[6])
 
     r.ifr_hwaddr.sa_family = ARPHRD_ETHER;
     memcpy(r.ifr_hwaddr.sa_data, mac, 6);
-    // The same MAC again would still be an event, and flush the neighbours' view of us.
+    // The same MAC again would still be an event, and flush the neighbors' view of us.
     if (!ioctl(t->sock, SIOCGIFHWADDR, &now) && !memcmp(now.ifr_hwaddr.sa_data, mac, 6))
         return 0;
     return ioctl(t->sock, SIOCSIFHWADDR, &r) ? -errno : 0;

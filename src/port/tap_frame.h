@@ -4,7 +4,7 @@
 // Frames pass a TAP behind a struct virtio_net_hdr. Upwards it says what the
 // port knows of the checksum behind the IP header: that it is right, so that
 // the kernel need not compute it again; or that it is not in the packet at
-// all, as virtual ports hand over what a neighbouring guest sent - without
+// all, as virtual ports hand over what a neighboring guest sent - without
 // this word the kernel would drop such a packet as damaged. Downwards it says
 // nothing: offloads are off (tap.c), so frames come with their checksums and in
 // their final size. tap_manager's helper; no state.

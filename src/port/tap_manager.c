@@ -286,7 +286,7 @@ static unsigned read_and_drop(int fd, uint16_t id)
     return n;
 }
 
-// Takes the frame when it is for the neighbour that a self-test has made up.
+// Takes the frame when it is for the neighbor that a self-test has made up.
 static bool reflect(struct rte_mbuf *m, uint16_t id)
 {
     enum punt_class class;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tap_reflect.c - a made-up neighbour behind a TAP, for its self-test
+// tap_reflect.c - a made-up neighbor behind a TAP, for its self-test
 #include "port/tap_reflect.h"
 
 #include <rte_mbuf.h>

@@ -2,7 +2,7 @@
 // tap_sysctl.c - the kernel behind a TAP behaves as a router's
 //
 // The kernel takes an interface for a host's until its `forwarding` is on: it
-// believes router advertisements and redirects, tells its neighbours that it is
+// believes router advertisements and redirects, tells its neighbors that it is
 // no router (so that they drop their default route), and joins neither the group of
 // all routers nor the subnet-router anycast address. Switching it on makes the
 // kernel forward nothing, because what comes up by a TAP is for the router itself: forwarders

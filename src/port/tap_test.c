@@ -19,8 +19,8 @@
 #include "port/vr_manager.h"
 #include "table/iface.h"
 
-#define PATIENCE_NS (3 * NS_PER_SECOND) // a neighbour is asked for up to three times, once a second
-#define AGAIN_NS (200 * NS_PER_MS) // a datagram that was dropped while its neighbour was asked for
+#define PATIENCE_NS (3 * NS_PER_SECOND) // a neighbor is asked for up to three times, once a second
+#define AGAIN_NS (200 * NS_PER_MS) // a datagram that was dropped while its neighbor was asked for
 #define LAST_WORDS_NS (100 * NS_PER_MS) // what sockets say when they are closed must not get outside either
 #define RAW_PROTO 253              // for experiments (RFC 3692)
 
@@ -81,8 +81,8 @@ static void finish_silent(struct probe *p)
     finish(p, why, 0);
 }
 
-// The made-up neighbour, at `port` (network order).
-static socklen_t neighbour(struct sockaddr_storage *to, int family, uint16_t port, int ifindex)
+// The made-up neighbor, at `port` (network order).
+static socklen_t neighbor(struct sockaddr_storage *to, int family, uint16_t port, int ifindex)
 {
     struct sockaddr_in *a4 = (struct sockaddr_in *)to;
     struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)to;
@@ -132,7 +132,7 @@ static void probe_open(struct probe *p, int family)
         finish(p, "not bound to the TAP", errno);
         return;
     }
-    socklen_t n = neighbour(&to, family, port, i->ifindex);
+    socklen_t n = neighbor(&to, family, port, i->ifindex);
     if (connect(p->fd, (struct sockaddr *)&to, n) && errno != EINPROGRESS)
         finish(p, "not connected", errno);
 }
@@ -231,7 +231,7 @@ bool tap_test_step(void)
         if (!p->done && now > until_ns && p->sent_ns)
             finish_silent(p);
         else if (!p->done && now > until_ns)
-            finish(p, "the neighbour was not found: is ARP or neighbour discovery filtered? nft list ruleset shows it", 0);
+            finish(p, "the neighbor was not found: is ARP or neighbor discovery filtered? nft list ruleset shows it", 0);
         all &= p->done;
     }
     if (!all || !running)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tap_test.h - the self-test of TAPs: do sockets work through them, in both directions?
 //
-// Opens TCP, UDP and raw sockets on each TAP, in its namespace, towards a neighbour
+// Opens TCP, UDP and raw sockets on each TAP, in its namespace, towards a neighbor
 // that tap_manager makes up (tap_reflect.h). What they send goes down the TAP and comes up again
 // through the punt queue, with everything a packet for the router meets on its way:
 // classes, limits, checksum metadata, rp_filter, the operator's packet filter. One test at

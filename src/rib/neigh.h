@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh.h - neighbours: the kernel resolves them, the FIB learns of it
+// neigh.h - neighbors: the kernel resolves them, the FIB learns of it
 //
-// Mirrors the kernel's neighbour tables (ARP, ND), keeps gateways resolved,
+// Mirrors the kernel's neighbor tables (ARP, ND), keeps gateways resolved,
 // gives each resolved host on a link its own /32 or /128 in the FIB, and holds
 // packets for those that are being resolved (neigh_take.c, neigh_hold.c). One struct neigh
 // per (vr, link, address); one next-hop id each, whose kind follows the state:
@@ -26,7 +26,7 @@ struct rib_link;
 struct rib_vr;
 struct rte_mbuf;
 
-#define NEIGH_HOLD_MAX 32                       // packets that wait for one neighbour
+#define NEIGH_HOLD_MAX 32                       // packets that wait for one neighbor
 #define NEIGH_PENDING_MAX 1024                  // hosts being resolved at a time, or half of the kernel's table if that is less
 #define NEIGH_RATE 500                          // new resolutions a second, and as many at once
 #define NEIGH_HOLD_NS 3000000000ull           // how long a packet waits
@@ -35,7 +35,7 @@ struct rte_mbuf;
 #define NEIGH_EPOCH_NS 4000000000ull          // of the marks "used lately"
 
 struct neigh {
-    uint32_t next; // pool number of another neighbour with this address on another link; the pool's free link
+    uint32_t next; // pool number of another neighbor with this address on another link; the pool's free link
     int ifindex;
     struct rib_vr *vr; // NULL: a freed record
     struct ip_addr addr;
@@ -83,7 +83,7 @@ void neigh_link_changed(struct rib_vr *v, struct rib_link *l); // up, down, carr
 void neigh_link_gone(struct rib_vr *v, struct rib_link *l);
 void neigh_tick(uint64_t now_ns); // a few times a second: timeouts, refresh, epoch
 void neigh_refused(struct rib_vr *v, int error); // the kernel refused a request
-void neigh_vr_gone(struct rib_vr *v);            // forgets all of its neighbours
+void neigh_vr_gone(struct rib_vr *v);            // forgets all of its neighbors
 
 // --- for routes ---
 void neigh_recheck(struct rib_vr *v, const struct prefix *p); // the best route of p changed: host routes below it
@@ -107,7 +107,7 @@ struct neigh *neigh_pending_first(void); // the next by LIST_NEXT(n, on_pending)
 // --- shared by the files, and for show ---
 struct neigh *neigh_find(struct rib_vr *v, int ifindex, const struct ip_addr *addr);
 struct neigh *neigh_make(struct rib_vr *v, int ifindex, const struct ip_addr *addr); // found or made
-struct neigh *neigh_of_nexthop(uint32_t id); // NULL when the id is no neighbour's
+struct neigh *neigh_of_nexthop(uint32_t id); // NULL when the id is no neighbor's
 void neigh_want(struct neigh *n, uint64_t now_ns); // asks the kernel to resolve it, once a second at most
 void neigh_update(struct neigh *n, uint64_t now_ns); // kind, host route and life follow the state; n may be freed
 // By the kernel, now.

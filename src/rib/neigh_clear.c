@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_clear.c - neighbours that an operator wants resolved anew
+// neigh_clear.c - neighbors that an operator wants resolved anew
 //
 // The kernel is asked to delete them (as `ip neigh flush` does, but not permanent ones); what the FIB has of them goes with the
 // kernel's announcement, and gateways are asked for again at once.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_feed.h - neighbours that were resolved, failed or went, for control to tell
+// neigh_feed.h - neighbors that were resolved, failed or went, for control to tell
 //
 // A bounded ring: rib_manager writes, control reads, neither waits. What there was no room for is
 // counted. Nothing is written while control does not want it.

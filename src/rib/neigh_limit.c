@@ -109,7 +109,7 @@ static void tell(uint8_t family, struct table *t)
 
     if ((!full && !tight) || (t->told_ns && tick_ns - t->told_ns < TELL_INTERVAL_NS))
         return;
-    log_warning("neigh: the kernel's neighbour table is %s: family=%s entries=%u limit=%u refused=%lu: enlarge it: sysctl -w "
+    log_warning("neigh: the kernel's neighbor table is %s: family=%s entries=%u limit=%u refused=%lu: enlarge it: sysctl -w "
                 "net.%s.neigh.default.gc_thresh2=%u net.%s.neigh.default.gc_thresh3=%u",
                 full ? "full" : "nearly full", words, t->now.entries, t->now.limit, t->now.refused - t->told_refused, words,
                 t->now.limit * 2, words, t->now.limit * 4);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_limit.h - how many neighbours the kernel has room for
+// neigh_limit.h - how many neighbors the kernel has room for
 //
 // One ARP table and one ND table serve all namespaces of a machine; each holds gc_thresh3 entries. When one is full, no
-// neighbour can be resolved any more, and entries that nobody refreshes are pushed out. Asked every few seconds
+// neighbor can be resolved any more, and entries that nobody refreshes are pushed out. Asked every few seconds
 // (RTM_GETNEIGHTBL); the operator is told when it gets tight. Hosts that are being resolved may fill half of a table, so that
 // a scan leaves room for those that answer.
 // All calls: rib_manager.

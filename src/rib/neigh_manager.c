@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// neigh_manager.c - neighbours: the kernel resolves them, the FIB learns of it
+// neigh_manager.c - neighbors: the kernel resolves them, the FIB learns of it
 //
 // neigh_update() is the heart: whatever changed (the kernel's entry, the link,
-// the routes, time), it computes from the state what the neighbour's next-hop
+// the routes, time), it computes from the state what the neighbor's next-hop
 // id should be, whether the host has its own route in the FIB, and whether
 // anybody still needs the record, and makes it so.
 //
@@ -36,7 +36,7 @@
 #define SCAN_INTERVAL_NS NS_PER_SECOND
 
 static struct pool neighs;
-static uint32_t *owner; // [NEXTHOP_MAX] neighbour of a next-hop id, 0 = none
+static uint32_t *owner; // [NEXTHOP_MAX] neighbor of a next-hop id, 0 = none
 static uint64_t scanned_ns, epoch_ns;
 static struct neigh_routes routes;
 
@@ -275,7 +275,7 @@ void neigh_refused(struct rib_vr *v, int error)
     if ((error != -EINVAL && error != -EOPNOTSUPP) || v->no_managed)
         return;
     v->no_managed = true;
-    log_notice("neigh: the kernel cannot keep neighbours resolved (NTF_MANAGED), kamueed does it instead: vr=%u",
+    log_notice("neigh: the kernel cannot keep neighbors resolved (NTF_MANAGED), kamueed does it instead: vr=%u",
                v->id);
 }
 
@@ -297,7 +297,7 @@ static bool is_believed(const struct rib_vr *v, const struct netlink_neigh *m)
 
     if (!m->has_mac || !(m->mac[0] & 1) || m->state & (NUD_PERMANENT | NUD_NOARP))
         return m->has_mac;
-    log_warning("neigh: ignored a neighbour that claims a group MAC: vr=%u address=%s mac=%s", v->id, ip_format(&m->addr, addr),
+    log_warning("neigh: ignored a neighbor that claims a group MAC: vr=%u address=%s mac=%s", v->id, ip_format(&m->addr, addr),
                 text_format_mac(m->mac, mac));
     return false;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neigh_take.c - packets from forwarders that have to wait: who may, and for whom
 //
-// The ring is polled; each packet finds its neighbour, waits there
+// The ring is polled; each packet finds its neighbor, waits there
 // (neigh_hold.c, whose head has the limits), or is refused with a named drop.
 #include <rte_mbuf.h>
 #include <rte_ring.h>

@@ -4,7 +4,7 @@
 // Maps the kernel's next hops (gateway and interface, kernel next-hop objects
 // and groups, multipath legs) to ids of table/nexthop.h:
 //
-//     (link, gateway)       one id per neighbour (neigh_manager): HOLD, ADJACENCY or FAILED
+//     (link, gateway)       one id per neighbor (neigh_manager): HOLD, ADJACENCY or FAILED
 //     (link, no gateway)    one GLEAN id per interface
 //     several legs          one GROUP id per hop set; legs that are down are left out
 //     local, blackhole ...  one id each, for all
@@ -61,7 +61,7 @@ struct hop_set {
 
 // Replaces the hops and resolves them. True when id or usability changed: prefixes need a second look.
 bool hop_set_fill(struct rib_vr *v, struct hop_set *s, const struct netlink_hop *hop, unsigned n, bool many);
-bool hop_set_resolve(struct rib_vr *v, struct hop_set *s); // after a link or neighbour changed; same answer
+bool hop_set_resolve(struct rib_vr *v, struct hop_set *s); // after a link or neighbor changed; same answer
 void hop_set_clear(struct rib_vr *v, struct hop_set *s);   // lets go of everything
 bool hop_set_uses(const struct hop_set *s, int ifindex);
 uint32_t hop_nexthop(struct rib_vr *v, const struct hop *h); // the leg's next-hop id, 0 = it leaves by none of our interfaces

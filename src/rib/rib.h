@@ -41,7 +41,7 @@ struct neigh;
 
 enum rib_route_flag {
     RIB_ROUTE_LOCAL = 1, // from the kernel's local table, which is asked before the others
-    RIB_ROUTE_HOST = 2,  // a neighbour on a link (neigh_manager); behind every route of the kernel; see host_behind in rib_fib.c
+    RIB_ROUTE_HOST = 2,  // a neighbor on a link (neigh_manager); behind every route of the kernel; see host_behind in rib_fib.c
 };
 
 struct rib_route {
@@ -80,7 +80,7 @@ struct rib { // of one family
     uint64_t n_fib, n_host, updates;
     uint64_t by_protocol[256], n_routes; // without hosts
     VEC(struct prefix) wide_local; // prefixes of the local table that are no host: 127.0.0.0/8
-    struct rib_trie neigh;         // neighbours by address
+    struct rib_trie neigh;         // neighbors by address
     uint64_t sum[RIB_BLOCKS];      // of what is installed, by block (rib_audit.h)
 };
 
@@ -207,7 +207,7 @@ struct rib_vr {
     struct rib_mroutes *mroutes; // rib_multicast.h; NULL = there never were any
     struct rib_sync sync;
     struct rib_audit audit;
-    uint8_t gen; // of links, addresses, objects, neighbours in the dump begun last
+    uint8_t gen; // of links, addresses, objects, neighbors in the dump begun last
     bool synced, no_managed, changed; // changed: something waits for fib_commit
     bool ignore_linkdown_all4;
     unsigned n_macvlans; // among the links
@@ -256,7 +256,7 @@ void rib_route_del(struct rib_vr *v, struct rib *r, uint32_t route); // unlinked
 void rib_route_move(struct rib *r, uint32_t route, uint32_t prev);   // behind prev (0 = first)
 void rib_route_set_path(struct rib_vr *v, struct rib *r, uint32_t route, struct rib_path *path);
 uint32_t rib_route_prev(const struct rib *r, uint32_t route); // 0 = it is the first
-// A neighbour's host route comes or goes; that of another neighbour with the address, which has taken its place, stays.
+// A neighbor's host route comes or goes; that of another neighbor with the address, which has taken its place, stays.
 void rib_host_set(struct rib_vr *v, const struct ip_addr *addr, uint32_t nexthop, bool on);
 // Does the longest route of the kernel to the host lead onto that link without a gateway?
 bool rib_is_connected(struct rib_vr *v, const struct ip_addr *addr, int ifindex);
@@ -316,7 +316,7 @@ bool rib_engine_fall_back(struct rib_vr *v, uint8_t family, int error); // to po
 
 // --- rib_journal.c: what next-hop ids mean, for the journal ---
 void rib_journal_group(struct rib_vr *v, const struct hop_set *s); // a group's legs changed
-// Hops of the route's path; NULL: p is a neighbour of its own.
+// Hops of the route's path; NULL: p is a neighbor of its own.
 void rib_journal_nexthop(struct rib_vr *v, const struct hop_set *s, const struct prefix *p, uint32_t nexthop);
 
 // --- rib_event.c: what a route event means ---

@@ -6,8 +6,8 @@
 // table that is no host (127.0.0.0/8, or "any IP") therefore shadows main's
 // longer prefixes under it (r->wide_local). Everything else follows from the
 // order of the lists: the first candidate the kernel would use wins, and a
-// neighbour's host route is the last candidate of its prefix. A route of the kernel
-// to one host on a link has the neighbour's next hop as soon as there is one.
+// neighbor's host route is the last candidate of its prefix. A route of the kernel
+// to one host on a link has the neighbor's next hop as soon as there is one.
 //
 // Until a family's first dump is complete nothing is installed; then everything
 // goes at once (fib_load), which builds a full table in the time of a few
@@ -104,7 +104,7 @@ static uint32_t leading(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t
     return host ? host : route;
 }
 
-// MTU of the route, or of the one that a neighbour's host is reached by. RFC 8200 5 lets no link of IPv6 have less than
+// MTU of the route, or of the one that a neighbor's host is reached by. RFC 8200 5 lets no link of IPv6 have less than
 // 1280, and Linux no route.
 static uint16_t mtu_of(struct rib_vr *v, struct rib *r, uint32_t node, uint32_t route)
 {

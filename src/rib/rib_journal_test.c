@@ -121,7 +121,7 @@ static uint64_t change(const char *command)
     return clock_now_ns();
 }
 
-static void fixed_neighbours(void)
+static void fixed_neighbors(void)
 {
     kit_do("ip neigh replace 10.0.1.2 lladdr 02:00:00:00:01:02 dev e1 nud permanent");
     kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
@@ -134,7 +134,7 @@ static void longest_match_as_it_was_then(void **state)
 {
     uint64_t t0, t1, t2, t3, t4;
 
-    fixed_neighbours();
+    fixed_neighbors();
     kit_run(5);
     t0 = clock_now_ns();
     kit_run(5);
@@ -177,7 +177,7 @@ static void ipv6_and_legs_of_groups_are_told_too(void **state)
 {
     uint64_t t1, t2, before;
 
-    fixed_neighbours();
+    fixed_neighbors();
     t1 = change("ip -6 route add 2001:db8::/32 via fd01::2");
     change("ip -6 route del 2001:db8::/32");
     assert_string_equal(was("2001:db8::7", t1), "2001:db8::/32 adjacency fd01::2@e1");
@@ -218,7 +218,7 @@ static void random_histories_are_told_as_they_were(void **state)
     unsigned seed = 20261121;
     char command[200], want[100];
 
-    fixed_neighbours();
+    fixed_neighbors();
     memset(now, 0, sizeof now);
     for (unsigned m = 0; m < MOMENTS; m++) {
         unsigned p = (unsigned)rand_r(&seed) % PREFIXES, w = (unsigned)rand_r(&seed) % 5;

@@ -3,7 +3,7 @@
 //
 // A node's list is in the kernel's order: the local table's routes, then by
 // metric, equal metrics as the kernel appended, prepended or replaced them;
-// host routes of neighbours come last. A route is on two lists: its node's (by
+// host routes of neighbors come last. A route is on two lists: its node's (by
 // prefix) and its path's (by way out).
 //
 // Always true (rib_check; unit tests call it after every step):

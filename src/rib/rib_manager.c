@@ -117,7 +117,7 @@ static void tick_vr(struct rib_vr *v, uint64_t now, bool neigh_time)
     if (rib_audit_slice(v, true) || v->dirty.n || rib_sync_is_due(v, now))
         turn(v);
     else
-        rib_commit(v); // what neighbours changed
+        rib_commit(v); // what neighbors changed
     if (neigh_time)
         rib_link_free_unused(v, false);
 }

@@ -21,7 +21,7 @@ void rib_manager_stop(void);
 void rib_manager_set_receive_buffer(size_t bytes); // SO_RCVBUFFORCE of sockets opened from now on and of open ones
 
 // --- control, waiting: used by vr_manager and iface_manager ---
-// Opens a socket in the namespace (netns_fd, -1 = own), dumps links, addresses, neighbours, routes, and follows events.
+// Opens a socket in the namespace (netns_fd, -1 = own), dumps links, addresses, neighbors, routes, and follows events.
 int rib_manager_vr_add(uint16_t vr, int netns_fd, uint32_t table);
 int rib_manager_vr_del(uint16_t vr);
 // Live. 0; -errno; or > 0: the MiB of DPDK memory that it needs and has not got. Then the old engines stay.
@@ -116,10 +116,10 @@ struct neigh_row {
     bool gateway;      // a route uses it: kept resolved
     bool in_use;       // traffic lately
 };
-// All neighbours of a vr (vr = -1: all vrs), in one answer on the control loop; `n` rows owned by the caller until done returns.
+// All neighbors of a vr (vr = -1: all vrs), in one answer on the control loop; `n` rows owned by the caller until done returns.
 int rib_manager_neigh(int vr, void (*done)(void *ctx, const struct neigh_row *row, unsigned n), void *ctx);
 
-// Has the kernel delete the neighbours of a vr (-1: of all), of the interface ("": of any), of the address (family IP_NONE: all), but
+// Has the kernel delete the neighbors of a vr (-1: of all), of the interface ("": of any), of the address (family IP_NONE: all), but
 // none that is permanent; `done` on the control loop: of how many, and the last -errno. 0 or -errno.
 int rib_manager_neigh_clear(int vr, const char *iface, const struct ip_addr *addr, void (*done)(void *ctx, unsigned n, int error),
                             void *ctx);
@@ -151,7 +151,7 @@ struct nexthop_row {
     struct ip_addr gateway;
     uint8_t mac[6]; // of an adjacency
     uint16_t mtu;
-    uint32_t holders;   // prefixes, groups, neighbours that name it
+    uint32_t holders;   // prefixes, groups, neighbors that name it
     uint64_t packets;   // that groups gave it
     uint64_t sent_packets, sent_bytes; // while next hops are counted
     uint32_t kernel_id; // of a group that is a next-hop object

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_neigh_test.c - neighbours and held packets: real kernel, real ARP and ND, the test plays the forwarder
+// rib_neigh_test.c - neighbors and held packets: real kernel, real ARP and ND, the test plays the forwarder
 //
 // The test puts packets on the hold ring as a forwarder would and reads what
 // comes to its inject ring. The peers in the second namespace answer. Every

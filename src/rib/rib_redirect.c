@@ -2,7 +2,7 @@
 // rib_redirect.c - where rules of access lists redirect to is kept resolved, as gateways are
 //
 // In every virtual router that has the address on a link. Forwarders ask the FIB for the way (forwarder/acl_act.c); what has to be
-// seen to is that the neighbour is asked for before the first packet and not forgotten after the last. Once a second all of it is
+// seen to is that the neighbor is asked for before the first packet and not forgotten after the last. Once a second all of it is
 // found anew, since routes, links and lists change.
 #include <linux/rtnetlink.h>
 #include <string.h>

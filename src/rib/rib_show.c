@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_show.c - neighbours, statistics and the audit, asked by control
+// rib_show.c - neighbors, statistics and the audit, asked by control
 //
 // Each answer is one heap block that crosses to the control loop and is freed
 // there after the asker's function has seen it.
@@ -32,7 +32,7 @@ int rib_ask(void (*fn)(void *arg), void *arg)
     return err;
 }
 
-// --- neighbours ---
+// --- neighbors ---
 
 struct neigh_question {
     int vr;

@@ -31,7 +31,7 @@ static int close_kit(void **state)
 
 static struct rib_stats before;
 
-// Permanent neighbours, so that a gateway is recognised by its MAC.
+// Permanent neighbors, so that a gateway is recognized by its MAC.
 static void gateways(void)
 {
     for (int i = 1; i <= 2; i++) {
@@ -487,7 +487,7 @@ static void flushed_routes_go(void **state)
     assert_int_equal(kit_audit(), 0);
 }
 
-static void neighbour_changes_reach_the_adjacency(void **state)
+static void neighbor_changes_reach_the_adjacency(void **state)
 {
     routes();
     kit_do("ip neigh change 10.0.1.2 lladdr 02:00:00:00:00:09 dev e1 nud permanent");
@@ -645,7 +645,7 @@ int main(void)
         T(deleted_link_takes_everything),
         T(moved_link_takes_everything),
         T(flushed_routes_go),
-        T(neighbour_changes_reach_the_adjacency),
+        T(neighbor_changes_reach_the_adjacency),
         T(mtu_mac_and_name_may_change),
         T(policy_rules_are_counted_and_ignored),
         T(ipv6_disabled_on_a_link),

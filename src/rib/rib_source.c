@@ -11,7 +11,7 @@
 // and of routers that do not ask, nothing changes. Others are named by next-hop id: a gateway that moves or a group that
 // changes its members is seen through the alias, without a look at the prefix.
 //
-// A neighbour's host route has no other candidates of its own, and those of its connected prefix are not given to it.
+// A neighbor's host route has no other candidates of its own, and those of its connected prefix are not given to it.
 #include <linux/rtnetlink.h>
 
 #include "rib/rib.h"

@@ -10,7 +10,7 @@
 // one queue in the order in which the kernel made them, except for this: a
 // datagram of rows is filled while we read the one before it, so an event
 // between the two may be newer than rows behind it (`touched`). Where an event
-// describes the thing whole (a link, an address, an object, a neighbour, a
+// describes the thing whole (a link, an address, an object, a neighbor, a
 // multicast route), its word counts and the row is left out. A prefix has many
 // candidates, of which an event describes one: rib_row.c tells what is done. That
 // is also why a difference that a dump finds counts as one ("diverged") only if no
@@ -24,7 +24,7 @@
 // for events, are its gaps (rib_gap.h): they are not swept, and the dump is repeated
 // for them. A repeated dump leaves in doubt what is a gap of it and was in doubt
 // before, nothing else, so repeating ends, while 10,000 changes a second go on,
-// too. Dumps of neighbours and multicast count as well; they are small, and are
+// too. Dumps of neighbors and multicast count as well; they are small, and are
 // not swept but repeated when there were events of the kind.
 // ENOBUFS: everything is dumped again once the socket is empty (the kernel drops
 // events until then). Verifications, and dumps repeated for the fifth time, wait ten

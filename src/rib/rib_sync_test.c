@@ -358,7 +358,7 @@ static void queries_choose_rows(void **state)
     struct rib_query q = {.vr = 0, .family = IP4, .match = RIB_LONGEST_MATCH, .protocol = -1, .type = -1};
     struct rib_row row[4];
 
-    // Before the routes: to ask the kernel for a neighbour takes "permanent" away from it.
+    // Before the routes: to ask the kernel for a neighbor takes "permanent" away from it.
     kit_do("ip neigh replace 10.0.2.2 lladdr 02:00:00:00:02:02 dev e2 nud permanent");
     batch("add", 0, 600, "via 10.0.1.2 proto static");
     kit_do("ip route add 30.0.0.0/8 via 10.0.2.2 proto bgp; ip route add 30.0.0.0/8 via 10.0.2.3 metric 5");

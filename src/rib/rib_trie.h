@@ -7,7 +7,7 @@
 // are stored with the family's own width, so an IPv4 node takes 24 bytes.
 //
 // Two tables use it: the route store (head = first candidate route) and the set
-// of neighbours (head = neighbour), where "everything below this prefix" is
+// of neighbors (head = neighbor), where "everything below this prefix" is
 // asked whenever a route changes. rib_manager only.
 #ifndef RIB_RIB_TRIE_H
 #define RIB_RIB_TRIE_H

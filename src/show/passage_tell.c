@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // passage_tell.c - what became of a packet, as JSON
 //
-// Asks rib_manager for the active route of each lookup, one after the other, and then once for its neighbours
+// Asks rib_manager for the active route of each lookup, one after the other, and then once for its neighbors
 // when some next hop is one. Who has no time to answer is left out: the steps themselves stand in the passage.
 #include "show/passage_tell.h"
 
@@ -267,17 +267,17 @@ static void write_all(struct telling *t)
 
 // --- what rib_manager knows ---
 
-static bool is_neighbour(const struct passage_lookup *l)
+static bool is_neighbor(const struct passage_lookup *l)
 {
     return l->asked && (l->kind == NEXTHOP_ADJACENCY || l->kind == NEXTHOP_HOLD || l->kind == NEXTHOP_FAILED);
 }
 
-static void on_neighbours(void *ctx, const struct neigh_row *row, unsigned n)
+static void on_neighbors(void *ctx, const struct neigh_row *row, unsigned n)
 {
     struct telling *t = ctx;
 
     for (unsigned i = 0; i < t->p->n_steps; i++)
-        for (unsigned k = 0; k < n && is_neighbour(&t->p->step[i].lookup); k++)
+        for (unsigned k = 0; k < n && is_neighbor(&t->p->step[i].lookup); k++)
             if (row[k].nexthop == t->p->step[i].lookup.nexthop)
                 t->neigh[i] = row[k];
     write_all(t);
@@ -303,13 +303,13 @@ static void on_done(void *ctx, int result)
     ask_next(t);
 }
 
-static void ask_neighbours(struct telling *t)
+static void ask_neighbors(struct telling *t)
 {
     bool any = false;
 
     for (unsigned i = 0; i < t->p->n_steps; i++)
-        any |= is_neighbour(&t->p->step[i].lookup);
-    if (!any || rib_manager_neigh(-1, on_neighbours, t))
+        any |= is_neighbor(&t->p->step[i].lookup);
+    if (!any || rib_manager_neigh(-1, on_neighbors, t))
         write_all(t);
 }
 
@@ -318,7 +318,7 @@ static void ask_next(struct telling *t)
     while (t->i < t->p->n_steps && !t->p->step[t->i].lookup.asked)
         t->i++;
     if (t->i == t->p->n_steps) {
-        ask_neighbours(t);
+        ask_neighbors(t);
         return;
     }
     const struct passage_step *s = &t->p->step[t->i];

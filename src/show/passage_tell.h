@@ -2,7 +2,7 @@
 // passage_tell.h - what became of a packet (table/passage.h), as JSON; control role
 //
 // The steps are what the forwarder has recorded. To each lookup comes what rib_manager knows of it now: the
-// route and who made it, the neighbour behind the next hop. That takes a call or two on the loop, so the end is told by `done`.
+// route and who made it, the neighbor behind the next hop. That takes a call or two on the loop, so the end is told by `done`.
 #ifndef SHOW_PASSAGE_TELL_H
 #define SHOW_PASSAGE_TELL_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// show_neighbor.c - neighbours, by rib_manager's answer
+// show_neighbor.c - neighbors, by rib_manager's answer
 #include <string.h>
 
 #include "rib/rib_manager.h"

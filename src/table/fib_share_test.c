@@ -166,7 +166,7 @@ static void routers_with_equal_routes_share_them_whatever_their_next_hops(void *
     assert_int_equal(shared(2), all);
 }
 
-// As kamueed starts: the kernels of all routers tell at the same time, of neighbours first, and of neighbours that are not each other's.
+// As kamueed starts: the kernels of all routers tell at the same time, of neighbors first, and of neighbors that are not each other's.
 static void routers_share_what_they_are_told_of_at_the_same_time(void **state)
 {
     const unsigned bits = ip_bits(route[0].prefix.family);

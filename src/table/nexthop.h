@@ -45,7 +45,7 @@ enum nexthop_kind {
     NEXTHOP_BLACKHOLE,   // drop silently
     NEXTHOP_UNREACHABLE, // ICMP host unreachable
     NEXTHOP_PROHIBIT,    // ICMP administratively prohibited
-    NEXTHOP_FAILED,      // neighbour did not answer: ICMP host unreachable, until tried again
+    NEXTHOP_FAILED,      // neighbor did not answer: ICMP host unreachable, until tried again
     NEXTHOP_BROADCAST,   // broadcast address of a subnet of ours: to the TAP, or out of its interface to everybody
     NEXTHOP_ALIAS,       // stands for another one, and tells what is the prefix's own: MTU, what uRPF asks, where it is counted
     NEXTHOP_NO_ROUTE,    // as if the table had nothing for it, shorter prefixes included: ICMP net unreachable
@@ -92,7 +92,7 @@ int nexthop_table_init(void);
 void nexthop_table_fini(void);
 extern struct nexthop *nexthop_table;    // [NEXTHOP_MAX]
 extern uint16_t *nexthop_bucket;         // [NEXTHOP_BUCKET_MAX]
-extern struct ip_addr *nexthop_address;  // [NEXTHOP_MAX] the neighbour's, family 0 = of none: for redirects
+extern struct ip_addr *nexthop_address;  // [NEXTHOP_MAX] the neighbor's, family 0 = of none: for redirects
 
 // --- reader: forwarder, inside a burst ---
 static inline const struct nexthop *nexthop_get(uint32_t id)

@@ -46,7 +46,7 @@ struct passage_acl { // what an access list said
     uint16_t iface; // bound to it
     bool out;       // for what leaves
     bool rules;     // the list has any: there is a key
-    bool spared;    // neighbour discovery passes all the same
+    bool spared;    // neighbor discovery passes all the same
     uint8_t verb, extra; // enum acl_verb, enum acl_extra
     uint32_t rule;  // number; 0 = no rule matches
     uint32_t nexthop; // of a redirect; 0 = there is no way there now

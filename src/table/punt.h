@@ -16,7 +16,7 @@
 enum punt_class {
     PUNT_BFD,     // BFD: its sessions end within tens of milliseconds
     PUNT_ROUTING, // BGP, OSPF, IS-IS, RIP, LDP, PIM, VRRP, LACP, LLDP: sessions and adjacencies of minutes
-    PUNT_NEIGH,   // ARP, neighbour discovery, IGMP and MLD: what the link's hosts say to be found
+    PUNT_NEIGH,   // ARP, neighbor discovery, IGMP and MLD: what the link's hosts say to be found
     PUNT_ICMP,    // the rest of ICMP for our addresses
     PUNT_OTHER,   // everything else
     PUNT_MULTICAST, // packets for groups that the kernel's multicast routing daemon is to see

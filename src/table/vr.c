@@ -3,7 +3,7 @@
 //
 // Each has its two FIBs from the start, empty: an unknown destination has no
 // route rather than no table. The ECMP seed differs between routers and between
-// runs, so that two hops of one path do not choose alike (polarisation).
+// runs, so that two hops of one path do not choose alike (polarization).
 #include "table/vr.h"
 
 #include <errno.h>

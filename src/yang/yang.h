@@ -66,7 +66,7 @@ void yang_say_error(struct text *t);
 // Nearest word by spelling among the children (when `config`: those that a line of configuration names), or NULL when
 // nothing is near.
 const char *yang_nearest(const struct lysc_node *parent, const char *word, bool config);
-// Number of edits (insert, delete, replace, swap neighbours) from a to b.
+// Number of edits (insert, delete, replace, swap neighbors) from a to b.
 unsigned yang_distance(const char *a, const char *b);
 
 #endif

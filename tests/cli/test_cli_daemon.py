@@ -143,7 +143,7 @@ def test_completion_comes_from_the_schema_and_the_state(real):
     assert real("--complete", "show interface v").startswith("v40\t")
 
 
-def test_neighbours_are_forgotten_on_demand_but_not_permanent_ones(real):
+def test_neighbors_are_forgotten_on_demand_but_not_permanent_ones(real):
     def known():
         return {row["address"] for row in json.loads(real("show", "neighbor", "-j")) if row.get("mac")}
 
@@ -154,7 +154,7 @@ def test_neighbours_are_forgotten_on_demand_but_not_permanent_ones(real):
     while not known() >= {"192.0.2.7", "192.0.2.8", "192.0.2.9"}:
         assert time.monotonic() < end
         time.sleep(0.05)
-    assert real("clear", "neighbor", "address", "192.0.2.7") == "1 neighbour cleared; they will be resolved again\n"
+    assert real("clear", "neighbor", "address", "192.0.2.7") == "1 neighbor cleared; they will be resolved again\n"
     while "192.0.2.7" in known():
         assert time.monotonic() < end
         time.sleep(0.05)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""eBGP for IPv4 and IPv6 with FRR and with BIRD as neighbours, over the router's interfaces."""
+"""eBGP for IPv4 and IPv6 with FRR and with BIRD as neighbors, over the router's interfaces."""
 import pytest
 
 from support import assert_no_loss, assert_reaches, eventually, kernel_has, ping, reaches
@@ -70,7 +70,7 @@ def test_learned_prefixes_carry_traffic(lab, target):
     assert_no_loss(lab["h1"], target, 100)
 
 
-def test_routes_from_one_neighbour_reach_the_other(lab):
+def test_routes_from_one_neighbor_reach_the_other(lab):
     bird = lab["withbird"].bird
     eventually(lambda: "65001" in bird.birdc("show route all for 198.51.100.1"), 60,
                lambda: f"BIRD has the route by AS 65001: {bird.birdc('show route all for 198.51.100.1')}")
@@ -100,7 +100,7 @@ def test_frr_killed_and_restarted_brings_all_routes_back(lab):
         assert_reaches(lab["h1"], target, 60)
 
 
-def test_a_neighbour_that_dies_takes_its_routes_along(lab):
+def test_a_neighbor_that_dies_takes_its_routes_along(lab):
     lab["withbird"].bird.stop()
     for prefix in ("203.0.113.0/24", "2001:db8:200::/48"):
         eventually(lambda: not kernel_has(lab["r"], prefix), 60,

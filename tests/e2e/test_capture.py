@@ -129,7 +129,7 @@ def test_dropped_packets_have_their_reason(lab, tmp_path):
     assert frames["drop ip4_ttl"].data[22] == 1 and {frame.interface for frame in capture.frames()} == {"p0-drop"}
 
 
-def test_a_packet_whose_neighbour_does_not_answer_is_seen_when_it_ends(lab, tmp_path):
+def test_a_packet_whose_neighbor_does_not_answer_is_seen_when_it_ends(lab, tmp_path):
     capture = Capture(lab, ["drop", "filter", "host 10.2.0.77"], tmp_path / "held.pcapng")
     ping(lab["h1"], "10.2.0.77", 1, extra="-W 6")
     frames = capture.holds(1).frames()

@@ -232,21 +232,21 @@ def test_what_a_kamueed_with_another_schema_committed_is_told_by_line_and_left_a
     schema = tmp_path / "yang" / "kamuee.yang"
     text = schema.read_text()
     assert text.count("leaf promiscuous {") >= 1
-    schema.write_text(text.replace("leaf promiscuous {", 'leaf colour { type string; description "Of the cable."; }\n    leaf promiscuous {', 1))
+    schema.write_text(text.replace("leaf promiscuous {", 'leaf color { type string; description "Of the cable."; }\n    leaf promiscuous {', 1))
     with monkeypatch.context() as other:
         other.setenv("KAMUEE_YANG_DIR", str(schema.parent))
         daemon.start(P0)
-        daemon.configure("set port p0 mtu 1600 colour red")
+        daemon.configure("set port p0 mtu 1600 color red")
         daemon.stop()
     code, said = daemon.refused(P0)
     assert code == 3, said
-    assert re.search(r"state/revision-2.conf:\d+: port p0: unknown word 'colour', expected one of ", said), said
+    assert re.search(r"state/revision-2.conf:\d+: port p0: unknown word 'color', expected one of ", said), said
     assert f"to start with {daemon.file} instead, change that file or use --from-file" in said
     daemon.start(P0, "--from-file")
     assert mtu(daemon) == 1500
     before = daemon.running()
     said = kamuee(daemon, "rollback", "1", code=1)
-    assert re.search(r"error: line \d+: port p0: unknown word 'colour'", said), said
+    assert re.search(r"error: line \d+: port p0: unknown word 'color'", said), said
     found = re.search(r"copy (\S+), correct these lines in the copy, then\s+'load replace' it", said)
     assert found, said
     assert daemon.running() == before
@@ -254,8 +254,8 @@ def test_what_a_kamueed_with_another_schema_committed_is_told_by_line_and_left_a
     copy = tmp_path / "copy"
     copy.write_text(old)
     said = kamuee(daemon, "load", "replace", str(copy), code=1)
-    assert re.search(r"line \d+: port p0: unknown word 'colour'", said) and daemon.running() == before
-    copy.write_text(re.sub(r"set port p0 colour red\n", "", old))
+    assert re.search(r"line \d+: port p0: unknown word 'color'", said) and daemon.running() == before
+    copy.write_text(re.sub(r"set port p0 color red\n", "", old))
     kamuee(daemon, "load", "replace", str(copy))
     assert mtu(daemon) == 1600
 

@@ -77,7 +77,7 @@ def in_fib(lab, active: bool) -> None:
     eventually(lambda: entry(lab, V4)["active"] == active, what=lambda: str(entry(lab, V4)))
 
 
-def test_packets_of_a_prefix_are_counted_exactly_and_its_neighbours_are_not(lab, counted):
+def test_packets_of_a_prefix_are_counted_exactly_and_its_neighbors_are_not(lab, counted):
     assert (count(lab, V4), count(lab, V6)) == ((0, 0), (0, 0))
     echo(lab, "198.51.100.1", 200)
     echo(lab, "2001:db8:100::1", 100)

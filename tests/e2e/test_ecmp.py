@@ -46,7 +46,7 @@ def lab(labs, kind):
 
 
 def warm(lab) -> None:
-    """Let the router resolve both neighbours."""
+    """Let the router resolve both neighbors."""
     for gateway in ("10.12.1.2", "10.12.2.2", "fd00:12::2", "fd00:13::2"):
         assert_reaches(lab["h1"], gateway)
 

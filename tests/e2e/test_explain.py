@@ -145,7 +145,7 @@ def test_drops_and_the_errors_about_them(lab, explain):
     assert last(explain(source="10.1.0.2", destination="203.0.113.9", vlan=77))["reason"] == "vlan_unknown"
 
 
-def test_fragments_punts_and_waiting_for_a_neighbour(lab, explain):
+def test_fragments_punts_and_waiting_for_a_neighbor(lab, explain):
     cut = last(explain(source="10.1.0.2", destination="203.0.113.9", size=4000))
     assert (cut["result"], [frame["length"] for frame in cut["frame"]]) == ("sent", [1514, 1514, 1054])
     ours = last(explain(source="10.1.0.2", destination="10.12.1.1", protocol="tcp", destination_port=179))
@@ -214,7 +214,7 @@ def test_what_makes_no_packet_is_refused(lab):
 
 
 def test_a_packet_that_explain_calls_held_is_held_and_sent(lab, explain):
-    """In earnest: the neighbour is asked for, and what was held arrives."""
+    """In earnest: the neighbor is asked for, and what was held arrives."""
     lab["far"].ip("address add 10.12.1.77/24 dev p1")
     assert last(explain(source="10.1.0.2", destination="10.12.1.77"))["result"] == "held"
     assert_reaches(lab["h1"], "10.12.1.77")

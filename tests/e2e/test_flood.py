@@ -99,7 +99,7 @@ def lab(labs, kamueed):
     for port, (name, address) in zip(("p1", "p2"), PEERS.items()):
         ours = address[:-1] + "1"
         assert_reaches(lab[name], ours)
-        # All namespaces share one neighbour table, which the flood fills: the peers are not what is tested.
+        # All namespaces share one neighbor table, which the flood fills: the peers are not what is tested.
         mac = lab["r"].ip_json(f"link show dev {port}")[0]["address"]
         for address, to in ((ours, mac), ("224.0.0.5", "01:00:5e:00:00:05"), ("224.0.0.6", "01:00:5e:00:00:06")):
             lab[name].ip(f"neigh replace {address} lladdr {to} dev {port} nud permanent")
@@ -117,7 +117,7 @@ def bgp_of(node, of: str) -> dict:
 
 
 def ospf_of(node) -> dict[str, dict]:
-    """By address of the neighbour."""
+    """By address of the neighbor."""
     found = [one for more in node.frr.json("show ip ospf neighbor detail")["neighbors"].values() for one in more]
     return {one["ifaceAddress"]: one for one in found}
 
@@ -143,7 +143,7 @@ def flaps(lab) -> dict[str, int]:
     return found
 
 
-def neighbours(lab) -> str:
+def neighbors(lab) -> str:
     return "\n".join(lab["r"].ip(f"-s neigh show dev {port}") for port in ("p1", "p2"))
 
 
@@ -191,7 +191,7 @@ def flood(lab, kinds: list[str], seconds: float) -> tuple[int, float]:
 
 @pytest.mark.skipif(CONTROL == "linux", reason="a control run")
 def test_groups_of_routing_protocols_stay_in_the_kernels_table(lab):
-    """A flood that fills the neighbour table would take them out, and OSPF would have no address to send a hello to."""
+    """A flood that fills the neighbor table would take them out, and OSPF would have no address to send a hello to."""
     for port in ("p1", "p2"):
         for group in ("224.0.0.5", "ff02::5"):
             eventually(lambda: "extern_learn" in lab["r"].ip(f"neigh show {group} dev {port} nud noarp"), what=f"{group} on {port}")
@@ -216,7 +216,7 @@ def test_sessions_stay_up_under_a_flood(lab, kinds, seconds):
         if flaps(lab) == before or stall_s < STALL_S:
             break
     now = flaps(lab)
-    assert now == before, f"{before} -> {now}; the longest stall of the machine was {stall_s:.2f} s;\n{neighbours(lab)}"
+    assert now == before, f"{before} -> {now}; the longest stall of the machine was {stall_s:.2f} s;\n{neighbors(lab)}"
     assert sessions_are_up(lab)
     assert ping(lab["bad"], "10.1.0.1", 3, 0.2).received > 0
 

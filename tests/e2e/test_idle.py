@@ -19,7 +19,7 @@ POLLS_ASLEEP = 10     # in one look, of one forwarder: woken it polls, then spin
 
 @pytest.fixture(params=["balanced", "powersave"])
 def sleeping(lab, router, request):
-    """The lab in an idle mode that sleeps, with its neighbours known."""
+    """The lab in an idle mode that sleeps, with its neighbors known."""
     router.configure(f"set forwarding idle {request.param}")
     assert_reaches(lab["h1"], "10.2.0.2")
     return lab

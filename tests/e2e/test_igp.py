@@ -46,7 +46,7 @@ def lab(labs, kind):
 
 
 def ospf_is_full(lab) -> bool:
-    """OSPFv2 and OSPFv3 with the one neighbour there is."""
+    """OSPFv2 and OSPFv3 with the one neighbor there is."""
     v2 = lab["r"].vtysh("show ip ospf neighbor")
     v3 = lab["r"].vtysh("show ipv6 ospf6 neighbor")
     return "Full" in v2 and "Full" in v3
@@ -69,9 +69,9 @@ def test_rip_routes_carry_traffic(lab, target):
     assert_no_loss(lab["h1"], target, 50)
 
 
-def test_a_lost_ospf_neighbour_is_noticed_and_found_again(lab):
+def test_a_lost_ospf_neighbor_is_noticed_and_found_again(lab):
     lab["ospfr"].bird.stop()
-    eventually(lambda: not reaches(lab["h1"], "198.51.100.1"), 60, "routes of the lost neighbour go", 0.2)
+    eventually(lambda: not reaches(lab["h1"], "198.51.100.1"), 60, "routes of the lost neighbor go", 0.2)
     lab["ospfr"].bird.start()
     assert_reaches(lab["h1"], "198.51.100.1", 60)
     assert_reaches(lab["h1"], "2001:db8:100::1", 60)

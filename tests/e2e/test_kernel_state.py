@@ -20,7 +20,7 @@ from support import Router, assert_reaches, eventually, hops, reaches
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/features/kernel-state.md"
-ROW = re.compile(r"^\| ((?:link|address|neighbour|namespace)-[a-z-]+) \| `([^`]+)` \| ([a-z ]+) \|", re.M)
+ROW = re.compile(r"^\| ((?:link|address|neighbor|namespace)-[a-z-]+) \| `([^`]+)` \| ([a-z ]+) \|", re.M)
 LAB = """
 nodes:
   h1:
@@ -77,7 +77,7 @@ def fib(lab, address: str) -> dict:
     return measure.client(lab["r"]).call("lookup", address=[address])["result"][0]
 
 
-def neighbour(lab, address: str) -> dict:
+def neighbor(lab, address: str) -> dict:
     return next((n for n in measure.client(lab["r"]).entries("neighbor") if n["address"] == address), {})
 
 
@@ -404,14 +404,14 @@ def check_address_autojoin(lab):
         lab["r"].run("ip addr del 239.1.2.3/32 dev p1", check=False)
 
 
-# --- neighbours ----------------------------------------------------------------------------------
+# --- neighbors ----------------------------------------------------------------------------------
 
-def added_neighbour(key: str, address: str, mac: str) -> None:
+def added_neighbor(key: str, address: str, mac: str) -> None:
     @check(key)
     def see(lab):
         try:
             yield
-            eventually(lambda: neighbour(lab, address).get("mac") == mac and kind(lab, address) == "adjacency", what=f"{address} is known",
+            eventually(lambda: neighbor(lab, address).get("mac") == mac and kind(lab, address) == "adjacency", what=f"{address} is known",
                        timeout_s=5)
         finally:
             lab["r"].run(f"ip neigh del {address} dev p1", check=False)
@@ -419,32 +419,32 @@ def added_neighbour(key: str, address: str, mac: str) -> None:
 
 
 for key, address, mac in (
-        ("neighbour-permanent", "10.2.0.50", "02:00:00:00:00:50"),
-        ("neighbour-noarp", "10.2.0.51", "02:00:00:00:00:51"),
-        ("neighbour-reachable", "10.2.0.52", "02:00:00:00:00:52"),
-        ("neighbour-stale", "10.2.0.53", "02:00:00:00:00:53"),
-        ("neighbour-group-mac", "10.2.0.55", "03:bf:0a:02:00:37"),
-        ("neighbour-router", "fd00:2::56", "02:00:00:00:00:56"),
-        ("neighbour-extern-learn", "10.2.0.57", "02:00:00:00:00:57"),
-        ("neighbour-protocol", "10.2.0.58", "02:00:00:00:00:58")):
-    added_neighbour(key, address, mac)
+        ("neighbor-permanent", "10.2.0.50", "02:00:00:00:00:50"),
+        ("neighbor-noarp", "10.2.0.51", "02:00:00:00:00:51"),
+        ("neighbor-reachable", "10.2.0.52", "02:00:00:00:00:52"),
+        ("neighbor-stale", "10.2.0.53", "02:00:00:00:00:53"),
+        ("neighbor-group-mac", "10.2.0.55", "03:bf:0a:02:00:37"),
+        ("neighbor-router", "fd00:2::56", "02:00:00:00:00:56"),
+        ("neighbor-extern-learn", "10.2.0.57", "02:00:00:00:00:57"),
+        ("neighbor-protocol", "10.2.0.58", "02:00:00:00:00:58")):
+    added_neighbor(key, address, mac)
 
 
-@check("neighbour-lladdr")
-def check_neighbour_lladdr(lab):
+@check("neighbor-lladdr")
+def check_neighbor_lladdr(lab):
     lab["r"].run("ip neigh del 10.2.0.2 dev p1", check=False)
     assert_reaches(lab["h1"], "10.2.0.2")
-    eventually(lambda: neighbour(lab, "10.2.0.2").get("mac"), what="h2 is known")
+    eventually(lambda: neighbor(lab, "10.2.0.2").get("mac"), what="h2 is known")
     try:
         yield
-        eventually(lambda: neighbour(lab, "10.2.0.2").get("mac") == "02:00:00:00:00:54", what="the other MAC is followed", step_s=0.01)
+        eventually(lambda: neighbor(lab, "10.2.0.2").get("mac") == "02:00:00:00:00:54", what="the other MAC is followed", step_s=0.01)
     finally:
         lab["r"].run("ip neigh del 10.2.0.2 dev p1", check=False)
     assert_reaches(lab["h1"], "10.2.0.2")
 
 
-@check("neighbour-failed", "neighbour-delete", "neighbour-flush", "neighbour-managed", "neighbour-use")
-def check_neighbour_asked_again(lab):
+@check("neighbor-failed", "neighbor-delete", "neighbor-flush", "neighbor-managed", "neighbor-use")
+def check_neighbor_asked_again(lab):
     assert_reaches(lab["h1"], "10.2.0.2")
     yield
     assert_reaches(lab["h1"], "10.2.0.2")
@@ -452,8 +452,8 @@ def check_neighbour_asked_again(lab):
     assert_reaches(lab["h1"], "10.2.0.2")
 
 
-@check("neighbour-proxy")
-def check_neighbour_proxy(lab):
+@check("neighbor-proxy")
+def check_neighbor_proxy(lab):
     try:
         yield
         assert kind(lab, "10.2.0.60") == "glean"

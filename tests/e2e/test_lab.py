@@ -85,7 +85,7 @@ def test_two_labs_of_one_file_run_side_by_side_and_stop_apart(file):
     eventually(lambda: "192.0.2.1" in lab_command("exec", "e2elabb", "b", "ip", "route").stdout, 30,
                "the second lab converges after the first has gone", 0.3)
     eventually(lambda: "Full" in lab_command("exec", "e2elabb", "a", "vtysh", "-c", "show ip ospf neighbor").stdout, 60,
-               "FRR, too, sees its neighbour", 0.3)
+               "FRR, too, sees its neighbor", 0.3)
     routes = lambda: lab_command("exec", "e2elabb", "b", "birdc", "show", "route", "protocol", "bgp0", "count").stdout  # noqa: E731
     eventually(lambda: "Total: 300 of" in routes(), 60, lambda: f"all routes of the feed: {routes()}", 0.3)
 

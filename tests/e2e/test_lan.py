@@ -140,7 +140,7 @@ def test_arp_is_answered_for_a_host_that_is_elsewhere(lab, kind):
     assert lab["h1"].ip_json("neigh show 10.1.0.3")[0]["lladdr"] == mac
 
 
-def test_neighbour_solicitations_are_answered_for_a_host_that_is_elsewhere(lab, kind):
+def test_neighbor_solicitations_are_answered_for_a_host_that_is_elsewhere(lab, kind):
     assert not reaches(lab["h1"], "fd00:1::50")
     lab["r"].namespace.sysctl({"net.ipv6.conf.p0.proxy_ndp": "1"})
     lab["r"].ip("-6 neigh add proxy fd00:1::50 dev p0")

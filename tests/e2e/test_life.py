@@ -199,7 +199,7 @@ def test_a_second_kamueed_in_the_same_run_directory_is_refused_and_harms_nothing
 @pytest.mark.parametrize("line, says", [
     ("set port p0 mtu 99999", "mtu"), ("set thread 9999 forwarder port p0 rx-queue 0", "9999"),
     ("set port p9 devargs net_af_packet9,iface=nonesuch", "nonesuch"), ("sett port", "sett"),
-    ("set port p0 colour red", "colour")])
+    ("set port p0 color red", "color")])
 def test_a_configuration_that_cannot_be_stops_the_start_and_names_the_line(lab, tmp_path, line, says):
     config = tmp_path / "bad.conf"
     config.write_text(f"set memory 128\nset port p0 devargs net_null0\n{line}\n")

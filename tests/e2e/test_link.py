@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Interfaces that go down and up, neighbours that change their MAC address, hosts that move."""
+"""Interfaces that go down and up, neighbors that change their MAC address, hosts that move."""
 import pytest
 
 from support import Pinging, assert_no_loss, assert_reaches, eventually, link_up, reaches
@@ -81,7 +81,7 @@ def test_a_cable_pulled_and_put_back(lab):
     assert_all_reached(lab)
 
 
-def test_a_neighbour_that_changes_its_mac_address_and_says_so_is_followed(lab):
+def test_a_neighbor_that_changes_its_mac_address_and_says_so_is_followed(lab):
     assert_all_reached(lab)
     # Announce the new address as a host does that takes one over (RFC 5227, RFC 4861 section 7.2.6).
     lab["h2"].namespace.sysctl({"net.ipv4.conf.eth0.arp_notify": "1", "net.ipv6.conf.eth0.ndisc_notify": "1"})
@@ -93,7 +93,7 @@ def test_a_neighbour_that_changes_its_mac_address_and_says_so_is_followed(lab):
 
 def test_an_address_that_moves_to_another_mac_without_a_word_is_found_again(lab):
     assert_all_reached(lab)
-    # Let the router doubt its neighbours after 2 s instead of half a minute.
+    # Let the router doubt its neighbors after 2 s instead of half a minute.
     for family in ("ipv4", "ipv6"):
         lab["r"].namespace.sysctl({f"net.{family}.neigh.p1.base_reachable_time_ms": "2000",
                                    f"net.{family}.neigh.p1.delay_first_probe_time": "1"})

@@ -104,7 +104,7 @@ def test_access_lists_sets_and_mirrors(daemon):
     assert value("kamuee_acl_rule_bytes", acl="edge", rule="20", action="permit") == 3 * 46
     assert value("kamuee_mirror_sent_packets", session="copies") == 3
     assert value("kamuee_acl_rules", acl="edge") == 3
-    assert value("kamuee_acl_unmatched_packets", acl="edge", action="permit") is not None  # the kernel asks for neighbours
+    assert value("kamuee_acl_unmatched_packets", acl="edge", action="permit") is not None  # the kernel asks for neighbors
     assert value("kamuee_acl_rules_left_out") == 0
     assert value("kamuee_address_set_members", set="bad", family="ipv6") == 1
     assert value("kamuee_acl_memory_bytes", acl="edge") > 0

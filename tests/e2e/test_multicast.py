@@ -74,7 +74,7 @@ def received(proc, wanted):
 
 
 def know(node, group, *interfaces):
-    """Linux makes a neighbour of each group it sends to, in a table that all namespaces share and others' floods fill; not so of
+    """Linux makes a neighbor of each group it sends to, in a table that all namespaces share and others' floods fill; not so of
     a permanent one."""
     if ":" not in group:
         octets = [int(octet) for octet in group.split(".")]

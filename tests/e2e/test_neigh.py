@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Neighbours that change: gratuitous ARP, unsolicited NA, moves, duplicate address detection, aging, an address scan.
+"""Neighbors that change: gratuitous ARP, unsolicited NA, moves, duplicate address detection, aging, an address scan.
 
 Hosts made by hand: the test answers ARP and ND itself, with the MAC it likes. Linux is the oracle: each test runs on it, too.
 """
@@ -117,7 +117,7 @@ def solicitation(mac: bytes, target: str, source: str = "::") -> bytes:
 
 
 def asked_for(frame: bytes) -> str | None:
-    """The address that an ARP request or a neighbour solicitation asks for."""
+    """The address that an ARP request or a neighbor solicitation asks for."""
     if frame[12:14] == b"\x08\x06" and frame[20:22] == b"\x00\x01":
         return socket.inet_ntoa(frame[38:42])
     if frame[12:14] == b"\x86\xdd" and frame[20] == 58 and frame[54] == 135:
@@ -193,7 +193,7 @@ def test_an_announcement_of_an_unknown_host_makes_no_entry(lab, wires, form):
 
 
 @pytest.mark.parametrize("left, right", [("10.1.0.52", "10.2.0.52"), ("fd00:1::52", "fd00:2::52")])
-def test_one_mac_behind_two_interfaces_is_two_neighbours(lab, wires, left, right):
+def test_one_mac_behind_two_interfaces_is_two_neighbors(lab, wires, left, right):
     next_to(lab, wires, left, "left", MAC_A)
     next_to(lab, wires, right, "right", MAC_A)
     next_to(lab, wires, left, "left", MAC_A, answers=False)
@@ -237,7 +237,7 @@ def test_duplicate_address_detection_is_answered_for_our_addresses_only(lab, wir
     next_to(lab, wires, others, "left", MAC_A, answers=False)          # nor has the probe moved the host
 
 
-def neighbours(lab, address: str) -> list[dict]:
+def neighbors(lab, address: str) -> list[dict]:
     if not hasattr(lab["r"], "socket"):
         return lab["r"].namespace.ip_json(f"neigh show {address}")
     return [row for row in measure.client(lab["r"]).entries("neighbor") if row["address"] == address]
@@ -260,9 +260,9 @@ def test_an_entry_in_use_is_refreshed_without_loss(lab, address):
 @pytest.mark.parametrize("address", ["10.4.0.2", "fd00:4::2"])
 def test_an_entry_that_the_kernel_forgets_goes_and_comes_back_with_the_next_packet(lab, address):
     assert_reaches(lab["source"], address)
-    assert neighbours(lab, address)
+    assert neighbors(lab, address)
     lab["r"].namespace.ip(f"neigh del {address} dev p3")
-    eventually(lambda: not any(row.get("mac") for row in neighbours(lab, address)), 10, "it is forgotten")
+    eventually(lambda: not any(row.get("mac") for row in neighbors(lab, address)), 10, "it is forgotten")
     assert_reaches(lab["source"], address)
 
 

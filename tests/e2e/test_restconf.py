@@ -128,7 +128,7 @@ def test_interfaces_are_as_the_models_of_the_ietf_say_whatever_the_kernel_has(da
                  "neighbor replace 10.0.0.9 lladdr 02:00:00:00:00:09 nud reachable dev p0",
                  "neighbor replace 2001:db8:9::2 lladdr 02:00:00:00:00:07 nud stale dev p0"):
         daemon.run(f"ip {line}")
-    eventually(lambda: {"10.9.0.2", "10.0.0.9"} <= set(neighbors("ipv4")) and "2001:db8:9::2" in neighbors("ipv6"), 10, "the neighbours are told")
+    eventually(lambda: {"10.9.0.2", "10.0.0.9"} <= set(neighbors("ipv4")) and "2001:db8:9::2" in neighbors("ipv6"), 10, "the neighbors are told")
     assert addresses("ipv4") == {"10.0.0.1": 24, "10.9.0.1": 30} and addresses("ipv6")["2001:db8:9::1"] == 126
     ours = {f"{a['ip']}/{a['prefix-length']}": a for a in daemon.client.state("interface=p0")[0]["address"]}
     assert {"10.0.0.1/24", "10.9.0.1/30", "2001:db8:9::1/126"} <= set(ours) and not any(a["secondary"] for a in ours.values())

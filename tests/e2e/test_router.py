@@ -212,10 +212,10 @@ def test_a_macvlan_on_a_tap_is_a_routers_too(ours):
         node.ip("link del vr5")
 
 
-# --- what the neighbours see ---
+# --- what the neighbors see ---
 
 def advertised(lab, wire: Wire, target: str, unicast: bool):
-    """The neighbour advertisement for an address of the router's."""
+    """The neighbor advertisement for an address of the router's."""
     group = scapy.in6_getnsma(scapy.inet_pton(10, target))
     to, dst = (mac_of(lab), target) if unicast else (scapy.in6_getnsmac(group), scapy.inet_ntop(10, group))
     frame = (Ether(dst=to, src=wire.mac) / IPv6(src="fd00:1::2", dst=dst, hlim=255) / ICMPv6ND_NS(tgt=target)
@@ -225,7 +225,7 @@ def advertised(lab, wire: Wire, target: str, unicast: bool):
 
 
 @pytest.mark.rfc("4861", "7.2.4", "MUST")
-def test_neighbour_advertisements_say_that_it_is_a_router(lab, wire):
+def test_neighbor_advertisements_say_that_it_is_a_router(lab, wire):
     for target in ("fd00:1::1", link_local(lab)):
         for unicast in (False, True):
             na = eventually(lambda: advertised(lab, wire, target, unicast), 10, f"an advertisement of {target}")  # noqa: B023
@@ -290,7 +290,7 @@ def test_an_arp_reply_with_the_mac_of_a_group_is_not_believed(ours, wire):
     assert_reaches(ours["h2"], "10.1.0.2")
     for mac in ("01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff"):
         wire.send(bytes(Ether(dst=mac_of(ours), src=wire.mac) / ARP(op=2, hwsrc=mac, psrc="10.1.0.2", pdst="10.1.0.1")))
-    eventually(lambda: "ignored a neighbour that claims a group MAC: vr=0 address=10.1.0.2 mac=" in ours["r"].log.read_text(), what="a line of log")
+    eventually(lambda: "ignored a neighbor that claims a group MAC: vr=0 address=10.1.0.2 mac=" in ours["r"].log.read_text(), what="a line of log")
     assert reaches(ours["h2"], "10.1.0.2")                # the frame goes to h1, not to all
 
 

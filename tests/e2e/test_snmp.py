@@ -229,7 +229,7 @@ def test_addresses_and_neighbors_are_those_of_our_interfaces(snmp):
         lengths[address(map(int, index.split(".")))[0]] = int(pointer.rpartition(".")[2])
     assert lengths == {**ip_addresses(daemon, "p0"), **ip_addresses(daemon, "p1")}
     key = f"{ids['p0']}.1.4.10.1.0.77"
-    eventually(lambda: key in snmpd.column(f"{NEIGHBOR}.4"), 20, "the neighbour is there")
+    eventually(lambda: key in snmpd.column(f"{NEIGHBOR}.4"), 20, "the neighbor is there")
     assert snmpd.column(f"{NEIGHBOR}.4")[key].split() == ["02", "00", "00", "00", "00", "77"]
     assert (snmpd.column(f"{NEIGHBOR}.6")[key], snmpd.column(f"{NEIGHBOR}.7")[key]) == ("4", "1")   # static, reachable
     ours = {f"{ids[n['interface']]}" for n in daemon.client.entries("neighbor") if n["vr"] == "default"}

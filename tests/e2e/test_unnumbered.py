@@ -168,7 +168,7 @@ def link_local(lab, name: str) -> str:
     return re.search(r"inet6 (fe80::[0-9a-f:]+)/", lab[name].run("ip -6 addr show dev p0"))[1]
 
 
-def test_static_ipv4_routes_via_ipv6_neighbours(lab):
+def test_static_ipv4_routes_via_ipv6_neighbors(lab):
     router = lab["r"]
     vias = [f"via inet6 {link_local(lab, name)} dev {dev}" for name, dev in (("a", "p1"), ("b", "p2"))]
     for name in "ab":

@@ -50,11 +50,11 @@ def lab(labs, kind):
     return labs(OVERLAP, kind)
 
 
-@pytest.mark.parametrize("colour", ["red", "blue"])
+@pytest.mark.parametrize("color", ["red", "blue"])
 @pytest.mark.parametrize("target", ["10.2.0.2", "fd00:2::2"])
-def test_each_virtual_router_carries_its_own_traffic(lab, colour, target):
-    assert_reaches(lab[f"{colour}a"], target)
-    assert_no_loss(lab[f"{colour}a"], target, 100)
+def test_each_virtual_router_carries_its_own_traffic(lab, color, target):
+    assert_reaches(lab[f"{color}a"], target)
+    assert_no_loss(lab[f"{color}a"], target, 100)
 
 
 def test_overlapping_addresses_are_not_confused(lab):

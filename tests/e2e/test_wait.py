@@ -22,7 +22,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "tools"))
 
 import schema                                                                   # noqa: E402
 
-ROUTES, NEIGHBOURS, RULES, LISTS, VPORTS, MEMBERS = 100_000, 5_000, 10_000, 200, 500, 5_000
+ROUTES, NEIGHBORS, RULES, LISTS, VPORTS, MEMBERS = 100_000, 5_000, 10_000, 200, 500, 5_000
 WAIT_S = 0.1
 TRIES = 3
 LONG = "\n".join(f"set acl long rule {i + 1} permit tcp from 10.{i >> 8}.{i & 255}.0/24 to any port {i + 1}" for i in range(60_000))
@@ -87,9 +87,9 @@ def full(kamueed) -> Iterator[Daemon]:
         daemon.run("ip link set p0 up")
         batch = daemon.dir / "batch"
         batch.write_text("".join(f"neigh add 10.0.{i >> 8}.{i & 255} lladdr 02:00:00:00:{i >> 8:02x}:{i & 255:02x} nud permanent dev p0\n"
-                                 for i in range(256, 256 + NEIGHBOURS))
+                                 for i in range(256, 256 + NEIGHBORS))
                          + "".join(f"route add 20.{i >> 16}.{i >> 8 & 255}.{i & 255}/32 via 10.0.{n >> 8}.{n & 255} proto bgp\n"
-                                   for i in range(ROUTES) for n in [i % NEIGHBOURS + 256]))
+                                   for i in range(ROUTES) for n in [i % NEIGHBORS + 256]))
         daemon.run(f"ip -batch {batch}")
         eventually(lambda: daemon.client.state("vr=default/fib=ipv4")[0]["routes"] >= ROUTES, 60, "the routes are in the FIB")
         yield daemon

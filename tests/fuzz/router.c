@@ -117,7 +117,7 @@ void fuzz_settle(uint32_t fate)
         if (!(fate & 1) || rig_inject(0, m))
             rig_release(m);
     rig_poll();
-    for (struct rte_mbuf *m; (m = rig_held());) // back once more: their neighbour is unknown still
+    for (struct rte_mbuf *m; (m = rig_held());) // back once more: their neighbor is unknown still
         rig_release(m);
     for (unsigned c = 0; c < PUNT_CLASS_N; c++)
         while (rig_punted(c, &f, NULL))

@@ -81,7 +81,7 @@ struct frame frame_ip(const struct ip_spec *s);
 struct frame frame_raw(const void *bytes, unsigned n);
 uint8_t *frame_l3(struct frame *f);        // behind the Ethernet header and tag
 bool frame_is_ip4_sound(const struct frame *f); // header checksum right, total length within the frame
-// 02:00:00:00:00:k of neighbour k.
+// 02:00:00:00:00:k of neighbor k.
 const uint8_t *neighbor_mac(unsigned k);
 extern const uint8_t broadcast_mac[6];
 void ip4_fix_checksum(struct frame *f);

@@ -26,7 +26,7 @@ def one_device(facts: Facts) -> Iterator[Finding]:
     double = [names for names in ports.values() if len(names) > 1]
     for names in double:
         yield Finding("port-device", "wrong", " and ".join(names), f"both on {where(*facts.kernel_interfaces[names[0]])}", "one port per kernel interface",
-                      "each port gets every frame: neighbours of one are learned by the other, and packets to them are lost",
+                      "each port gets every frame: neighbors of one are learned by the other, and packets to them are lost",
                       (f"kamuee delete port {names[-1]}",))
     if not double and ports:
         yield good("port-device", "ports", "each has a kernel interface of its own")

@@ -8,7 +8,7 @@ from kamuee.doctor.facts import Facts
 from kamuee.doctor.finding import Check, Finding, absent, good
 
 CONF = "/proc/sys/net/ipv4/conf"
-NEIGHBOURS = 4096      # what the kernel's table of neighbours should hold: one large subnet
+NEIGHBORS = 4096      # what the kernel's table of neighbors should hold: one large subnet
 SPREAD_PACKETS = 10_000
 # Program: what it does to us. By the name in /proc/PID/comm.
 CONFLICTS = {
@@ -58,7 +58,7 @@ def forwarding(facts: Facts) -> Iterator[Finding]:
     if off:
         yield Finding("kernel-forwarding", "wrong", ", ".join(off), "off", "on, as kamueed sets it",
                       "the kernel acts as a host on these interfaces: it accepts router advertisements and redirects, and "
-                      "neighbours drop their default route", tuple(f"sysctl -w {name}=1" for name in off), safe=True)
+                      "neighbors drop their default route", tuple(f"sysctl -w {name}=1" for name in off), safe=True)
     if others:
         yield Finding("kernel-forwarding", "advice", ", ".join(others), "on", "off, unless intended",
                       "the kernel forwards between these devices and the TAPs, bypassing kamueed's access lists and counters",
@@ -67,16 +67,16 @@ def forwarding(facts: Facts) -> Iterator[Finding]:
         yield good("kernel-forwarding", "TAPs", "as for a router; no other device forwards")
 
 
-def neighbours(facts: Facts) -> Iterator[Finding]:
+def neighbors(facts: Facts) -> Iterator[Finding]:
     for family in ("ipv4", "ipv6"):
         base = f"/proc/sys/net/{family}/neigh/default"
         limit = facts.host.number(f"{base}/gc_thresh3")
         if limit is None:
             yield absent("neighbor-table", family, "not reported by the kernel")
-        elif limit < NEIGHBOURS:
-            yield Finding("neighbor-table", "advice", family, f"{limit} entries for all namespaces", f"{NEIGHBOURS} or more",
-                          "when the table is full the kernel cannot resolve new neighbours; OSPF multicast groups need entries, too",
-                          (f"sysctl -w net.{family}.neigh.default.gc_thresh3={NEIGHBOURS} net.{family}.neigh.default.gc_thresh2={NEIGHBOURS // 2}",), safe=True)
+        elif limit < NEIGHBORS:
+            yield Finding("neighbor-table", "advice", family, f"{limit} entries for all namespaces", f"{NEIGHBORS} or more",
+                          "when the table is full the kernel cannot resolve new neighbors; OSPF multicast groups need entries, too",
+                          (f"sysctl -w net.{family}.neigh.default.gc_thresh3={NEIGHBORS} net.{family}.neigh.default.gc_thresh2={NEIGHBORS // 2}",), safe=True)
         else:
             yield good("neighbor-table", family, f"{limit} entries")
 
@@ -131,5 +131,5 @@ def not_followed(facts: Facts) -> Iterator[Finding]:
         yield absent("route-not-followed", "kernel", "kamueed is not running")
 
 
-CHECKS = (Check("tun", tun), Check("rp-filter", rp_filter), Check("kernel-forwarding", forwarding), Check("neighbor-table", neighbours),
+CHECKS = (Check("tun", tun), Check("rp-filter", rp_filter), Check("kernel-forwarding", forwarding), Check("neighbor-table", neighbors),
           Check("other-daemons", daemons), Check("rss", spread), Check("route-not-followed", not_followed))

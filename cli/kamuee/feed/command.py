@@ -70,9 +70,9 @@ def run(options: argparse.Namespace) -> int:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python3 -m kamuee.feed", description="BGP route feed")
     commands = parser.add_subparsers(dest="command", required=True)
-    sub = commands.add_parser("run", help="announce a table to a neighbour")
+    sub = commands.add_parser("run", help="announce a table to a neighbor")
     sub.add_argument("--local", required=True, metavar="ADDRESS", help="local address")
-    sub.add_argument("--peer", required=True, metavar="ADDRESS", help="the neighbour's address")
+    sub.add_argument("--peer", required=True, metavar="ADDRESS", help="the neighbor's address")
     sub.add_argument("--asn", type=int, required=True, help="local AS number")
     sub.add_argument("--nh4", metavar="ADDRESS", help="IPv4 next hop (default: the local address)")
     sub.add_argument("--nh6", metavar="ADDRESS", help="IPv6 next hop; without it IPv6 routes are not announced")

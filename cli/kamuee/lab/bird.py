@@ -93,7 +93,7 @@ class Bird:
         return sh(["birdc", "-s", str(self.control)] + command.split(), timeout_s=timeout_s)
 
     def sessions(self) -> dict[str, bool]:
-        """Established or not, for each BGP neighbour."""
+        """Established or not, for each BGP neighbor."""
         peers = {}
         for i, neighbor in enumerate(self.node.neighbors):
             peers[neighbor.address] = "Established" in self.birdc(f"show protocols bgp{i}")

@@ -195,7 +195,7 @@ class Demo:
         return self.lab["customer"]
 
     def _ping(self, family: str, target: str) -> None:
-        end = time.monotonic() + FIRST_ANSWER_S          # the neighbours on the way are resolved first, which is no loss
+        end = time.monotonic() + FIRST_ANSWER_S          # the neighbors on the way are resolved first, which is no loss
         while not self._pings(target, 1)["received"] and time.monotonic() < end:
             pass
         result = self._pings(target, N_PINGS)

@@ -157,7 +157,7 @@ class Frr:
         return json.loads(self.vtysh(f"{command} json") or "{}")
 
     def sessions(self) -> dict[str, bool]:
-        """Established or not, for each BGP neighbour."""
+        """Established or not, for each BGP neighbor."""
         peers: dict[str, bool] = {}
         for family in self.json("show bgp summary").values():
             for address, peer in family.get("peers", {}).items():

@@ -29,7 +29,7 @@ def client(node: KamueeNode) -> Client:
 # --- cheap counts ---
 
 def count_received(node: Router, peers: list[str]) -> int:
-    """Prefixes received from some neighbours."""
+    """Prefixes received from some neighbors."""
     summary = node.frr.json("show bgp summary")
     return sum(family.get("peers", {}).get(peer, {}).get("pfxRcd", 0)
                for family in summary.values() for peer in peers)
@@ -59,7 +59,7 @@ def fib_counts(node: KamueeNode, vr: str = "default") -> dict[str, int]:
 
 
 def count_messages(node: KamueeNode, vr: str = "default") -> int:
-    """Messages of the kernel's about routes, links, addresses and neighbours that kamueed has read."""
+    """Messages of the kernel's about routes, links, addresses and neighbors that kamueed has read."""
     entry = client(node).state(f"vr={vr}")
     return (entry[0] if isinstance(entry, list) else entry)["messages"]
 

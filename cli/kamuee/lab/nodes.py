@@ -194,7 +194,7 @@ class Router(BaseNode):
 
 
 class FeedNode(BaseNode):
-    """Announces a table to a neighbour (kamuee.feed)."""
+    """Announces a table to a neighbor (kamuee.feed)."""
 
     def argv(self) -> list[str]:
         node, source = self.node, self.node.feed

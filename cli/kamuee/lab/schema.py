@@ -224,7 +224,7 @@ def _node(name: str, value: Value) -> Node:
 def _check_needs(node: Node) -> None:
     """Keys that need another key."""
     if node.kind == "feed" and (node.asn is None or node.peer is None):
-        raise node.where.error("a feed needs asn (its AS number) and peer (the neighbour's address)")
+        raise node.where.error("a feed needs asn (its AS number) and peer (the neighbor's address)")
     generated = node.asn or node.neighbors or node.networks or node.ospf or node.rip
     if node.kind in ("router", "kamuee"):
         if node.daemon == "none" and (node.config or generated):
@@ -385,7 +385,7 @@ def _expand_feed(node: Node, nodes: dict[str, Node], links: list[Link]) -> None:
         raise node.where.error(f"feed needs the node name '{name}', which is taken")
     if node.config is not None:
         raise node.where.error("feed works with a generated configuration; with config, write a node of "
-                               "kind feed and its neighbour yourself")
+                               "kind feed and its neighbor yourself")
     index = sum(1 for other in nodes.values() if other.kind == "feed")
     v4, v6 = f"100.127.{index}", f"fd00:feed:{index:x}"
     asn = 64900 + index

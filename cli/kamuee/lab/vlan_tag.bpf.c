@@ -47,5 +47,5 @@ SECTION("tc/untag") int untag(struct __sk_buff *skb)
     return pop(skb, TPID, VLAN) ? TC_ACT_SHOT : TC_ACT_OK;
 }
 
-// The helpers' licence check: they are open to programs under any licence.
-SECTION("license") const char licence[] = "BSD-3-Clause";
+// The helpers' license check: they are open to programs under any license.
+SECTION("license") const char license[] = "BSD-3-Clause";

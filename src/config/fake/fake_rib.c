@@ -230,7 +230,7 @@ int rib_manager_audit_report(uint16_t vr, void (*done)(void *ctx, const struct r
     return ask(answer_audit, done, ctx);
 }
 
-// --- news of neighbours -------------------------------------------------------------------------
+// --- news of neighbors -------------------------------------------------------------------------
 
 static bool news_wanted, news_taken;
 

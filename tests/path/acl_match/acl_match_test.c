@@ -291,7 +291,7 @@ static void what_is_for_us_is_asked_about_too(void **state)
     assert_true(rig_punted(PUNT_ROUTING, &f, NULL));
 }
 
-static void neighbours_of_the_link_are_found_whatever_a_list_says(void **state)
+static void neighbors_of_the_link_are_found_whatever_a_list_says(void **state)
 {
     const uint8_t solicit[24] = {135}, router[24] = {133};
     struct list l = {.otherwise = {.verb = ACL_DENY}};
@@ -392,7 +392,7 @@ int main(void)
         path_test(what_cuts_its_own_headers_is_dropped_by_name),
         path_test(a_burst_of_several_lists_is_sorted_out),
         path_test(what_is_for_us_is_asked_about_too),
-        path_test(neighbours_of_the_link_are_found_whatever_a_list_says),
+        path_test(neighbors_of_the_link_are_found_whatever_a_list_says),
         path_test(what_was_held_or_must_be_cut_is_asked_about_before_it_leaves),
         path_test(counters_are_exact_while_the_list_changes),
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ecmp_test.c - how flows are told apart: what counts in each mode, both directions, fragments; shares and polarisation
+// ecmp_test.c - how flows are told apart: what counts in each mode, both directions, fragments; shares and polarization
 #include "harness.h"
 
 #include <stdio.h>

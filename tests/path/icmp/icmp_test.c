@@ -9,7 +9,7 @@
 
 static uint16_t in, out;
 
-// Sources are behind port 0 (neighbour 3), destinations behind port 1.
+// Sources are behind port 0 (neighbor 3), destinations behind port 1.
 static void two_interfaces(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
@@ -425,7 +425,7 @@ static void an_error_to_our_own_address_ends_as_a_martian(void **state)
     assert_int_equal(rig_drops(DROP_IP4_MARTIAN_SRC), 1);
 }
 
-static void an_error_waits_for_a_neighbour_like_any_packet(void **state)
+static void an_error_waits_for_a_neighbor_like_any_packet(void **state)
 {
     struct ip_spec s = plain4;
     struct frame f, e;
@@ -646,7 +646,7 @@ int main(void)
         path_test(a_router_without_an_address_sends_no_error),
         path_test(an_error_about_an_error_of_ours_is_not_made),
         path_test(an_error_to_our_own_address_ends_as_a_martian),
-        path_test(an_error_waits_for_a_neighbour_like_any_packet),
+        path_test(an_error_waits_for_a_neighbor_like_any_packet),
         path_test(errors_are_limited_for_each_interface_by_its_own_bucket),
         path_test(errors_of_all_interfaces_together_are_limited_by_the_routers_bucket),
         path_test(two_forwarders_share_the_bucket_of_an_interface),

@@ -92,7 +92,7 @@ static void a_frame_without_a_whole_header_is_dropped(void **state)
     assert_only_drop(DROP_ETHER_TRUNCATED, 1);
 }
 
-// Sends one packet to an unresolved neighbour and takes it as its manager does.
+// Sends one packet to an unresolved neighbor and takes it as its manager does.
 static struct rte_mbuf *held_packet(const struct ip_spec *s)
 {
     struct frame f = frame_ip(s);
@@ -115,7 +115,7 @@ static uint32_t both_on_hold(void)
     return nh;
 }
 
-static void held_packets_of_both_families_leave_when_the_neighbour_answers(void **state)
+static void held_packets_of_both_families_leave_when_the_neighbor_answers(void **state)
 {
     uint32_t nh = both_on_hold();
     struct rte_mbuf *m[6];
@@ -150,7 +150,7 @@ static void a_held_packet_that_finds_its_next_hop_unresolved_again_is_held_again
     rig_release(m);
 }
 
-static void a_held_packet_whose_neighbour_failed_is_refused_and_its_sender_told(void **state)
+static void a_held_packet_whose_neighbor_failed_is_refused_and_its_sender_told(void **state)
 {
     uint32_t nh = both_on_hold();
     struct frame g;
@@ -270,9 +270,9 @@ int main(void)
         path_test(a_frame_with_two_tags_that_the_port_does_not_take_is_counted_where_it_belongs),
         path_test(a_frame_for_an_interface_that_is_down_or_gone_is_dropped),
         path_test(a_frame_without_a_whole_header_is_dropped),
-        path_test(held_packets_of_both_families_leave_when_the_neighbour_answers),
+        path_test(held_packets_of_both_families_leave_when_the_neighbor_answers),
         path_test(a_held_packet_that_finds_its_next_hop_unresolved_again_is_held_again),
-        path_test(a_held_packet_whose_neighbour_failed_is_refused_and_its_sender_told),
+        path_test(a_held_packet_whose_neighbor_failed_is_refused_and_its_sender_told),
         path_test(a_held_packet_for_an_address_that_became_ours_is_delivered),
         path_test(a_held_packet_larger_than_the_mtu_that_came_meanwhile_is_fragmented),
         path_test(a_port_with_one_queue_is_served_through_the_queue_s_owner),

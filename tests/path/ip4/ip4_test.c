@@ -139,7 +139,7 @@ static void the_checksum_stays_right_for_every_value(void **state)
 {
     two_interfaces();
     struct frame g, f = packet();
-    for (unsigned id = 0; id < 65536; id += 7) { // walks the checksum through its values, 0xffff's neighbours included
+    for (unsigned id = 0; id < 65536; id += 7) { // walks the checksum through its values, 0xffff's neighbors included
         f.b[18] = (uint8_t)(id >> 8);
         f.b[19] = (uint8_t)id;
         f.b[22] = (uint8_t)(2 + id % 254);
@@ -484,7 +484,7 @@ static void link_local_addresses_are_not_forwarded(void **state)
     assert_only_drop(DROP_IP4_LINK_LOCAL, 2);
 }
 
-static void neighbours_of_the_link_local_block_are_forwarded(void **state)
+static void neighbors_of_the_link_local_block_are_forwarded(void **state)
 {
     static const char *const address[] = {"169.253.255.255", "169.255.0.0", "168.254.1.1", "170.254.1.1"};
     two_interfaces();
@@ -499,7 +499,7 @@ static void neighbours_of_the_link_local_block_are_forwarded(void **state)
     assert_int_equal(rig_drops_all(), 0);
 }
 
-static void a_link_local_neighbour_reaches_us(void **state)
+static void a_link_local_neighbor_reaches_us(void **state)
 {
     two_interfaces();
     rig_route(VR_DEFAULT, "169.254.7.7/32", rig_nexthop(NEXTHOP_LOCAL, in));
@@ -541,8 +541,8 @@ int main(void)
         path_test(a_packet_with_a_router_alert_for_elsewhere_is_forwarded_and_does_not_go_up),
         path_test(options_that_can_not_be_read_are_told_with_the_octet_that_is_wrong),
         path_test(link_local_addresses_are_not_forwarded),
-        path_test(neighbours_of_the_link_local_block_are_forwarded),
-        path_test(a_link_local_neighbour_reaches_us),
+        path_test(neighbors_of_the_link_local_block_are_forwarded),
+        path_test(a_link_local_neighbor_reaches_us),
     };
     return path_run(tests);
 }

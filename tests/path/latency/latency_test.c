@@ -37,7 +37,7 @@ static void sample(uint32_t bursts)
     assert_int_equal(latency_start(bursts), 0);
 }
 
-// Bursts of two packets each, to neighbours behind ports 1 and 2.
+// Bursts of two packets each, to neighbors behind ports 1 and 2.
 static void traffic(void)
 {
     struct frame a = frame_ip(&(struct ip_spec){.src = "192.0.2.1", .dst = "198.51.100.1"}),

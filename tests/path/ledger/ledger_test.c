@@ -15,7 +15,7 @@
 #define FRAMES 50000u
 
 // Plays neigh_manager: some packets come back, some are dropped.
-static void neighbours_answer(struct random *r)
+static void neighbors_answer(struct random *r)
 {
     for (struct rte_mbuf *m; (m = rig_held());)
         if (random_below(r, 2))
@@ -65,7 +65,7 @@ static void fifty_thousand_random_frames_leave_the_ledger_at_zero(void **state)
             send_one(&r);
         rig_poll();
         rig_check_conservation();
-        neighbours_answer(&r);
+        neighbors_answer(&r);
         rig_poll();
         take_punts();
         for (unsigned p = 0; p < RIG_PORTS; p++)

@@ -58,7 +58,7 @@ static void blackhole_unreachable_prohibit_and_failed_drop_with_their_own_reason
 }
 
 // rfc: 1122 2.3.2.2 SHOULD
-static void an_unresolved_neighbour_gets_the_packet_held_with_all_its_manager_needs(void **state)
+static void an_unresolved_neighbor_gets_the_packet_held_with_all_its_manager_needs(void **state)
 {
     uint16_t vr = rig_vr("blue");
     in = rig_iface(0, 0, vr);
@@ -106,7 +106,7 @@ static void a_full_hold_ring_is_a_named_drop(void **state)
     assert_only_drop(DROP_HOLD_RING_FULL, 100); // a ring of n holds n - 1
 }
 
-static void the_mac_of_a_neighbour_changes_without_touching_a_route(void **state)
+static void the_mac_of_a_neighbor_changes_without_touching_a_route(void **state)
 {
     two_interfaces();
     uint32_t nh = rig_adjacency(out, 1);
@@ -393,9 +393,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         path_test(blackhole_unreachable_prohibit_and_failed_drop_with_their_own_reason),
-        path_test(an_unresolved_neighbour_gets_the_packet_held_with_all_its_manager_needs),
+        path_test(an_unresolved_neighbor_gets_the_packet_held_with_all_its_manager_needs),
         path_test(a_full_hold_ring_is_a_named_drop),
-        path_test(the_mac_of_a_neighbour_changes_without_touching_a_route),
+        path_test(the_mac_of_a_neighbor_changes_without_touching_a_route),
         path_test(a_used_adjacency_is_marked_and_an_unused_one_is_not),
         path_test(flows_of_both_families_spread_over_all_members_of_a_group),
         path_test(a_member_that_fails_moves_only_its_own_flows),

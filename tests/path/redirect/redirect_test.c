@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // redirect_test.c - who is told of a better next hop, and what
 //
-// On `in` are the host 10.1.0.1 / 2001:db8:1::1 (neighbour 1) and the router 10.1.0.2 / fe80::2 (neighbour 2), behind
+// On `in` are the host 10.1.0.1 / 2001:db8:1::1 (neighbor 1) and the router 10.1.0.2 / fe80::2 (neighbor 2), behind
 // which 20/8 and 2001:db8:b::/48 are.
 #include "harness.h"
 

@@ -82,7 +82,7 @@ static void about_one_in_so_many_is_taken_at_random_distances(void **state)
             assert_in_range(a[i] - a[i - 1], 1, 199);
             even += a[i] % 2 == 0;
         }
-        assert_in_range(even, n / 2 - 50, n / 2 + 50); // no favourite place in a burst
+        assert_in_range(even, n / 2 - 50, n / 2 + 50); // no favorite place in a burst
         assert_int_equal(watch_sum(watch).taken, n);
         assert_int_equal(watch_sum(watch).missed, 0);
         end();

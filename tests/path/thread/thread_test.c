@@ -349,7 +349,7 @@ static void one_of_two_macs(const struct frame *f)
     assert_true(frame_is_ip4_sound(f));
 }
 
-static void a_neighbour_that_keeps_changing_its_mac_never_gets_a_mixed_one(void **state)
+static void a_neighbor_that_keeps_changing_its_mac_never_gets_a_mixed_one(void **state)
 {
     start();
     for (unsigned k = 0; k < 40; k++) {
@@ -392,7 +392,7 @@ int main(void)
         path_test(a_new_plan_wakes_a_sleeping_forwarder),
         path_test(the_first_punted_packet_wakes_tap_manager_and_a_forwarded_one_does_not),
         path_test(a_packet_handed_over_wakes_the_forwarder_that_sends_it),
-        path_test(a_neighbour_that_keeps_changing_its_mac_never_gets_a_mixed_one),
+        path_test(a_neighbor_that_keeps_changing_its_mac_never_gets_a_mixed_one),
         path_test(routes_come_and_go_under_traffic_and_the_stable_ones_lose_nothing),
     };
     return path_run(tests);

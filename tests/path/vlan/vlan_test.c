@@ -7,7 +7,7 @@
 
 static uint16_t in, out;
 
-// One interface on port 0, one on port 1, everything routed to neighbour 1 behind the latter.
+// One interface on port 0, one on port 1, everything routed to neighbor 1 behind the latter.
 static void two_interfaces(void)
 {
     in = rig_iface(0, 0, VR_DEFAULT);
