@@ -41,7 +41,8 @@ SHAPES = {
            f"lacp {{receive, mux, rx-lacpdus, tx-lacpdus, actor {{{_LACP}}}, partner {{{_LACP}}}}}}}]}}]",
     "port-rates": "[{name, seconds, rx-pps, tx-pps, rx-bps, tx-bps, rx-missed-pps, rx-errors-pps, tx-errors-pps}]",
     "interface": "[{name, id, description, kind, port, vlan, outer-vlan, tpid, vr, status, mac, accepted-mac [], mtu, ifindex, "
-                 "address [{ip, prefix-length, secondary, status}], urpf-ipv4, urpf-ipv6, urpf-allow-default, redirect, directed-broadcast, "
+                 "address [{ip, prefix-length, secondary, status}], urpf-ipv4, urpf-ipv6, urpf-allow-default, redirect, sflow, ipfix, "
+                 "directed-broadcast, "
                  f"statistics {{since, {_TRAFFIC}, {_INSIDE}}}, cleared {{time, {_TRAFFIC}, {_INSIDE}}}}}]",
     "route": "[{prefix, type, protocol, metric, mtu, active, nexthop, kind, "
              "hop [" + _HOP + "]}]",

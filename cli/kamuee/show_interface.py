@@ -84,6 +84,7 @@ def details(interface: dict) -> Iterator[tuple[str, Cell | list[str]]]:
     yield "IPv6", addresses(interface, "ipv6") or "no address"
     yield "reverse path", reverse_path(interface)
     yield "redirects", "sent" if interface.get("redirect") else None
+    yield "sampled by", ", ".join(name for leaf, name in (("sflow", "sFlow"), ("ipfix", "IPFIX")) if interface.get(leaf)) or None
     yield "directed broadcast", "forwarded" if interface.get("directed-broadcast") else None
     for way, name in (("received", "rx"), ("sent", "tx")):
         if f"{name}-packets" in seen:

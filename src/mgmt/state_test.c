@@ -16,6 +16,7 @@
 #include "config/fake/fake_rib.h"
 #include "mgmt/mgmt.h"
 #include "mgmt/test_server.h"
+#include "table/iface.h"
 #include "yang/yang.h"
 
 // --- state --------------------------------------------------------------------------------------
@@ -69,6 +70,27 @@ static void assert_child_in_schema(void)
     text_printf(&t, "{\"kamuee:state\":%s}", reply.body.s);
     assert_in_schema(t.s);
     text_free(&t);
+}
+
+static void an_interface_says_who_samples_it(void **state)
+{
+    static const struct {
+        uint8_t sample;
+        const char *sflow, *ipfix;
+    } cases[] = {{0, "\"sflow\":false", "\"ipfix\":false"},
+                 {IFACE_SAMPLE_SFLOW, "\"sflow\":true", "\"ipfix\":false"},
+                 {IFACE_SAMPLE_IPFIX, "\"sflow\":false", "\"ipfix\":true"},
+                 {IFACE_SAMPLE_SFLOW | IFACE_SAMPLE_IPFIX, "\"sflow\":true", "\"ipfix\":true"}};
+    struct iface *i = iface_find_name("p0");
+
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        i->policy.sample = cases[n].sample;
+        assert_int_equal(ask("GET", "/restconf/data/kamuee:state/interface=p0", NULL), 200);
+        assert_said(cases[n].sflow);
+        assert_said(cases[n].ipfix);
+        assert_child_in_schema();
+    }
+    i->policy.sample = 0;
 }
 
 static void each_part_of_state_can_be_asked_for(void **state)
@@ -289,6 +311,7 @@ int main(void)
         served(all_state_is_as_the_schema_says),
         served(what_is_cleared_is_as_the_schema_says_and_of_what_was_named),
         served(each_part_of_state_can_be_asked_for),
+        served(an_interface_says_who_samples_it),
         served(routes_are_streamed_as_the_schema_says),
         served(a_million_routes_take_no_memory_and_pause_nobody),
         served(stalled_readers_harm_nobody),

@@ -67,6 +67,8 @@ static void write_policy(struct jwrite *j, const struct iface_policy *p)
     jwrite_string(j, "urpf-ipv6", mode[p->urpf[1] & URPF_MODE]);
     jwrite_bool(j, "urpf-allow-default", (p->urpf[0] | p->urpf[1]) & URPF_ALLOW_DEFAULT);
     jwrite_bool(j, "redirect", p->redirect);
+    jwrite_bool(j, "sflow", p->sample & IFACE_SAMPLE_SFLOW);
+    jwrite_bool(j, "ipfix", p->sample & IFACE_SAMPLE_IPFIX);
     jwrite_bool(j, "directed-broadcast", p->directed_broadcast);
 }
 

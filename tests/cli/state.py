@@ -195,7 +195,7 @@ def interface(name, number, port_name, vlan, addresses, kind="port", vr="default
     return {"name": name, "id": number, "kind": kind, "port": port_name, "vlan": vlan, "vr": vr, "status": "up",
             "mac": "02:00:00:00:00:10", "mtu": 1500, "ifindex": 10 + number, "address": [address(said) for said in addresses],
             "urpf-ipv4": "strict" if vlan else "off", "urpf-ipv6": "off", "urpf-allow-default": bool(vlan),
-            "redirect": bool(vlan), "directed-broadcast": False,
+            "redirect": bool(vlan), "sflow": bool(vlan), "ipfix": bool(vlan), "directed-broadcast": False,
             "statistics": {"rx-packets": "500", "rx-bytes": "50000", "tx-packets": "400", "tx-bytes": "40000",
                            "drop-packets": "12", "punt-packets": "9", "inject-packets": "8", "urpf-packets": "5",
                            "since": "2026-11-21T20:00:00.000Z"},
