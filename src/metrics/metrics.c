@@ -224,7 +224,7 @@ void metrics_answer(struct http *h)
     if (listen_refused(h))
         return;
     if (strcmp(http_path(h), "/metrics"))
-        http_refuse(h, 404, "invalid-value", "there is no '%s'; here is /metrics", http_path(h));
+        http_refuse(h, 404, "invalid-value", "there is no '%s'; this listener serves only /metrics", http_path(h));
     else if (strcmp(http_method(h), "GET") && strcmp(http_method(h), "HEAD"))
         http_refuse_method(h, "GET, HEAD");
     else

@@ -26,11 +26,11 @@ static void each_rule(struct metrics *m, const struct acl_answer *a, bool bytes)
 
 static void write_rules(struct metrics *m, const struct acl_answer *a)
 {
-    metric_family(m, METRIC_COUNTER, "acl_rule_packets", "packets", "Packets that the rule matched, of rules of the configuration.");
+    metric_family(m, METRIC_COUNTER, "acl_rule_packets", "packets", "Packets matched by the rule, for rules in the configuration.");
     each_rule(m, a, false);
     metric_family(m, METRIC_COUNTER, "acl_rule_bytes", "bytes", "Bytes of those IP packets.");
     each_rule(m, a, true);
-    metric_family(m, METRIC_GAUGE, "acl_rules_left_out", "", "Rules of the configuration that have no counter here: there are too many.");
+    metric_family(m, METRIC_GAUGE, "acl_rules_left_out", "", "Rules in the configuration that are not exported because there are too many.");
     metric_u64(m, a->counter.n == ACL_COUNTED_MAX ? a->rules - ACL_COUNTED_MAX : 0, NULL);
 }
 
@@ -43,14 +43,14 @@ static void each_verdict(struct metrics *m, const struct acl_answer *a, bool byt
 
 static void write_lists(struct metrics *m, const struct acl_answer *a)
 {
-    metric_family(m, METRIC_COUNTER, "acl_packets", "packets", "Packets that the access list has decided, also by rules of its file.");
+    metric_family(m, METRIC_COUNTER, "acl_packets", "packets", "Packets decided by the access list, including by rules from its file.");
     each_verdict(m, a, false);
     metric_family(m, METRIC_COUNTER, "acl_bytes", "bytes", "Bytes of those IP packets.");
     each_verdict(m, a, true);
-    metric_family(m, METRIC_GAUGE, "acl_rules", "", "Rules of the access list, those of its file among them.");
+    metric_family(m, METRIC_GAUGE, "acl_rules", "", "Rules in the access list, including those from its file.");
     vec_foreach (&a->list, row)
         metric_u64(m, row->cost.rules, "acl", row->name, NULL);
-    metric_family(m, METRIC_GAUGE, "acl_memory_bytes", "bytes", "Memory of the access list.");
+    metric_family(m, METRIC_GAUGE, "acl_memory_bytes", "bytes", "Memory used by the access list.");
     vec_foreach (&a->list, row)
         metric_u64(m, row->bytes, "acl", row->name, NULL);
     metric_family(m, METRIC_COUNTER, "acl_unmatched_packets", "packets", "Packets that no rule matched.");
@@ -63,12 +63,12 @@ static void write_lists(struct metrics *m, const struct acl_answer *a)
 
 static void write_sets(struct metrics *m, const struct acl_answer *a)
 {
-    metric_family(m, METRIC_GAUGE, "address_set_members", "", "Prefixes of the address set.");
+    metric_family(m, METRIC_GAUGE, "address_set_members", "", "Prefixes in the address set.");
     vec_foreach (&a->set, row) {
         metric_u64(m, row->members[0], "set", row->name, "family", "ipv4", NULL);
         metric_u64(m, row->members[1], "set", row->name, "family", "ipv6", NULL);
     }
-    metric_family(m, METRIC_GAUGE, "address_set_memory_bytes", "bytes", "Memory of the address set.");
+    metric_family(m, METRIC_GAUGE, "address_set_memory_bytes", "bytes", "Memory used by the address set.");
     vec_foreach (&a->set, row)
         metric_u64(m, row->bytes, "set", row->name, NULL);
 }
@@ -91,17 +91,17 @@ static void write_redirects(struct metrics *m)
 
     if (!n)
         return;
-    metric_family(m, METRIC_COUNTER, "acl_redirected_packets", "packets", "Packets that rules redirected to the address.");
+    metric_family(m, METRIC_COUNTER, "acl_redirected_packets", "packets", "Packets redirected to the address by rules.");
     each_redirect(m, row, n, offsetof(struct acl_redirect_row, sent));
     metric_family(m, METRIC_COUNTER, "acl_redirect_no_way_packets", "packets",
-                  "Packets of such rules that went by the route to their own destination: there was no way to the address.");
+                  "Packets to be redirected that followed their own route instead, because the address had no route.");
     each_redirect(m, row, n, offsetof(struct acl_redirect_row, no_way));
 }
 
 void metrics_acl(struct metrics *m, const struct acl_answer *a)
 {
     write_redirects(m);
-    metric_family(m, METRIC_GAUGE, "acl_building", "", "1: lists or sets are being built; their other metrics are missing meanwhile.");
+    metric_family(m, METRIC_GAUGE, "acl_building", "", "1: access lists or address sets are being built; their other metrics are missing meanwhile.");
     metric_u64(m, !a, NULL);
     if (!a)
         return;
@@ -119,7 +119,7 @@ static const struct {
     const char *name, *unit, *help;
     size_t at;
 } number[] = {
-    {"mirror_sent_packets", "packets", "Packets that the mirror copied: of a port, or for rules of access lists (session).",
+    {"mirror_sent_packets", "packets", "Packets mirrored, by port or, for access-list rules, by mirror session.",
      offsetof(struct watch_count, taken)},
     {"mirror_sent_bytes", "bytes", "Bytes of those frames.", offsetof(struct watch_count, bytes)},
     {"mirror_missed_packets", "packets", "Packets the mirror missed because its queue was full.", offsetof(struct watch_count, missed)},

@@ -36,6 +36,6 @@ static void write_pair(void *metrics, uint16_t in, uint16_t out, const struct la
 void metrics_latency(struct metrics *m)
 {
     metric_family(m, METRIC_HISTOGRAM, "latency_seconds", "seconds",
-                  "How long packets of sampled bursts were inside, from receive to transmit queue.");
+                  "Time packets of sampled bursts spent in the router, from receive to transmit queue.");
     latency_each(write_pair, m);
 }

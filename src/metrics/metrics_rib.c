@@ -22,23 +22,23 @@ struct field { // of struct rib_stats: a number of each virtual router, or one o
 #define TWO(member, type, name, unit, help) \
     {type, name, unit, help, offsetof(struct rib_stats, member##4), offsetof(struct rib_stats, member##6)}
 static const struct field field[] = {
-    TWO(routes, METRIC_GAUGE, "rib_routes", "routes", "Routes of the RIB: all candidates of all prefixes."),
-    TWO(fib_routes, METRIC_GAUGE, "fib_routes", "routes", "Prefixes of the FIB."),
-    TWO(fib_nodes, METRIC_GAUGE, "fib_nodes", "nodes", "Inner nodes of the FIB."),
+    TWO(routes, METRIC_GAUGE, "rib_routes", "routes", "Routes in the RIB, including inactive ones."),
+    TWO(fib_routes, METRIC_GAUGE, "fib_routes", "routes", "Prefixes in the FIB."),
+    TWO(fib_nodes, METRIC_GAUGE, "fib_nodes", "nodes", "Internal nodes of the FIB."),
     TWO(fib_leaves, METRIC_GAUGE, "fib_leaves", "leaves", "Leaves of the FIB."),
-    TWO(fib_bytes, METRIC_GAUGE, "fib_bytes", "bytes", "Memory of the FIB that forwarders read."),
-    TWO(fib_shared_bytes, METRIC_GAUGE, "fib_shared_bytes", "bytes", "Of them, what FIBs of other virtual routers have as well, each of which counts it."),
-    TWO(fib_control_bytes, METRIC_GAUGE, "fib_control_bytes", "bytes", "Memory of the FIB that only its writer reads."),
-    TWO(updates, METRIC_COUNTER, "fib_updates", "updates", "Changes of the FIB."),
-    TWO(engine_faults, METRIC_COUNTER, "fib_engine_faults", "faults", "Changes that the FIB's engine refused; each was healed."),
-    ONE(messages, METRIC_COUNTER, "netlink_messages", "messages", "Announcements of the kernel."),
-    ONE(batches, METRIC_COUNTER, "netlink_batches", "batches", "Drained batches of announcements: FIB commits."),
-    ONE(overruns, METRIC_COUNTER, "netlink_overruns", "overruns", "Times that the kernel lost announcements (ENOBUFS)."),
-    ONE(resyncs, METRIC_COUNTER, "netlink_resyncs", "resyncs", "Dumps of the kernel's tables after an overrun or to verify."),
-    ONE(diverged, METRIC_COUNTER, "rib_diverged_prefixes", "prefixes", "Prefixes that dumps showed otherwise than the RIB had them."),
-    ONE(neighbors, METRIC_GAUGE, "neighbors", "", "Neighbors."),
-    ONE(held, METRIC_GAUGE, "neighbor_held_packets", "packets", "Packets that wait for their neighbor."),
-    ONE(rib_bytes, METRIC_GAUGE, "rib_bytes", "bytes", "Memory of the RIB."),
+    TWO(fib_bytes, METRIC_GAUGE, "fib_bytes", "bytes", "FIB memory that forwarders read."),
+    TWO(fib_shared_bytes, METRIC_GAUGE, "fib_shared_bytes", "bytes", "Part of fib_bytes shared with FIBs of other virtual routers; each counts it."),
+    TWO(fib_control_bytes, METRIC_GAUGE, "fib_control_bytes", "bytes", "FIB memory that only rib_manager reads."),
+    TWO(updates, METRIC_COUNTER, "fib_updates", "updates", "Changes to the FIB."),
+    TWO(engine_faults, METRIC_COUNTER, "fib_engine_faults", "faults", "Changes the FIB engine refused; each was repaired."),
+    ONE(messages, METRIC_COUNTER, "netlink_messages", "messages", "Netlink notifications received from the kernel."),
+    ONE(batches, METRIC_COUNTER, "netlink_batches", "batches", "Batches of netlink notifications, each ending in one FIB commit."),
+    ONE(overruns, METRIC_COUNTER, "netlink_overruns", "overruns", "Netlink socket overruns (ENOBUFS): the kernel dropped notifications."),
+    ONE(resyncs, METRIC_COUNTER, "netlink_resyncs", "resyncs", "Dumps of the kernel's tables after an overrun or for verification."),
+    ONE(diverged, METRIC_COUNTER, "rib_diverged_prefixes", "prefixes", "Prefixes that a dump showed to differ from the RIB."),
+    ONE(neighbors, METRIC_GAUGE, "neighbors", "", "Neighbors in the table (ARP and ND)."),
+    ONE(held, METRIC_GAUGE, "neighbor_held_packets", "packets", "Packets held until their neighbor is resolved."),
+    ONE(rib_bytes, METRIC_GAUGE, "rib_bytes", "bytes", "Memory used by the RIB."),
 };
 
 static uint64_t at(const struct rib_stats *s, size_t offset)
@@ -77,31 +77,31 @@ static void write_audits(struct metrics *m)
 {
     uint64_t last_ns = __atomic_load_n(&rib_audit_totals.last_ns, __ATOMIC_RELAXED);
 
-    metric_family(m, METRIC_COUNTER, "audits", "audits", "Audits of all virtual routers.");
+    metric_family(m, METRIC_COUNTER, "audits", "audits", "Audits run, for all virtual routers.");
     metric_u64(m, __atomic_load_n(&rib_audit_totals.runs, __ATOMIC_RELAXED), NULL);
     metric_family(m, METRIC_COUNTER, "fib_divergence_prefixes", "prefixes",
-                  "Differences of kernel, RIB and FIB that audits found and healed: 0 is right.");
+                  "Prefixes that audits found different between kernel, RIB and FIB, and repaired: expected 0.");
     metric_u64(m, __atomic_load_n(&rib_audit_totals.fib_divergence, __ATOMIC_RELAXED), NULL);
     if (!last_ns)
         return;
-    metric_family(m, METRIC_GAUGE, "audit_age_seconds", "seconds", "Since the last audit ended.");
+    metric_family(m, METRIC_GAUGE, "audit_age_seconds", "seconds", "Time since the last audit ended.");
     metric_real(m, (double)(clock_now_ns() - last_ns) / 1e9, NULL);
 }
 
 void metrics_rib(struct metrics *m, const struct metrics_vr *vr, unsigned n)
 {
-    metric_family(m, METRIC_GAUGE, "vr_synced", "", "1: the kernel's tables have been taken over.");
+    metric_family(m, METRIC_GAUGE, "vr_synced", "", "1: the kernel's tables have been read.");
     for (unsigned i = 0; i < n; i++)
         metric_u64(m, vr[i].stats.synced, "vr", vr[i].name, NULL);
     write_fields(m, vr, n);
-    metric_family(m, METRIC_GAUGE, "rib_protocol_routes", "routes", "Routes of the RIB by who made them.");
+    metric_family(m, METRIC_GAUGE, "rib_protocol_routes", "routes", "Routes in the RIB, by protocol.");
     for (unsigned i = 0; i < n; i++) {
         write_protocols(m, vr[i].name, "ipv4", vr[i].stats.by_protocol4);
         write_protocols(m, vr[i].name, "ipv6", vr[i].stats.by_protocol6);
     }
-    metric_family(m, METRIC_GAUGE, "nexthops", "", "Next hops, groups among them, in the table.");
+    metric_family(m, METRIC_GAUGE, "nexthops", "", "Next hops in the table, including groups.");
     metric_u64(m, nexthop_used(), NULL);
-    metric_family(m, METRIC_GAUGE, "nexthops_max", "", "Next hops that the table has room for.");
+    metric_family(m, METRIC_GAUGE, "nexthops_max", "", "Size of the next-hop table.");
     metric_u64(m, NEXTHOP_MAX, NULL);
     write_audits(m);
 }
@@ -131,7 +131,7 @@ void metrics_counted(struct metrics *m, const struct counted_row *row, unsigned 
 {
     if (!n)
         return;
-    metric_family(m, METRIC_COUNTER, "prefix_packets", "packets", "Packets whose longest match the prefix was, of prefixes that are counted.");
+    metric_family(m, METRIC_COUNTER, "prefix_packets", "packets", "Packets whose longest match was this prefix, for prefixes with counters enabled.");
     each_counted(m, row, n, false);
     metric_family(m, METRIC_COUNTER, "prefix_bytes", "bytes", "Bytes of those IP packets.");
     each_counted(m, row, n, true);
@@ -141,8 +141,8 @@ void metrics_nexthop(struct metrics *m, const struct nexthop_row *row, unsigned 
 {
     if (!n)
         return;
-    metric_family(m, METRIC_COUNTER, "nexthop_sent_packets", "packets", "Packets that the next hop was sent.");
+    metric_family(m, METRIC_COUNTER, "nexthop_sent_packets", "packets", "Packets sent to the next hop.");
     each_nexthop(m, row, n, false);
-    metric_family(m, METRIC_COUNTER, "nexthop_sent_bytes", "bytes", "Bytes of frames that the next hop was sent.");
+    metric_family(m, METRIC_COUNTER, "nexthop_sent_bytes", "bytes", "Bytes of frames sent to the next hop.");
     each_nexthop(m, row, n, true);
 }

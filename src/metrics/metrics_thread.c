@@ -39,12 +39,12 @@ static void write_words(struct metrics *m, const struct threads *t)
         const char *name, *unit, *help;
         size_t at;
     } field[] = {
-        FIELD(rx, "thread_rx_packets", "packets", "Packets that the forwarder took from receive queues."),
-        FIELD(tx, "thread_tx_packets", "packets", "Packets that the forwarder gave to transmit queues."),
-        FIELD(polls, "thread_polls", "polls", "Rounds of the poll loop."),
-        FIELD(polls_idle, "thread_idle_polls", "polls", "Rounds of the poll loop that found nothing."),
-        FIELD(busy_cycles, "thread_busy_cycles", "cycles", "Cycles of the time-stamp counter in rounds that found packets."),
-        FIELD(idle_cycles, "thread_idle_cycles", "cycles", "Cycles of the time-stamp counter in rounds that found nothing."),
+        FIELD(rx, "thread_rx_packets", "packets", "Packets the forwarder took from receive queues."),
+        FIELD(tx, "thread_tx_packets", "packets", "Packets the forwarder put into transmit queues."),
+        FIELD(polls, "thread_polls", "polls", "Iterations of the poll loop."),
+        FIELD(polls_idle, "thread_idle_polls", "polls", "Iterations of the poll loop that found no packets."),
+        FIELD(busy_cycles, "thread_busy_cycles", "cycles", "TSC cycles spent in iterations that found packets."),
+        FIELD(idle_cycles, "thread_idle_cycles", "cycles", "TSC cycles spent in iterations that found no packets."),
     };
 #undef FIELD
 
@@ -61,7 +61,7 @@ static void write_bursts(struct metrics *m, const struct threads *t)
 {
     static const char *const le[BURST_SIZE_N] = {"1", "3", "7", "15", "31", "63", "+Inf"};
 
-    metric_family(m, METRIC_HISTOGRAM, "thread_burst_packets", "packets", "Bursts by their number of packets.");
+    metric_family(m, METRIC_HISTOGRAM, "thread_burst_packets", "packets", "Number of packets per burst.");
     for (unsigned i = 0; i < t->n; i++) {
         const struct counter_block *c = counter_of_slot(t->item[i].slot);
         uint64_t bursts = 0;
@@ -83,9 +83,9 @@ static void write_stages(struct metrics *m, const struct threads *t)
         const char *name, *unit, *help;
         size_t at;
     } field[] = {
-        {"stage_calls", "calls", "Timed calls of the stage: those of one burst in 61.", offsetof(struct counter_stage, calls)},
-        {"stage_packets", "packets", "Packets of timed calls.", offsetof(struct counter_stage, packets)},
-        {"stage_cycles", "cycles", "Cycles of the time-stamp counter in timed calls.", offsetof(struct counter_stage, cycles)},
+        {"stage_calls", "calls", "Sampled calls of the stage (one burst in 61).", offsetof(struct counter_stage, calls)},
+        {"stage_packets", "packets", "Packets in sampled calls of the stage.", offsetof(struct counter_stage, packets)},
+        {"stage_cycles", "cycles", "TSC cycles spent in sampled calls of the stage.", offsetof(struct counter_stage, cycles)},
     };
 
     for (unsigned f = 0; f < sizeof field / sizeof *field; f++) {
@@ -111,6 +111,6 @@ void metrics_thread(struct metrics *m)
     write_words(m, &t);
     write_bursts(m, &t);
     write_stages(m, &t);
-    metric_family(m, METRIC_GAUGE, "tsc_hertz", "hertz", "Cycles of the time-stamp counter in a second.");
+    metric_family(m, METRIC_GAUGE, "tsc_hertz", "hertz", "TSC frequency.");
     metric_u64(m, rte_get_tsc_hz(), NULL);
 }
