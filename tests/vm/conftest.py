@@ -38,7 +38,10 @@ def pytest_configure() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS | CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), "unshare: cannot make a private mount and network namespace")
-    subprocess.run("mount --make-rprivate / && mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns && ip link set lo up", shell=True, check=True)
+    subprocess.run("mount --make-rprivate / && ip link set lo up", shell=True, check=True)
+    for directory in ("/run/netns", "/var/run/frr", "/etc/frr"):            # FRR speaks at far ends
+        subprocess.run(f"mkdir -p {directory} && mount -t tmpfs tmpfs {directory}", shell=True, check=True)
+    subprocess.run("chown frr:frr /var/run/frr /etc/frr", shell=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -73,6 +73,10 @@ class Router(Client):
         return self.vm.run("systemctl status kamueed --no-pager; journalctl -u kamueed --no-pager | tail -20; kamuee show port; kamuee show drops",
                            check=False).out
 
+    def alarms(self, *names: str) -> list[str]:
+        """'name subject' of those that are up."""
+        return sorted(f"{alarm['name']} {alarm['subject']}" for alarm in self.entries("alarm") if alarm["name"] in names)
+
     def port(self, card: int) -> dict:
         return self.state(f"port=p{card}")[0]
 

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Debian's kernel, which has what the machines of the other tests lack: VRF devices, bonds, VLAN devices, MPLS; and README's router on PCI cards.
+
+The tests stand in one order, on one machine: first README is followed on a machine that is fresh, then its router gets more.
+Cards 1 and 2 are README's eth1 and eth2 and so p0 and p1; p2 is card 0, p3 is card 3.
+"""
+import subprocess
+from dataclasses import dataclass
+
+import pytest
+from scapy.contrib.mpls import MPLS
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+
+from kamuee.lab.frr import Frr
+from kamuee.lab.netns import Namespace
+from kamuee.lab.schema import Node
+from page import Reader, blocks, command_of
+from router import PATIENCE_S, Router, eventually
+from vm import Vm, far_mac, mac, pci
+
+CARDS = ["e1000e"] * 4
+OWN_ROUTER, ONE_NIC = "docs/quickstart/own-router.md", "docs/quickstart/one-nic.md"
+UNFOLLOWED = ("route-not-followed", "kernel-state")
+
+
+class Operator(Reader):
+    """At the machine, as root. `make install` has been done: its files are on the second disk, its groups are made by the fixture `router`."""
+    patience_s = 3 * PATIENCE_S
+
+    def __init__(self, vm: Vm):
+        self.vm = vm
+
+    def shell(self, command: str, check: bool = True, text: str | None = None) -> subprocess.CompletedProcess:
+        done = self.vm.run(command, check=check, stdin=text or "", timeout_s=180)
+        return subprocess.CompletedProcess(command, done.rc, done.out, "")
+
+    def write(self, kind: str, lines: list[str]) -> None:
+        if kind == "kamuee.conf":
+            self.vm.put("/etc/kamuee/kamuee.conf", "\n".join(lines) + "\n")
+            return
+        for line in filter(None, lines):
+            self.vm.run(f"sed -i 's/^{line.partition('=')[0]}=.*/{line}/' /etc/frr/daemons && grep -qx '{line}' /etc/frr/daemons")
+
+
+def speaks_bgp(vm: Vm, card: int, number: int, peer: str, network: str) -> Frr:
+    """FRR at the far end of a card, on the host."""
+    lines = [f"router bgp {number}", " no bgp ebgp-requires-policy", " no bgp network import-check", f" bgp router-id 192.0.2.{100 + card}",
+             f" neighbor {peer} remote-as 64496", f" neighbor {peer} timers connect 1", " address-family ipv4 unicast", f"  network {network}",
+             " exit-address-family", "exit"]
+    frr = Frr(Node(vm.far[card].name, "frr", None, config="\n".join(lines) + "\n"), Namespace(vm.far[card].name))
+    frr.start()
+    return frr
+
+
+@pytest.fixture(scope="module")
+def far(vm):
+    """A provider at card 1 and a host at card 2, as own-router.md has them; a host at card 0 and another provider at card 3."""
+    vm.far[1].sh("ip addr add 198.51.100.1/30 dev c1 && ip addr add 203.0.113.1/24 dev lo")
+    vm.far[2].sh("ip addr add 192.0.2.9/24 dev c2 && ip route add default via 192.0.2.1")
+    vm.far[0].sh("ip addr add 10.0.0.2/24 dev c0 && ip addr add fd00:0::2/64 dev c0 nodad && ip route add default via 10.0.0.1 && "
+                 "ip -6 route add default via fd00:0::1")
+    vm.far[3].sh("ip addr add 10.0.3.2/24 dev c3 && ip addr add fd00:3::2/64 dev c3 nodad && ip addr add 198.18.0.1/16 dev lo && "
+                 "ip -6 route add default via fd00:3::1")
+    speakers = [speaks_bgp(vm, 1, 64500, "198.51.100.2", "203.0.113.0/24"), speaks_bgp(vm, 3, 64501, "10.0.3.1", "198.18.0.0/16")]
+    yield
+    for speaker in speakers:
+        speaker.stop()
+
+
+def by_kernel(vm: Vm) -> int:
+    """Packets that the kernel has forwarded."""
+    names, values = (line.split() for line in vm.out("grep ^Ip: /proc/net/snmp").splitlines())
+    return int(values[names.index("ForwDatagrams")])
+
+
+def reaches(router: Router, card: int, target: str) -> None:
+    eventually(lambda: router.pings(card, target), PATIENCE_S, lambda: f"the far end of card {card} reaches {target}: {router.told()}")
+
+
+# --- README ---
+
+@pytest.fixture(scope="module")
+def own(router, far):
+    """The router of README's 'A router of your own', with BGP as own-router.md goes on from there."""
+    operator = Operator(router.vm)
+    operator.follow("README.md", begin="`sudo make install`, then", end="`explain` runs")
+    operator.follow(OWN_ROUTER, begin="**4. ", end="kamueed now forwards")
+    return router
+
+
+def test_the_router_of_readme_runs_as_written_on_pci_cards(own):
+    assert own.vm.out("systemctl is-enabled kamueed").strip() == "enabled"
+    assert own.vm.out("readlink /sys/class/net/eth1/device/driver").endswith("/e1000e\n")
+    reaches(own, 2, "203.0.113.1")
+    assert by_kernel(own.vm) == 0
+    assert own.alarms(*UNFOLLOWED) == []
+
+
+def test_its_card_is_given_to_dpdk_as_written(own):
+    pid = own.pid()
+    for _, lines in blocks(ONE_NIC, begin="**4. ", end="A binding made by"):
+        for line in filter(None, lines):
+            own.vm.run(command_of(line)[0].replace("0000:3b:00.0", pci(1)), timeout_s=60)
+    assert own.pid() == pid, own.told()          # nobody had to start it again
+    assert own.port(0)["driver"] == "net_e1000_em" and "eth1" not in own.vm.out("ls /sys/class/net")
+    reaches(own, 2, "203.0.113.1")
+    assert by_kernel(own.vm) == 0
+
+
+# --- what is not followed is named ---
+
+@dataclass
+class Named:
+    """Something that Linux does and kamueed does not."""
+    do: str
+    undo: str
+    alarm: str
+    audit: str
+
+
+NOT_FOLLOWED = {
+    "rule": Named("ip rule add pref 100 from 192.0.2.0/24 lookup 77", "ip rule del pref 100", "route-not-followed default", "rule: IPv4 rule 100: lookup 77"),
+    "encap-mpls": Named("modprobe mpls_iptunnel && ip route add 203.0.114.0/24 encap mpls 100/200 via 198.51.100.1", "ip route del 203.0.114.0/24",
+                        "route-not-followed default", "encapsulation: 203.0.114.0/24 encap mpls"),
+    "encap-mpls-object": Named("ip nexthop add id 900 encap mpls 300 via 198.51.100.1 dev p0 && ip route add 203.0.114.0/24 nhid 900", "ip nexthop del id 900",
+                               "route-not-followed default", "encapsulation: 203.0.114.0/24 encap mpls"),
+    "mpls": Named("modprobe mpls_router && sysctl -qw net.mpls.platform_labels=1000 && ip -f mpls route add 100 via inet 198.51.100.1 dev p0",
+                  "ip -f mpls route del 100", "route-not-followed default", "mpls: label 100"),
+}
+
+
+@pytest.mark.parametrize("what", NOT_FOLLOWED)
+def test_what_is_not_followed_is_named_and_forgotten(own, what):
+    named = NOT_FOLLOWED[what]
+    own.vm.run(named.do)
+    eventually(lambda: named.alarm in own.alarms(*UNFOLLOWED), 20, own.told)
+    assert unfollowed(own) == [named.audit]
+    own.vm.run(named.undo)
+    eventually(lambda: own.alarms(*UNFOLLOWED) == [] and unfollowed(own) == [], 20, own.told)
+
+
+def test_labels_are_told_of_after_a_dump_too_and_their_packets_drop_by_name(own):
+    own.vm.run("ip -f mpls route add 101 via inet 198.51.100.1 dev p0 && ip -f mpls route add 102 via inet 198.51.100.1 dev p0")
+    assert own.call("audit", vr="default")["unfollowed"][0]["routes"] == 2
+    before = drops(own, "ether_type_unknown")
+    frame = Ether(src=far_mac(2), dst=mac(2)) / MPLS(label=101, s=1, ttl=64) / IP(src="192.0.2.9", dst="203.0.113.1") / UDP()
+    own.send(2, bytes(frame))
+    eventually(lambda: drops(own, "ether_type_unknown") == before + 1, 20, own.told)
+    own.vm.run("ip -f mpls route del 101; ip -f mpls route del 102")
+    eventually(lambda: own.alarms(*UNFOLLOWED) == [], 20, own.told)
+
+
+def unfollowed(router: Router, vr: str = "default") -> list[str]:
+    """What an audit, which dumps the kernel's tables, names."""
+    found = router.call("audit", vr=vr)
+    assert found["differences"] == 0, found
+    return [f"{row['kind']}: {row['example']}" for row in found.get("unfollowed", [])]
+
+
+def drops(router: Router, reason: str) -> int:
+    return sum(row["packets"] for row in router.entries("drop") if row["reason"] == reason)
+
+
+# --- VRF devices ---
+
+VRFS = """
+router bgp 64496
+ bgp router-id 192.0.2.1
+exit
+router bgp 64496 vrf red
+ no bgp ebgp-requires-policy
+ neighbor 198.51.100.1 remote-as 64500
+ neighbor 198.51.100.1 timers connect 1
+ address-family ipv4 unicast
+  redistribute connected
+ exit-address-family
+exit
+router bgp 64496 vrf blue
+ no bgp ebgp-requires-policy
+ neighbor 10.0.3.2 remote-as 64501
+ neighbor 10.0.3.2 timers connect 1
+ address-family ipv4 unicast
+  redistribute connected
+ exit-address-family
+exit
+"""
+LEAK = """
+router bgp 64496 vrf red
+ address-family ipv4 unicast
+  {no}import vrf blue
+ exit-address-family
+exit
+router bgp 64496 vrf blue
+ address-family ipv4 unicast
+  {no}import vrf red
+ exit-address-family
+exit
+"""
+
+
+@pytest.fixture(scope="module")
+def vrfs(own):
+    """Red: provider 1 (p0) and the host of card 0 (p2). Blue: the host of card 2 (p1) and provider 2 (p3)."""
+    vm = own.vm
+    own.call("configure", line=["set port p2 kernel-interface eth0", "set port p3 kernel-interface eth3", "set vr red table 10", "set vr blue table 20",
+                                *(f"set interface {p} vr {vr}" for p, vr in (("p0", "red"), ("p2", "red"), ("p1", "blue"), ("p3", "blue")))])
+    vm.run("ip link add red type vrf table 10 && ip link add blue type vrf table 20 && ip link set red up && ip link set blue up && "
+           "ip link set p0 master red && ip link set p2 master red && ip link set p1 master blue && ip link set p3 master blue && "
+           "ip addr add 10.0.0.1/24 dev p2 && ip addr add fd00:0::1/64 dev p2 nodad && ip addr add 10.0.3.1/24 dev p3 && ip addr add fd00:3::1/64 dev p3 nodad")
+    Operator(vm).vtysh("no router bgp 64496\n" + VRFS)
+    for vr, prefix in (("red", "203.0.113.0/24"), ("blue", "198.18.0.0/16")):
+        eventually(lambda: prefix in vm.out(f"kamuee show ipv4 route vr {vr}"), 3 * PATIENCE_S, lambda: vm.out("vtysh -c 'show bgp vrf all summary'"))
+    return own
+
+
+def test_bgp_in_vrfs_and_each_carries_its_own_traffic(vrfs):
+    assert "l3mdev" in vrfs.vm.out("ip rule")
+    reaches(vrfs, 0, "203.0.113.1")
+    reaches(vrfs, 2, "198.18.0.1")
+    assert not vrfs.pings(0, "198.18.0.1") and not vrfs.pings(2, "203.0.113.1")
+    assert by_kernel(vrfs.vm) == 0
+    eventually(lambda: vrfs.alarms(*UNFOLLOWED) == [], 20, vrfs.told)         # none for the rule of l3mdev
+    assert [unfollowed(vrfs, vr) for vr in ("default", "red", "blue")] == [[], [], []]
+
+
+def test_routes_that_frr_leaks_between_vrfs_are_followed_until_it_takes_them_back(vrfs):
+    operator = Operator(vrfs.vm)
+    operator.vtysh(LEAK.format(no=""))
+    reaches(vrfs, 0, "198.18.0.1")               # by a gateway of the other VRF
+    reaches(vrfs, 2, "203.0.113.1")
+    reaches(vrfs, 0, "192.0.2.9")                # on a subnet of the other VRF
+    assert by_kernel(vrfs.vm) == 0
+    assert [unfollowed(vrfs, vr) for vr in ("red", "blue")] == [[], []]
+    assert vrfs.alarms(*UNFOLLOWED) == []
+    operator.vtysh(LEAK.format(no="no "))
+    eventually(lambda: not vrfs.pings(0, "198.18.0.1") and not vrfs.pings(0, "192.0.2.9"), PATIENCE_S)
+    reaches(vrfs, 0, "203.0.113.1")
+
+
+def test_routes_that_an_operator_leaks_are_followed_in_ipv6_too(vrfs):
+    vrfs.vm.run("ip -6 route add fd00:3::/64 dev p3 vrf red && ip -6 route add fd00:0::/64 dev p2 vrf blue")
+    reaches(vrfs, 0, "fd00:3::2")
+    vrfs.vm.run("ip -6 route del fd00:3::/64 dev p3 vrf red && ip -6 route del fd00:0::/64 dev p2 vrf blue")
+
+
+def test_a_route_into_a_vrf_device_is_named(vrfs):
+    vrfs.vm.run("ip route add 10.66.0.0/16 dev blue vrf red")
+    eventually(lambda: vrfs.alarms(*UNFOLLOWED) == ["route-not-followed red"], 20, vrfs.told)
+    assert unfollowed(vrfs, "red") == ["vrf: 10.66.0.0/16 dev blue"]
+    vrfs.vm.run("ip route del 10.66.0.0/16 dev blue vrf red")
+    eventually(lambda: vrfs.alarms(*UNFOLLOWED) == [], 20, vrfs.told)
+
+
+def test_an_interface_that_leaves_its_vrf_device_is_named(vrfs):
+    vrfs.vm.run("ip link set p2 nomaster")
+    eventually(lambda: "kernel-state p2 vrf" in vrfs.alarms(*UNFOLLOWED), 20, vrfs.told)
+    vrfs.vm.run("ip link set p2 master red && ip addr replace fd00:0::1/64 dev p2 nodad")
+    eventually(lambda: vrfs.alarms(*UNFOLLOWED) == [], 20, vrfs.told)
+    reaches(vrfs, 0, "203.0.113.1")
