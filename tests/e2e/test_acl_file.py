@@ -72,7 +72,7 @@ def test_rule_beside_a_long_file_comes_at_once_and_lint_tells_progress(lab, rout
     assert adding < loading / 5, f"{adding:.2f} s beside a file that took {loading:.2f} s"
     rules = rules_of(router)
     assert len(rules) == LONG + 2 and rules[10]["packets"] == 2 and rules[10]["last-hit"] < 30 and "last-hit" not in rules[1000]
-    with pytest.raises(Exception, match="edge.rules:1: there is a rule 1000 already"):
+    with pytest.raises(Exception, match="edge.rules:1: rule 1000 appears twice"):
         router.configure("set acl edge rule 1000 permit icmp")
     found, _ = lint(router)
     assert found[0] == {"number": 1000, "kind": "never-hit", "until": 999 + LONG, "count": LONG}
@@ -87,7 +87,7 @@ def test_file_that_changes_or_breaks(lab, router, tmp_path):
     file.write_text("10 deny icmp\n20 permit icmp6\n")
     router.call("reload", acl="edge")
     assert not reaches(lab["h1"], "10.2.0.2") and reaches(lab["h1"], "fd00:2::2")
-    for text, why in (("10 permit icmp\n20 permti icmp6\n", ":2: unknown action 'permti'"), ("10 permit icmp\n10 deny ip\n", ":2: there is a rule 10 already"),
+    for text, why in (("10 permit icmp\n20 permti icmp6\n", ":2: unknown action 'permti'"), ("10 permit icmp\n10 deny ip\n", ":2: rule 10 appears twice"),
                       ("10 permit icmp mirror nowhere\n", "there is no mirror-session 'nowhere'"), ("", None)):
         file.write_text(text) if why else file.unlink()
         with pytest.raises(Exception, match=re.escape(why or f"{file}: cannot be read: No such file")):

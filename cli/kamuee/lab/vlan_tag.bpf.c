@@ -48,4 +48,4 @@ SECTION("tc/untag") int untag(struct __sk_buff *skb)
 }
 
 // The helpers' license check: they are open to programs under any license.
-SECTION("license") const char license[] = "BSD-3-Clause";
+SECTION("license") const char our_license[] = "BSD-3-Clause";
