@@ -13,7 +13,7 @@ function sparkline(name, value, what) {
   const top = Math.max(...seen, 1), start = SPARK - seen.length;
   const points = seen.map((v, i) => `${start + i},${98 - 94 * v / top}`);
   return shape("svg", {viewBox: `0 0 ${SPARK} 100`, preserveAspectRatio: "none", role: "img", class: "spark",
-                       "aria-label": `${what}: ${short(value)} packets a second, at most ${short(top)} lately`},
+                       "aria-label": `${what}: ${short(value)} packets/s, recent maximum ${short(top)}`},
     shape("polygon", {points: [`${start},100`, ...points, `${SPARK - 1},100`].join(" ")}), shape("polyline", {points: points.join(" ")}));
 }
 
@@ -76,8 +76,8 @@ function hour_graph(histories, unit, whose) {
   for (const way of ["rx", "tx"])
     parts.push(shape("polyline", {class: way, points: seen.map(one => `${x_of(one.at).toFixed(1)},${y_of(one[way]).toFixed(1)}`).join(" ")}));
   const last = seen.at(-1) ?? {rx: null, tx: null};
-  const told = `${whose}: received ${short(last.rx)} ${words}, sent ${short(last.tx)} ${words} now; at most ${short(most)} ${words} in the last hour`;
+  const told = `${whose}: received ${short(last.rx)} ${words}, sent ${short(last.tx)} ${words} now; maximum ${short(most)} ${words} in the last hour`;
   return [shape("svg", {viewBox: `0 0 ${W} ${H}`, role: "img", class: "hour", "aria-label": told}, ...parts),
           node("p", {class: "legend"}, node("span", {class: "key rx"}, "received"), node("span", {class: "key tx"}, "sent"),
-               node("span", {}, seen.length ? told : "The first point comes 20 seconds after kamueed starts; an hour of them is kept."))];
+               node("span", {}, seen.length ? told : "The first point appears 20 seconds after kamueed starts. One hour is kept."))];
 }

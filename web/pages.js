@@ -55,7 +55,7 @@ function drops(now, then, s) {
     .filter(drop => n(drop.packets)).sort((a, b) => b.rate - a.rate || n(b.packets) - n(a.packets)).slice(0, 12);
   fill_or("drops", rows.map(drop => [node("th", {scope: "row", class: drop.rate ? drop.severity : undefined}, drop.name),
                                      number(short(drop.rate)), number(count(drop.packets)), node("td", {class: "wide"}, drop.sentence)]),
-          "No packet has been dropped.");
+          "No drops.");
   at("dropped").textContent = then ? short(now.drop.reduce((sum, d, i) => sum + Math.max(0, n(d.packets) - n(then.drop[i]?.packets)), 0) / s) : "–";
 }
 
@@ -108,7 +108,7 @@ async function interfaces() {
             node("td", {class: "list"}, ...(addresses.length ? addresses : ["none"])), node("td", {class: "code"}, iface.mac), number(iface.mtu),
             number(short(rate(is["rx-packets"], was?.["rx-packets"], s))), number(short(rate(is["tx-packets"], was?.["tx-packets"], s))),
             node("td", {class: "wide"}, iface.description ?? "")];
-  }), "There is no interface: set port NAME …");
+  }), "No interfaces. Create one with: set port NAME …");
   return 2 * EVERY_MS;
 }
 
@@ -118,7 +118,7 @@ async function neighbors() {
   at("neighbors-count").textContent = `${count(found.length)} of ${count(all.length)}${found.length > ROWS ? `; the first ${ROWS}` : ""}`;
   fill_or("neighbors", found.slice(0, ROWS).map(one => [node("th", {scope: "row", class: "code"}, one.address), cell(one.interface), cell(one.vr),
     node("td", {class: "code"}, one.mac ?? ""), node("td", {class: one.status === "failed" ? "bad" : undefined}, one.status),
-    cell(one.gateway ? "yes" : ""), number(one.held || "")]), wanted ? "None fits the filter." : "No neighbor is known.");
+    cell(one.gateway ? "yes" : ""), number(one.held || "")]), wanted ? "No matching neighbors." : "No neighbors.");
   return 2 * EVERY_MS;
 }
 at("neighbors-form").addEventListener("input", () => turn());
@@ -145,7 +145,7 @@ async function search() {
   if (number_of !== search.number) return;            // another search began meanwhile
   const rows = answers.flatMap(answer => (Array.isArray(answer) ? answer[0]?.route : answer.route) ?? []);
   at("routes-count").className = "";
-  at("routes-count").textContent = rows.length ? `${count(rows.length)} shown` + (rows.length >= ROWS ? `; there may be more: name a prefix` : "")
+  at("routes-count").textContent = rows.length ? `${count(rows.length)} shown` + (rows.length >= ROWS ? `; there may be more: enter a prefix` : "")
     : text ? `no route for ${text}` : "no routes";
   fill("routes", rows.map(route => [node("th", {scope: "row", class: "code"}, route.prefix),
     node("td", {class: "list"}, ...route.hop.length ? route.hop.map(hop => node("div", {class: hop.alive === false ? "bad" : undefined},
@@ -156,8 +156,8 @@ async function search() {
 
 async function changes(prefix) {
   const {change = []} = await call("route-changes", {limit: 50, ...(prefix ? {prefix, longer: true} : {})});
-  fill_or("changes", change.map(one => [first(clock(one.time)), node("td", {class: "code"}, one.prefix ?? "legs of a next hop"), cell(way(one.from)),
-                                        cell(way(one.to)), cell(one.vr)]), "None is in the journal.");
+  fill_or("changes", change.map(one => [first(clock(one.time)), node("td", {class: "code"}, one.prefix ?? "paths of a next hop"), cell(way(one.from)),
+                                        cell(way(one.to)), cell(one.vr)]), "No changes in the journal.");
 }
 
 const search_again = () => search().catch(error => { fill("routes", []); at("routes-count").className = "bad"; at("routes-count").textContent = error.message; });
@@ -183,9 +183,9 @@ const lines_of = async input => (await call("configuration", input)).text.split(
 async function differ(revision, before) {
   const is = await lines_of({revision}), was = before === undefined ? [] : await lines_of({revision: before});
   const gone = was.filter(line => !is.includes(line)), came = is.filter(line => !was.includes(line));
-  at("difference-title").textContent = before === undefined ? `Revision ${revision}, the first one kept` : `What revision ${revision} changed`;
+  at("difference-title").textContent = before === undefined ? `Revision ${revision}, the oldest` : `Changes in revision ${revision}`;
   answered("difference", node("pre", {tabindex: "0"}, ...gone.map(line => node("span", {class: "gone"}, `- ${line}\n`)),
-    ...came.map(line => node("span", {class: "came"}, `+ ${line}\n`)), gone.length + came.length ? "" : "nothing\n"));
+    ...came.map(line => node("span", {class: "came"}, `+ ${line}\n`)), gone.length + came.length ? "" : "no changes\n"));
   at("difference-section").hidden = false;
   at("difference-section").scrollIntoView({block: "nearest"});
 }
@@ -194,18 +194,18 @@ async function configuration() {
   const now = await state("configuration"), kept = now.revision.filter(r => r.back !== undefined).map(r => r.back), said = JSON.stringify(now.revision);
   const waiting = now.unconfirmed;
   answered("waiting", ...waiting ? [node("p", {class: "alarm minor"}, `The commit by ${waiting.by} is undone in ${waiting.seconds} s unless it is confirmed.`)] : [],
-    ...now.session.map(one => node("p", {}, `${one.by} is editing: ${one.changes} lines not committed.`)));
+    ...now.session.map(one => node("p", {}, `${one.by} is editing: ${one.changes} uncommitted lines.`)));
   if (seen.configuration === said) return 2 * EVERY_MS;   // buttons keep the focus
   seen.configuration = said;
   fill_or("revisions", now.revision.map(r => {
     if (r.back === undefined)
       return [node("th", {scope: "row", class: "n"}, ""), cell(when(r.time)), cell(r.by), node("td", {class: "wide"}, r.comment ?? ""), number(r.changes),
               node("td", {class: "warn"}, "rolled back"), cell("")];
-    const button = node("button", {type: "button", class: "small", "aria-label": `what revision ${r.back} changed`}, "changes");
+    const button = node("button", {type: "button", class: "small", "aria-label": `changes in revision ${r.back}`}, "changes");
     button.addEventListener("click", () => differ(r.back, kept[kept.indexOf(r.back) + 1]).catch(error => { at("difference-section").hidden = false; failed("difference", error); }));
     return [node("th", {scope: "row", class: "n"}, r.back), cell(when(r.time)), cell(r.by), node("td", {class: "wide"}, r.comment ?? ""), number(r.changes),
             node("td", {class: r.confirmed ? "" : "warn"}, r.confirmed ? "yes" : "no"), cell(button)];
-  }), "Nothing has been committed yet.");
+  }), "No revisions yet.");
   at("running").textContent = (await lines_of({})).join("\n");
   return 2 * EVERY_MS;
 }
@@ -221,12 +221,12 @@ const sentences = {
   "configuration-change": e => `${e.by} changed ${e.lines} line${n(e.lines) === 1 ? "" : "s"}${e.comment ? `: ${e.comment}` : ""}`,
   "alarm-change": e => `${e.name} ${e.subject ?? ""}: ${e.status}${e.message ? `; ${e.message}` : ""}`,
   "acl-match": e => `${e.acl} rule ${e.rule} ${e.action} ${e.direction} ${e.interface}: ${e.source} > ${e.destination}`,
-  "events-missed": e => `${e.count} events were missed: too much happened at once`,
+  "events-missed": e => `${e.count} events were missed: too many at once`,
 };
 
 function draw_events() {
   const kind = at("events-kind").value, rows = heard.filter(([, name]) => !kind || name === kind);
-  fill_or("events", rows.map(([time, name, sentence]) => [first(clock(time)), cell(name), node("td", {class: "wide"}, sentence)]), "Nothing has happened yet.");
+  fill_or("events", rows.map(([time, name, sentence]) => [first(clock(time)), cell(name), node("td", {class: "wide"}, sentence)]), "No events yet.");
 }
 at("events-kind").addEventListener("change", draw_events);
 
@@ -250,7 +250,7 @@ async function events() {
   draw_events();
   const past = await state("alarm-history");
   fill_or("past", past.map(a => [first(when(a.since)), cell(when(a.until)), cell(`${a.name} ${a.subject ?? ""}`),
-                                 node("td", {class: "wide"}, a.message)]), "No alarm since kamueed started.");
+                                 node("td", {class: "wide"}, a.message)]), "No alarms since kamueed started.");
   return 5 * EVERY_MS;
 }
 
@@ -261,11 +261,11 @@ function told(step) {
   if (step.lookup) parts.push(`${step.lookup.destination ?? ""} matches ${step.lookup.prefix ?? "nothing"}` +
     (step.lookup.prefix ? `: ${step.lookup.kind} ${via({gateway: step.lookup.neighbor, interface: step.lookup.interface})}` : ""));
   const error = step["icmp-error"];
-  if (error) parts.push(error.result === "sent" ? `ICMP error type ${error.type} code ${error.code} is sent` : `an ICMP error is ${error.result}`);
+  if (error) parts.push(error.result === "sent" ? `ICMP error type ${error.type} code ${error.code} sent` : `no ICMP error (${error.result})`);
   if (step.result && step.result !== "on") parts.push(step.result + (step.reason ? `: ${step.reason}` : "") + (step.class ? `, class ${step.class}` : ""));
   if (step.sentence) parts.push(step.sentence + (step.source ? ` (${step.source})` : ""));
-  for (const frame of step.frame ?? []) parts.push(`a frame of ${frame.length} bytes leaves by ${frame.port ?? frame.interface}`);
-  return parts.length ? parts.join("; ") : "goes on";
+  for (const frame of step.frame ?? []) parts.push(`a ${frame.length}-byte frame is sent on ${frame.port ?? frame.interface}`);
+  return parts.length ? parts.join("; ") : "continues";
 }
 
 at("explain").addEventListener("submit", async event => {
@@ -302,12 +302,12 @@ async function alarms() {
   if (at("alarms").dataset.said === said) return;   // a live region is spoken when it changes
   at("alarms").dataset.said = said;
   at("alarms").replaceChildren(...(now.length ? now.map(a => node("p", {class: `alarm ${a.severity}`},
-    node("strong", {}, `${a.severity}: ${a.name} `), a.message)) : [node("p", {class: "calm"}, "Nothing is wrong.")]));
+    node("strong", {}, `${a.severity}: ${a.name} `), a.message)) : [node("p", {class: "calm"}, "No active alarms.")]));
 }
 
 async function greet() {
   const system = await state("system");
-  at("about").textContent = `version ${system.version}, ${system["dpdk-version"]}, lookups by ${system["lookup-kernel"]}`;
+  at("about").textContent = `version ${system.version}, ${system["dpdk-version"]}, FIB lookup ${system["lookup-kernel"]}`;
   greet.done = true;
   keep_listening();
 }

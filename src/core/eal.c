@@ -75,12 +75,12 @@ static const char *remedy(int error)
 {
     switch (error) {
     case ENOMEM:
-        return "not enough memory: set memory to less, or free huge pages";
+        return "not enough memory: set memory to less or free huge pages";
     case EACCES:
     case EPERM:
         return "no permission: start as root or with the capabilities of the systemd unit";
     case EALREADY:
-        return "DPDK was started before in this process";
+        return "DPDK has already started in this process";
     default:
         return "see the log lines above";
     }

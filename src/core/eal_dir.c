@@ -20,7 +20,7 @@ static void remove_if_dead(int parent, const char *name)
     if (fd < 0)
         return;
     if (!flock(fd, LOCK_EX | LOCK_NB) && !unlinkat(parent, name, AT_REMOVEDIR))
-        log_info("eal: removed what a killed program left: directory=%s", name);
+        log_info("eal: removed files of a killed program: directory=%s", name);
     close(fd);
 }
 

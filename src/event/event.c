@@ -170,11 +170,11 @@ static bool may_listen(struct http *h, struct filter **filter)
 
     *filter = text ? filter_parse(text, &why) : NULL;
     if (http_query(h, "start-time") || http_query(h, "stop-time"))
-        http_refuse(h, 400, "invalid-value", "events are not replayed: no 'start-time', no 'stop-time'");
+        http_refuse(h, 400, "invalid-value", "events cannot be replayed: 'start-time' and 'stop-time' are not supported");
     else if (text && !*filter)
         http_refuse(h, 400, "invalid-value", "%s", text_str(&why));
     else if (!may_be_one_more(h))
-        http_refuse(h, 409, "resource-denied", "%u clients listen to events already, and there may be %d, %d of one user; try again later",
+        http_refuse(h, 409, "resource-denied", "too many clients listen to events: %u of at most %d, at most %d per user; try again later",
                     n_listeners, EVENT_LISTENERS_MAX, EVENT_LISTENERS_PEER);
     else
         return true;

@@ -121,10 +121,10 @@ static void say_events(struct text *why)
 static bool no_grammar(struct reader *r)
 {
     if (*r->at)
-        text_printf(r->why, "'filter' is not understood at '%s'", r->at);
+        text_printf(r->why, "'filter': syntax error at '%s'", r->at);
     else
         text_printf(r->why, "'filter' ends too early");
-    text_printf(r->why, "; it may only name events and leaves that must equal a text, such as /kamuee:link-change[port='p0'] | "
+    text_printf(r->why, "; expected event names with tests LEAF='VALUE', such as /kamuee:link-change[port='p0'] | "
                         "/kamuee:alarm-change");
     return false;
 }
@@ -150,7 +150,7 @@ static bool read_test(struct reader *r, const struct lysc_node *event)
         return false;
     }
     if (f->n_tests == FILTER_TESTS_MAX) {
-        text_printf(r->why, "'filter' compares more than %d leaves, which is the most it may", FILTER_TESTS_MAX);
+        text_printf(r->why, "'filter' compares too many leaves, expected at most %d", FILTER_TESTS_MAX);
         return false;
     }
     f->test[f->n_tests++] = (struct test){leaf->name, value};
@@ -184,7 +184,7 @@ static bool read_event(struct reader *r)
         return false;
     }
     if (f->n_events == FILTER_NAMES_MAX) {
-        text_printf(r->why, "'filter' names more than %d events, which is the most it may", FILTER_NAMES_MAX);
+        text_printf(r->why, "'filter' names too many events, expected at most %d", FILTER_NAMES_MAX);
         return false;
     }
     struct wanted *w = &f->event[f->n_events++];
@@ -209,7 +209,7 @@ struct filter *filter_parse(const char *text, struct text *why)
     struct filter *f;
 
     if (strlen(text) > FILTER_BYTES_MAX) {
-        text_printf(why, "'filter' has more than %d bytes, which is the most it may", FILTER_BYTES_MAX);
+        text_printf(why, "'filter' is too long, expected at most %d bytes", FILTER_BYTES_MAX);
         return NULL;
     }
     f = calloc(1, sizeof *f);

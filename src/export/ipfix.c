@@ -177,7 +177,7 @@ int ipfix_set(const struct ipfix_config *c, char *err, size_t err_size)
     if (c->n_collectors) {
         cache = flow_cache_new(c->flows_max, told);
         if (!cache) {
-            snprintf(err, err_size, "no memory for %u flows: give it fewer by 'flows'", c->flows_max);
+            snprintf(err, err_size, "no memory for %u flows: set 'flows' to less", c->flows_max);
             return -ENOMEM;
         }
         watch = watch_manager_add(&spec, NULL, err, err_size);

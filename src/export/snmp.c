@@ -83,7 +83,7 @@ static void lose(const char *why)
 static void send_text(struct text *t)
 {
     if (t->n && bufferevent_write(session.socket, t->s, t->n))
-        log_error("snmp: no memory for what is to be sent");
+        log_error("snmp: no memory for the send buffer");
     text_clear(t);
 }
 
@@ -155,7 +155,7 @@ static void on_response(const struct agentx_header *h, const uint8_t *payload)
     agentx_read_u32(&r); // its uptime
     uint16_t error = agentx_read_u16(&r);
     if (session.state == OPENING && (error || r.failed)) {
-        lose("the master refuses to open a session");
+        lose("the SNMP agent refuses to open a session");
     } else if (session.state == OPENING) {
         session.id = h->session;
         session.state = UP;
@@ -164,8 +164,8 @@ static void on_response(const struct agentx_header *h, const uint8_t *payload)
         register_all();
         log_notice("snmp: session opened: master=%s session=%u", session.config.master, session.id);
     } else if (error) {
-        snprintf(session.error, sizeof session.error, "the master refuses what it was sent: error %u (RFC 2741 6.2.16)", error);
-        log_warning("snmp: refused: master=%s packet=%u error=%u", session.config.master, h->packet, error);
+        snprintf(session.error, sizeof session.error, "the SNMP agent reports error %u (RFC 2741 6.2.16)", error);
+        log_warning("snmp: the agent reports an error: master=%s packet=%u error=%u", session.config.master, h->packet, error);
     }
 }
 
@@ -194,7 +194,7 @@ static bool take_pdu(const struct agentx_header *h, const uint8_t *payload)
     case AGENTX_CLEANUP_SET: // has no response
         return true;
     case AGENTX_CLOSE:
-        lose("the master has closed the session");
+        lose("the SNMP agent closed the session");
         return false;
     }
     snmp_pdu_acknowledge(&session.out, h); // it has no answer of its own
@@ -211,14 +211,14 @@ static bool read_one(struct evbuffer *in)
     if (snmp_answer_rests() || evbuffer_copyout(in, head, sizeof head) < (ssize_t)sizeof head)
         return false;
     if (agentx_read_header(head, &h)) {
-        lose("the master sends something other than AgentX");
+        lose("the SNMP agent does not speak AgentX");
         return false;
     }
     size_t n = sizeof head + h.payload;
     if (evbuffer_get_length(in) < n)
         return false;
     if (!is_read()) {
-        lose("the master does not read its answers");
+        lose("the SNMP agent does not read its responses");
         return false;
     }
     const uint8_t *pdu = evbuffer_pullup(in, (ssize_t)n);
@@ -252,7 +252,7 @@ static void on_event(struct bufferevent *b, short what, void *ctx)
         send_open();
         return;
     }
-    snprintf(why, sizeof why, what & BEV_EVENT_EOF ? "the master has closed the connection" : "%s", evutil_socket_error_to_string(errno));
+    snprintf(why, sizeof why, what & BEV_EVENT_EOF ? "the SNMP agent closed the connection" : "%s", evutil_socket_error_to_string(errno));
     lose(why);
 }
 
@@ -324,7 +324,7 @@ static void end_session(void)
         snmp_pdu_close(&session.out, session.id, ++session.packet);
         evutil_socket_t fd = bufferevent_getfd(session.socket);
         if (send(fd, session.out.s, session.out.n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-            log_debug("snmp: the master is not told that the session ends: error=%s", LOG_VALUE(strerror(errno)));
+            log_debug("snmp: cannot close the session properly: error=%s", LOG_VALUE(strerror(errno)));
     }
     close_socket();
     if (session.retry)
