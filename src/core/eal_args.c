@@ -70,14 +70,14 @@ int eal_args_choose(const struct eal_config *cfg, const struct eal_machine *m, s
     memset(a, 0, sizeof *a);
     a->memory_mib = cfg->memory_mib ? cfg->memory_mib : memory_default(m->ram_mib);
     if (a->memory_mib < MEMORY_MIN_MIB) {
-        snprintf(err, err_size, "memory of %u MiB is too little: set it to %u MiB or more",
+        snprintf(err, err_size, "memory of %u MiB is too small: set memory to %u MiB or more",
                  a->memory_mib, MEMORY_MIN_MIB);
         return -EINVAL;
     }
     a->huge = !cfg->no_huge && m->huge_free_mib >= a->memory_mib;
     if (!a->huge && a->memory_mib > m->ram_mib) {
         snprintf(err, err_size,
-                 "memory of %u MiB is more than this machine has (%u MiB): set it to less",
+                 "memory of %u MiB is more than this machine has (%u MiB): set memory to less",
                  a->memory_mib, m->ram_mib);
         return -ENOMEM;
     }
