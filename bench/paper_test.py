@@ -200,7 +200,7 @@ def test_the_list_names_five_papers(capsys):
 
 def test_an_unknown_paper_is_named(capsys):
     assert command.main(["click"]) == 2
-    assert "no paper 'click'; there are: " in capsys.readouterr().err
+    assert "no paper 'click', expected one of " in capsys.readouterr().err
 
 
 def test_a_table_fits_80_columns_and_shows_both_numbers(tmp_path, monkeypatch):

@@ -34,13 +34,13 @@ import experiments                                               # noqa: E402
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build", type=Path, help="build directory (build)")
-    parser.add_argument("--list", action="store_true", help="the experiments and what each finds out")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="these experiments")
-    parser.add_argument("--rounds", type=int, metavar="N", help="rounds of each comparison (3; 1 with --quick)")
-    parser.add_argument("--quick", action="store_true", help="small table, short trials: does it all work?")
-    parser.add_argument("--prefixes", metavar="FILE", help="table, one prefix a line (.gz too)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where the result goes (bench/results/TIME.json)")
-    parser.add_argument("--force", action="store_true", help="measure on a busy machine too")
+    parser.add_argument("--list", action="store_true", help="list the experiments and what each measures")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="run only these experiments")
+    parser.add_argument("--rounds", type=int, metavar="N", help="rounds per comparison (default: 3; 1 with --quick)")
+    parser.add_argument("--quick", action="store_true", help="small table, short trials: a smoke test")
+    parser.add_argument("--prefixes", metavar="FILE", help="routing table, one prefix per line (may be gzipped)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for the result (default: bench/results/TIME.json)")
+    parser.add_argument("--force", action="store_true", help="measure even if the machine is busy")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="print an earlier result as Markdown")
     return parser.parse_args()
 
@@ -49,7 +49,7 @@ def chosen(only: list[str] | None) -> list:
     by_name = {e.NAME: e for e in experiments.ALL}
     unknown = [name for name in only or [] if name not in by_name]
     if unknown:
-        raise SystemExit(f"no experiment '{unknown[0]}'; there are: {' '.join(by_name)}")
+        raise SystemExit(f"no experiment '{unknown[0]}', expected one of {' '.join(by_name)}")
     return [by_name[name] for name in only] if only else list(experiments.ALL)
 
 
@@ -57,9 +57,9 @@ def must_be_quiet(force: bool) -> None:
     busy = machine.busy_percent(2.0)
     if busy <= machine.BUSY_PERCENT:
         return
-    text = f"the machine is busy: {busy:.0f} % of its cores; most: {'; '.join(machine.busiest())}"
+    text = f"the machine is busy ({busy:.0f} % CPU), mostly by {'; '.join(machine.busiest())}"
     if not force:
-        raise SystemExit(f"{text}\nwait, or measure anyway with --force")
+        raise SystemExit(f"{text}\nwait, or use --force to measure anyway")
     print(f"warning: {text}", file=sys.stderr)
 
 
@@ -87,7 +87,7 @@ def run_one(experiment, ctx: Context) -> report.Outcome:
 def measure(given: argparse.Namespace) -> int:
     wanted = chosen(given.only)
     if os.geteuid():
-        raise SystemExit("root is needed (network namespaces): sudo make bench")
+        raise SystemExit("needs root for network namespaces: sudo make bench")
     started = datetime.now(timezone.utc)
     path = given.json or HERE / "results" / f"{started:%Y%m%d-%H%M%S}.json"
     must_be_quiet(given.force)

@@ -158,13 +158,13 @@ def trial(**more) -> dict:
 
 @pytest.mark.parametrize("result, waited, said", [
     (trial(), {"device": 500.0, "tester": 5.0}, ""),                                            # nothing lost, all offered
-    (trial(lost=100, lossy_share=0.005), {"device": 3.0}, "device was kept from its core for 3.0 ms"),
+    (trial(lost=100, lossy_share=0.005), {"device": 3.0}, "device was off its core for 3.0 ms"),
     (trial(lost=100, lossy_share=0.005), {"device": 1.0}, ""),                                  # its ring holds that
     (trial(lost=90000, lossy_share=0.9), {"device": 30.0}, ""),                                 # lost all the time: too much load
-    (trial(lost=90000, lossy_share=0.9), {"device": 300.0}, "device was kept"),
+    (trial(lost=90000, lossy_share=0.9), {"device": 300.0}, "device was off"),
     (trial(lost=90000, lossy_share=0.9), {"tester": 300.0}, ""),
-    (trial(lost=100, lossy_share=0.005, away_us=9000.0), {"tester": 9.0}, "tester was away for 9.0 ms"),
-    (trial(skipped=200_000), {"tester": 100.0}, "tester was kept from its core for 100.0 ms"),
+    (trial(lost=100, lossy_share=0.005, away_us=9000.0), {"tester": 9.0}, "tester was off its core for 9.0 ms"),
+    (trial(skipped=200_000), {"tester": 100.0}, "tester was off its core for 100.0 ms"),
     (trial(skipped=200_000), {"tester": 1.0}, ""),                                          # it is just not fast enough
     (trial(skipped=50_000), {"tester": 100.0}, ""),                                        # near enough
     (trial(lost=100, lossy_share=0.005), {"device, by the hypervisor": 10.0}, "by the hypervisor"),
@@ -175,7 +175,7 @@ def test_only_an_absence_that_can_have_caused_it_excuses_a_trial(result, waited,
 
 
 def test_for_latency_every_longer_absence_of_the_device_counts():
-    assert tests.disturbance(trial(), {"device": 1.5}, 1024, 1.0) == "the device was kept from its core for 1.5 ms"
+    assert tests.disturbance(trial(), {"device": 1.5}, 1024, 1.0) == "the device was off its core for 1.5 ms"
     assert tests.disturbance(trial(), {"device": 0.5, "tester": 9.0}, 1024, 1.0) == ""
 
 
@@ -255,7 +255,7 @@ def test_the_report_is_one_page_with_its_plots_inside_and_every_row_in_the_csv(t
 def test_every_row_says_what_was_found():
     said = [report.cells(row)[-1] for row in ROWS]
     assert said[1].startswith("p50 2, p99.9 5") and said[1].endswith("1 % unseen")
-    assert said[2] == "27 % lost, 4.4 Mpps forwarded" and said[6] == "did not come back"
+    assert said[2] == "27 % lost, 4.4 Mpps forwarded" and said[6] == "did not recover"
     assert report.cells({**ROWS[2], "disturbed": "x"})[-1].endswith("(disturbed)")
 
 
@@ -263,8 +263,8 @@ def test_every_row_says_what_was_found():
 
 @pytest.mark.parametrize("argv, said", [
     (["--tests", "speed"], "no test 'speed'"), (["--sizes", "12"], "expected 64 to"), (["--mix", "4:1"], "--mix"),
-    (["--peer", "cable", "--queues", "2"], "not for cable"), (["--peer", "testpmd", "--queues", "2"], "not for testpmd"),
-    (["--queues", "4", "--ring", "14"], "more than the 65536 places")])
+    (["--peer", "cable", "--queues", "2"], "not with cable"), (["--peer", "testpmd", "--queues", "2"], "not with testpmd"),
+    (["--queues", "4", "--ring", "14"], "more than the 65536 entries")])
 def test_what_cannot_be_measured_is_refused(capsys, argv, said):
     assert bench.main(["throughput", "--force", *argv]) == 1
     assert said in " ".join(capsys.readouterr().err.split())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kamuee bench acl`: access lists and address sets of up to a million entries, ours and DPDK's rte_acl in one process, in turns.
+"""`kamuee bench acl`: access lists and address sets of up to a million entries, compared with DPDK's rte_acl in one process, in alternating rounds.
 
 The program acl_bench measures classification, changes, memory; forward_bench the whole path with lists bound. This module asks for
 both, prints the rows, and what they say about the goals.
@@ -20,7 +20,7 @@ from kamuee import render
 from kamuee.context import terminal_width
 from kamuee.render import Column, count, right
 
-IDEA = "access lists and address sets of up to a million entries against rte_acl, updates, memory, the whole path (no root)"
+IDEA = "access lists and address sets with up to a million entries, compared with rte_acl: lookups, updates, memory, forwarding (no root)"
 ROOT = Path(__file__).resolve().parents[2]
 MILLION = 1_000_000
 # What --only names. Each part takes at most five minutes on two cores with other work, much of them in rte_acl's compiler.
@@ -36,10 +36,10 @@ FORWARD = "forward"
 PLAIN, EMPTY, FULL = "IPv4 full table, acl-none", "IPv4 full table, acl-empty", "IPv4 full table, acl-full"
 TABLE = (Column("Set"), right("Rules"), Column("IP"), Column("Traffic"), Column("Engine"), right("Mlookups/s"), right("Min"), right("Max"),
          right("Cycles"), right("Ratio"), right("MB"), right("Build ms"), right("Updates/s"), right("Batched/s"))
-PATHS = (Column("Whole path, cycles a packet"), right("Median"), right("Min"), right("Max"))
+PATHS = (Column("Whole path, cycles per packet"), right("Median"), right("Min"), right("Max"))
 GOALS = (Column("Goal"), right("Must"), right("Goal"), right("Measured"), Column("Verdict"))
-LEGEND = ("Ratio: to rte_acl's fastest variant in the same rounds, median of the rounds' own; * = rte_acl has fewer rules, as it cannot hold so many.",
-          "Cycles: of the TSC, a packet, burst of 64. MB: what readers touch and what the writer keeps. Updates: with a reader beside them.")
+LEGEND = ("Ratio: speed relative to rte_acl's fastest variant, median over the rounds; * = rte_acl has fewer rules because it cannot hold as many.",
+          "Cycles: TSC cycles per packet in bursts of 64. MB: memory of readers and writer. Updates: measured with a concurrent reader.")
 
 
 class BenchError(Exception):
@@ -48,18 +48,19 @@ class BenchError(Exception):
 
 def parser() -> argparse.ArgumentParser:
     given = argparse.ArgumentParser(prog="kamuee bench acl", description=__doc__.splitlines()[0])
-    given.add_argument("--quick", action="store_true", help="fewer sets, few rounds: ends within 50 s; rte_acl with at most 100,000 rules")
+    given.add_argument("--quick", action="store_true", help="fewer sets and rounds, ends within 50 s; rte_acl with at most 100,000 rules")
     given.add_argument("--only", metavar="PART,...", type=parts,
-                       help=f"some of {', '.join(PARTS)}, {FORWARD} (the whole path); all of them, one after the other, take 15 to 25 minutes, "
-                       "each at most five: sizes and forward one or less, large and blocklist two, shapes three, large-shapes and ipv6 four")
+                       help=f"run only these parts: {', '.join(PARTS)}, {FORWARD} (the whole forwarding path). All of them take 15 to 25 minutes:  "
+                       "sizes and forward up to 1 each, large and blocklist 2, shapes 3, large-shapes and ipv6 4")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
     given.add_argument("--sets", metavar="SHAPE:FAMILY:RULES[:PEER],...",
-                       help="one, acl, fw, ipc, blocklist or hosts; 4 or 6; how many rules; how many of them for rte_acl (0: it takes no part)")
-    given.add_argument("--traffic", metavar="NAME,...", help="hot, zipf, scatter, unlisted, hostile (all)")
-    given.add_argument("--rounds", type=int, metavar="N", help="turns (15; 7 with --quick)")
-    given.add_argument("--seed", type=int, metavar="N", help="of the rules (1)")
-    given.add_argument("--memory", type=int, metavar="MIB", help="what rte_acl may take to build one list (4096)")
-    given.add_argument("--no-forward", action="store_true", help="without the whole path")
+                       help="SHAPE: one, acl, fw, ipc, blocklist or hosts; FAMILY: 4 or 6; RULES: number of rules; "
+                       "PEER: how many of them for rte_acl (0: skip rte_acl)")
+    given.add_argument("--traffic", metavar="NAME,...", help="traffic patterns: hot, zipf, scatter, unlisted, hostile (default: all)")
+    given.add_argument("--rounds", type=int, metavar="N", help="rounds (default: 15; 7 with --quick)")
+    given.add_argument("--seed", type=int, metavar="N", help="seed for generating the rules (default: 1)")
+    given.add_argument("--memory", type=int, metavar="MIB", help="memory limit for rte_acl to build one list (default: 4096)")
+    given.add_argument("--no-forward", action="store_true", help="skip the whole forwarding path")
     return given
 
 
@@ -67,7 +68,7 @@ def parts(text: str) -> list[str]:
     named = text.split(",")
     for name in named:
         if name not in PARTS and name != FORWARD:
-            raise argparse.ArgumentTypeError(f"'{name}' is no part; there are {', '.join(PARTS)}, {FORWARD}")
+            raise argparse.ArgumentTypeError(f"unknown part '{name}', expected {', '.join(PARTS)}, {FORWARD}")
     return named
 
 
@@ -105,10 +106,10 @@ def run(given: argparse.Namespace) -> int:
 def asked(program: str, *argv: str) -> dict:
     path = build() / "bench" / program
     if not os.access(path, os.X_OK):
-        raise BenchError(f"no {path}: build it (make build), or name the daemon of another build in KAMUEED")
+        raise BenchError(f"no {path}: build it (make build), or set KAMUEED to the daemon of another build")
     done = subprocess.run([str(path), "--json", *argv], stdout=subprocess.PIPE)
     if done.returncode:
-        raise BenchError(f"{program} ended with code {done.returncode}; what it said is above")
+        raise BenchError(f"{program} exited with code {done.returncode}; see its messages above")
     return json.loads(done.stdout)
 
 

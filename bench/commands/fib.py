@@ -20,7 +20,7 @@ from kamuee.context import terminal_width
 from kamuee.render import Column, count, right
 from measure import plot
 
-IDEA = "longest-prefix match: ours and DPDK's engines on one table, updates, memory (no root)"
+IDEA = "longest-prefix match: Poptrie compared with DPDK's engines on one table: lookups, updates, memory (no root)"
 ROOT = Path(__file__).resolve().parents[2]
 PLOT = "fib-bench.svg"
 SCALES = (4_000_000, 2_000_000, 1_000_000, 300_000, 100_000, 10_000, 1_000)  # the largest first: the others are part of it
@@ -28,8 +28,8 @@ READS = (right("MiB"), right("Independent"), right("Chained"))
 TABLE = (Column("Engine"), Column("Kernel"), Column("IP"), Column("Pattern"), right("Next hops"), right("Mlookups/s"),
          right("Ratio"), right("Single"), right("MB"), right("Build ms"), right("Updates/s"), right("p99 µs"), right("Worst µs"),
          right("of it CPU"))
-LEGEND = ("Single: one address a call, to rte_fib's.",
-          "Updates: withdraw and announce, with a reader. Worst: by the clock on the wall; of it CPU: by the writer's own time.")
+LEGEND = ("Single: one address per call, relative to rte_fib.",
+          "Updates: withdraw and announce, with a concurrent reader. Worst: wall-clock time; of it CPU: CPU time of the writer.")
 
 
 class BenchError(Exception):
@@ -39,12 +39,12 @@ class BenchError(Exception):
 def parser() -> argparse.ArgumentParser:
     given = argparse.ArgumentParser(prog="kamuee bench fib", description=__doc__.splitlines()[0])
     given.add_argument("--quick", action="store_true",
-                       help="few rounds, IPv4 with 64, 500, 5,000 and 60,000 next hops, IPv6 with 64: ends within 50 s")
+                       help="few rounds, IPv4 with 64, 500, 5,000 and 60,000 next hops, IPv6 with 64; ends within 50 s")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
-    given.add_argument("--prefixes", metavar="FILE", help="table, one prefix a line (.gz too)")
-    given.add_argument("--plot", metavar="FILE", help=f"where the picture goes (PNG, SVG; {PLOT}, none with --json)")
+    given.add_argument("--prefixes", metavar="FILE", help="routing table, one prefix per line (may be gzipped)")
+    given.add_argument("--plot", metavar="FILE", help=f"file for the plot (PNG or SVG; default: {PLOT}, none with --json)")
     given.add_argument("--reads", action="store_true",
-                       help="what one random read of memory costs here, by the size of what is read: the least a lookup can cost")
+                       help="measure random memory reads by working-set size: the lower bound for a lookup")
     given.add_argument("--scaling", action="store_true", help="synthetic tables of 1,000 to 4,000,000 routes (three minutes)")
     return given
 
@@ -67,7 +67,7 @@ def build() -> Path:
 def run(given: argparse.Namespace) -> int:
     program = build() / ("bench/read_bench" if given.reads else "bench/fib_bench")
     if not os.access(program, os.X_OK):
-        raise BenchError(f"no {program}: build it (make build), or name the daemon of another build in KAMUEED")
+        raise BenchError(f"no {program}: build it (make build), or set KAMUEED to the daemon of another build")
     if given.reads:
         return reads(program, given.json)
     if given.scaling:
@@ -80,21 +80,21 @@ def run(given: argparse.Namespace) -> int:
         print(*render.table(TABLE, map(cells, rows), terminal_width()), sep="\n")
         print(peers(rows), *LEGEND, sep="\n")
     picture = given.plot or (None if given.json else PLOT)
-    if picture:
+    if plot:
         plot.save(picture, scaling_charts(rows) if given.scaling else charts(rows))
-        print(f"picture: {picture}", file=sys.stderr)
+        print(f"plot: {picture}", file=sys.stderr)
     return 0
 
 
 def reads(program: Path, as_json: bool) -> int:
     done = subprocess.run([str(program)], stdout=subprocess.PIPE)
     if done.returncode:
-        raise BenchError(f"{program.name} ended with code {done.returncode}; what it said is above")
+        raise BenchError(f"{program.name} exited with code {done.returncode}; see its messages above")
     if as_json:
         print(done.stdout.decode(), end="")
     else:
         print(*render.table(READS, read_rows(json.loads(done.stdout)["reads"]), terminal_width()), sep="\n")
-        print("TSC cycles a random read: median of the rounds (least). Independent: many under way; chained: one after the other.")
+        print("TSC cycles per random read: median of the rounds (minimum). Independent: many in flight; chained: one after the other.")
     return 0
 
 
@@ -113,7 +113,7 @@ def measured(program: Path, given: argparse.Namespace, *more: str) -> list[dict]
     argv += more
     done = subprocess.run(argv, stdout=subprocess.PIPE)
     if done.returncode:
-        raise BenchError(f"{program.name} ended with code {done.returncode}; what it said is above")
+        raise BenchError(f"{program.name} exited with code {done.returncode}; see its messages above")
     return json.loads(done.stdout)["rows"]
 
 
@@ -136,8 +136,8 @@ def peers(rows: Iterable[dict]) -> str:
     """Whom the ratios are to: DPDK's fastest kernel on this CPU, which may differ from pattern to pattern."""
     kernels = sorted({row["peer"] for row in rows if row["peer"]})
     if not kernels:
-        return "Ratio: none, as rte_fib was not measured."
-    return f"Ratio: to rte_fib (rte_fib6) with its fastest kernel here ({', '.join(kernels)}), the median of the rounds' own ratios."
+        return "Ratio: none, because rte_fib was not measured."
+    return f"Ratio: speed relative to rte_fib (rte_fib6) with its fastest kernel on this CPU ({', '.join(kernels)}), median over the rounds."
 
 
 def changes(row: dict) -> list[str | None]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kamuee bench forward`: packets per second of one core, the whole path, on a machine without a NIC.
+"""`kamuee bench forward`: packets per second of one core on the whole forwarding path, without a NIC.
 
 kamueed, and any other DPDK program beside it, forwards between replay ports (bench/replay), which are their own traffic
 generator; measure/replay.py starts, measures in turns and verifies. docs/features/bench-forward.md explains the columns.
@@ -24,7 +24,7 @@ from measure import machine, plot
 from measure.context import ROOT, Unavailable
 from measure.replay import CASES, Bench, Case, Disturbed, Program, Rate, command, kamueed, l3fwd, testpmd
 
-IDEA = "packets/s of one core, full table and others, verified, against testpmd, l3fwd or any DPDK program (root)"
+IDEA = "packets per second of one core with a full table and other cases, verified, compared with testpmd, l3fwd or any DPDK program (root)"
 TABLE = (Column("Case"), Column("Program"),
          *map(right, ("Mpps", "Min", "Max", "Cycles", "Net", "Floor", "Ratio", "Bad")))
 QUICK = ("ipv4-full", "ipv4-default4", "ipv6-full", "ipv4-flow")
@@ -37,27 +37,27 @@ def parser() -> argparse.ArgumentParser:
     cases = "\n".join(f"  {name:14} {case.idea}" for name, case in CASES.items())
     given = argparse.ArgumentParser(prog="kamuee bench forward", description=__doc__.splitlines()[0],
                                     formatter_class=argparse.RawDescriptionHelpFormatter, epilog=f"cases:\n{cases}")
-    given.add_argument("cases", nargs="*", type=case_name, metavar="CASE", help="these cases (all; with --quick the first four)")
-    given.add_argument("--case", nargs="+", type=case_name, default=[], metavar="NAME", help="the same")
+    given.add_argument("cases", nargs="*", type=case_name, metavar="CASE", help="run only these cases (default: all; with --quick the first four)")
+    given.add_argument("--case", nargs="+", type=case_name, default=[], metavar="NAME", help="same as CASE")
     given.add_argument("--ring", action="store_true",
-                       help="each case also with packets that cycle through 1,024 descriptors, as in a NIC")
+                       help="also run each case with packets that cycle through 1,024 descriptors, as in a NIC")
     given.add_argument("--peer", action="append", default=[], metavar="PROGRAM", type=peer,
-                       help="in turns with testpmd, testpmd-MODE, l3fwd (lpm; fib where there is IPv6), l3fwd-lpm, l3fwd-fib, or "
+                       help="compare with this program in alternating rounds: testpmd, testpmd-MODE, l3fwd (lpm; fib for IPv6), l3fwd-lpm, l3fwd-fib, or "
                             "a command line with {eal} for DPDK's options ({eal-main}: its main lcore forwards)")
-    given.add_argument("--verify", action="store_true", help="look at every frame for as long as is measured (0.2 s without)")
-    given.add_argument("--rounds", type=positive, metavar="N", help="turns (5; 2 with --quick)")
-    given.add_argument("--seconds", type=float, metavar="S", help="of each turn (1; 0.5 with --quick)")
-    given.add_argument("--ports", type=positive, default=4, metavar="N", help="ports (4)")
+    given.add_argument("--verify", action="store_true", help="check every frame during the whole measurement (default: for 0.2 s)")
+    given.add_argument("--rounds", type=positive, metavar="N", help="rounds (default: 5; 2 with --quick)")
+    given.add_argument("--seconds", type=float, metavar="S", help="seconds per round (default: 1; 0.5 with --quick)")
+    given.add_argument("--ports", type=positive, default=4, metavar="N", help="number of ports (default: 4)")
     given.add_argument("--cores", type=positive, default=1, metavar="N",
-                       help="cores that forward, each with a queue of every port (1)")
-    given.add_argument("--quick", action="store_true", help="ends within 50 s")
+                       help="forwarding cores, each with a queue of every port (default: 1)")
+    given.add_argument("--quick", action="store_true", help="short run, ends within 50 s")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
-    given.add_argument("--prefixes", metavar="FILE", help="the full table, one prefix a line (.gz too)")
+    given.add_argument("--prefixes", metavar="FILE", help="the full routing table, one prefix per line (may be gzipped)")
     given.add_argument("--set", action="append", default=[], metavar="LINE", dest="lines",
-                       help="another line of kamueed's configuration, without 'set', e.g. 'fib-engine lpm'")
-    given.add_argument("--no-huge", action="store_true", help="ordinary pages")
-    given.add_argument("--plot", metavar="FILE", help="a picture (PNG, SVG)")
-    given.add_argument("--force", action="store_true", help="measure on a busy machine too")
+                       help="additional configuration line for kamueed, without 'set', e.g. 'fib-engine lpm'")
+    given.add_argument("--no-huge", action="store_true", help="use ordinary pages, no huge pages")
+    given.add_argument("--plot", metavar="FILE", help="file for a plot (PNG or SVG)")
+    given.add_argument("--force", action="store_true", help="measure even if the machine is busy")
     return given
 
 
@@ -99,7 +99,7 @@ def main(argv: list[str]) -> int:
     try:
         return run(given)
     except (Unavailable, Disturbed, LabError, RuntimeError, plot.NoPlot) as error:
-        more = "\nwait, or measure anyway with --force" if isinstance(error, Disturbed) else ""
+        more = "\nwait, or use --force to measure anyway" if isinstance(error, Disturbed) else ""
         print(f"kamuee bench forward: {error}{more}", file=sys.stderr)
         return 1
 
@@ -108,7 +108,7 @@ def run(given: argparse.Namespace) -> int:
     daemon = Path(os.environ.get("KAMUEED", ROOT / "build/kamueed"))
     for needed in (daemon, daemon.parent / "bench/route_install"):
         if not os.access(needed, os.X_OK):
-            raise Unavailable(f"no {needed}: build it (make build), or name the daemon of another build in KAMUEED")
+            raise Unavailable(f"no {needed}: build it (make build), or set KAMUEED to the daemon of another build")
     say = Voice()
     bench = Bench(daemon.resolve().parent, daemon, prefixes=given.prefixes, huge=not given.no_huge, force=given.force, say=say)
     failed: list[str] = []
@@ -150,14 +150,14 @@ def measured(bench: Bench, case: Case, given: argparse.Namespace, say: Voice, fa
     """The case's rates; none, and a sentence in `failed`, where it could not be measured."""
     begun = say.passed()
     if given.quick and begun + say.longest.get(case.table, EXPECTED_S) > QUICK_S:
-        say(f"{title(case)}: left out, --quick would take too long")
+        say(f"{title(case)}: skipped with --quick, takes too long")
         return []
     programs = [kamueed(*(f"set {line}" for line in given.lines))]
     for text in given.peer:
         found = peer_program(text, case)
         programs += [found] if found else []
         if not found:
-            say(f"{title(case)}: without {text}, which knows no VLANs")
+            say(f"{title(case)}: without {text}, which does not support VLANs")
     seconds = given.seconds or (0.5 if given.quick else 1.0)
     try:
         return attempts(bench, programs, case, seconds, given, say)
@@ -179,7 +179,7 @@ def attempts(bench: Bench, programs: Sequence[Program], case: Case, seconds: flo
         except Disturbed as error:
             if attempt == TRIES or given.quick:
                 raise
-            say(f"{error}; once more")
+            say(f"{error}; trying again")
             time.sleep(PAUSE_S)
     return []
 
@@ -216,11 +216,11 @@ def publish(given: argparse.Namespace, rows: list[dict]) -> None:
         print(json.dumps({"rows": rows, "machine": machine.facts(), "forced": given.force}, indent=1))
     elif rows:
         print(*render.table(TABLE, map(cells, rows), terminal_width()), sep="\n")
-        print("Cycles: of the TSC, a packet, on all forwarding cores together; Net: without the driver's own (Floor: testpmd io).\n"
-              "Ratio: kamueed to the program. Bad: wrong or lost of the frames that were looked at.")
+        print("Cycles: TSC cycles per packet, summed over the forwarding cores. Net: without the driver's share (Floor: testpmd io).\n"
+              "Ratio: kamueed relative to the program. Bad: frames that were wrong or lost, of those checked.")
     if given.plot and rows:
         plot.save(given.plot, charts(rows))
-        print(f"picture: {given.plot}", file=sys.stderr)
+        print(f"plot: {given.plot}", file=sys.stderr)
 
 
 def charts(rows: Sequence[dict]) -> list[plot.Bars]:
@@ -232,4 +232,4 @@ def charts(rows: Sequence[dict]) -> list[plot.Bars]:
         return {program: [value[program, case][name] if (program, case) in value else None for case in cases]
                 for program in programs}
     return [plot.Bars("Forwarding, 64-byte frames", "Mpps", cases, series("mpps")),
-            plot.Bars("Cost of a packet without the driver's", "TSC cycles", cases, series("cycles_net"))]
+            plot.Bars("Cost per packet without the driver", "TSC cycles", cases, series("cycles_net"))]

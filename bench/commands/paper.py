@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kamuee bench paper`: the experiments of the papers that Kamuee stands on, scaled to this machine, beside their numbers.
+"""`kamuee bench paper`: the experiments of the papers that Kamuee is based on, scaled to this machine, beside their numbers.
 
     kamuee bench paper                          the papers
     kamuee bench paper 2015-80g                 one of them: a table and a picture
@@ -26,7 +26,7 @@ from measure import machine, plot
 from measure.context import ROOT, Context, Unavailable
 from measure.report import Outcome, number
 
-IDEA = "the experiments of five papers on this machine, beside the papers' numbers"
+IDEA = "the experiments of five papers repeated on this machine, next to the papers' numbers"
 MARGIN = 10     # columns before a line of a case: where the figure stands
 
 
@@ -38,12 +38,12 @@ def papers() -> dict[str, object]:
 
 def parser() -> argparse.ArgumentParser:
     given = argparse.ArgumentParser(prog="kamuee bench paper", description=__doc__.splitlines()[0])
-    given.add_argument("names", nargs="*", metavar="NAME", help="papers, or all; none: the list")
+    given.add_argument("names", nargs="*", metavar="NAME", help="papers to run, or 'all' (default: list them)")
     given.add_argument("--quick", action="store_true", help="fewer cases and short trials: each paper ends within 60 s")
     given.add_argument("--json", "-j", action="store_true", help="print JSON")
-    given.add_argument("--plot", metavar="DIR", help="where the pictures go, paper-NAME.svg (this directory; none with --json)")
-    given.add_argument("--prefixes", metavar="FILE", help="full table, one prefix a line (.gz too)")
-    given.add_argument("--force", action="store_true", help="measure on a busy machine too")
+    given.add_argument("--plot", metavar="DIR", help="directory for the plots paper-NAME.svg (default: this directory; none with --json)")
+    given.add_argument("--prefixes", metavar="FILE", help="full routing table, one prefix per line (may be gzipped)")
+    given.add_argument("--force", action="store_true", help="measure even if the machine is busy")
     return given
 
 
@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
         return 0
     names = list(known) if given.names == ["all"] else given.names
     if unknown := [name for name in names if name not in known]:
-        print(f"kamuee bench paper: no paper '{unknown[0]}'; there are: {' '.join(known)}, all", file=sys.stderr)
+        print(f"kamuee bench paper: no paper '{unknown[0]}', expected one of {' '.join(known)}, all", file=sys.stderr)
         return 2
     try:
         return run(given, {name: known[name] for name in names})
@@ -72,7 +72,7 @@ def busy(force: bool) -> str:
         return ""
     text = f"the machine is busy: {percent:.0f} % of its cores; most: {'; '.join(machine.busiest())}"
     if not force:
-        raise Unavailable(f"{text}\nwait, or measure anyway with --force")
+        raise Unavailable(f"{text}\nwait, or use --force to measure anyway")
     return text
 
 
@@ -145,4 +145,4 @@ def picture(given: argparse.Namespace, name: str, result: paper.Result) -> None:
     except plot.NoPlot as why:
         print(f"kamuee bench paper: {why}", file=sys.stderr)
         return
-    print(f"picture: {path}", file=sys.stderr)
+    print(f"plot: {path}", file=sys.stderr)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kamuee bench throughput`: RFC 2544 on a device of your choice, by a tester of our own.
+"""`kamuee bench throughput`: RFC 2544 tests of a device of your choice, with a software tester.
 
     kamuee bench throughput --quick                        kamueed over memif, all tests, 64 bytes and IMIX
     kamuee bench throughput --sizes 64,512,1518,imix --routes full --mix 4:60,6:40 --bidirectional
-    kamuee bench throughput --peer testpmd                 the same for another device: what tester and link carry
-    kamuee bench throughput --soak 10 --routes full        a long trial at 95 % while routes change and state is asked for
+    kamuee bench throughput --peer testpmd                 the same for another device: the limit of tester and link
+    kamuee bench throughput --soak 10 --routes full        a long trial at 95 % load with route changes and state queries
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from throughput import device, frames, report, soak
 from throughput.tester import NICE, Tester, TesterError
 from throughput.tests import TESTS, Bench, Plan
 
-IDEA = "RFC 2544 of a router in a process of its own: throughput, latency, loss, bursts, recovery (root)"
+IDEA = "RFC 2544 tests of a running router: throughput, latency, loss, bursts, recovery (root)"
 ROOT = Path(__file__).resolve().parents[2]
 QUICK_SECONDS = 0.2
 QUICK_SIZES = "64,imix"
@@ -48,35 +48,37 @@ class Refused(Exception):
 def parser() -> argparse.ArgumentParser:
     given = argparse.ArgumentParser(prog="kamuee bench throughput", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = given.add_argument_group("what is measured")
-    what.add_argument("--peer", choices=sorted(device.PEERS), default="kamueed", help="the device (kamueed); external: see --ports")
+    what.add_argument("--peer", choices=sorted(device.PEERS), default="kamueed", help="device under test (default: kamueed); external: see --ports")
     what.add_argument("--tests", metavar="LIST", default="throughput,latency,loss,back-to-back,recovery",
-                      help=f"of {', '.join(TESTS)} (all but reset)")
-    what.add_argument("--sizes", metavar="LIST", help="frame sizes with FCS, imix, IMIX genomes, files (RFC 2544's; --quick: 64,imix)")
-    what.add_argument("--mix", metavar="SHARES", default="4:100", help="share of each IP version in percent of the frames (4:100)")
+                      help=f"some of {', '.join(TESTS)} (default: all but reset)")
+    what.add_argument("--sizes", metavar="LIST", help="frame sizes including FCS, imix, IMIX genomes or files (default: RFC 2544's; 64,imix with --quick)")
+    what.add_argument("--mix", metavar="SHARES", default="4:100", help="share of each IP version in percent of the frames (default: 4:100)")
     what.add_argument("--bidirectional", action="store_true", help="both ports send at the same rate")
-    what.add_argument("--routes", metavar="N|full", default="", help="a table of so many prefixes in the device (510 test networks)")
-    what.add_argument("--prefixes", metavar="FILE", help="where --routes takes them from")
+    what.add_argument("--routes", metavar="N|full", default="", help="number of prefixes in the device's table, or 'full' (default: 510 test networks)")
+    what.add_argument("--prefixes", metavar="FILE", help="file with the prefixes for --routes")
     how = given.add_argument_group("how")
-    how.add_argument("--duration", type=float, metavar="S", help="seconds of a trial (2; RFC 2544: 60)")
-    how.add_argument("--loss-ratio", type=float, default=0.0, metavar="R", help="share that may be lost (0)")
-    how.add_argument("--precision", type=float, default=0.01, metavar="P", help="relative width at which a search ends (0.01)")
-    how.add_argument("--rate", type=float, metavar="MPPS", help="take this as the throughput of each direction instead of searching for it")
-    how.add_argument("--confirm", type=int, default=2, metavar="N", help="further trials that a rate found has to pass (2)")
-    how.add_argument("--link", choices=("memif", "vhost"), default="memif", help="between tester and device (memif)")
-    how.add_argument("--ring", type=int, default=device.RING, metavar="LOG2", help="descriptors of its rings, 2 to this power (10)")
-    how.add_argument("--queues", type=int, default=1, choices=range(1, 17), metavar="N", help="receive queues of each of the device's ports (1)")
-    how.add_argument("--idle", choices=("performance", "balanced", "powersave"), default="performance", help="kamueed's forwarding idle")
+    how.add_argument("--duration", type=float, metavar="S", help="seconds per trial (default: 2; RFC 2544: 60)")
+    how.add_argument("--loss-ratio", type=float, default=0.0, metavar="R", help="acceptable loss ratio (default: 0)")
+    how.add_argument("--precision", type=float, default=0.01, metavar="P", help="relative precision at which a search ends (default: 0.01)")
+    how.add_argument("--rate", type=float, metavar="MPPS", help="use this as the throughput per direction instead of searching for it")
+    how.add_argument("--confirm", type=int, default=2, metavar="N", help="additional trials that a found rate must pass (default: 2)")
+    how.add_argument("--link", choices=("memif", "vhost"), default="memif", help="link between tester and device (default: memif)")
+    how.add_argument("--ring", type=int, default=device.RING, metavar="LOG2", help="log2 of the number of ring descriptors (default: 10)")
+    how.add_argument("--queues", type=int, default=1, choices=range(1, 17), metavar="N",
+                     help="receive queues of each device port (default: 1)")
+    how.add_argument("--idle", choices=("performance", "balanced", "powersave"), default="performance",
+                     help="kamueed's 'forwarding idle' setting (default: performance)")
     how.add_argument("--ports", nargs=2, metavar="DEVARGS", help="the tester's ports (PCI address or net_…), with --peer external")
-    how.add_argument("--macs", nargs=2, metavar="MAC", default=("", ""), help="the external device's addresses on them")
-    how.add_argument("--quick", action="store_true", help="short trials, few sizes: ends within 50 s")
-    how.add_argument("--force", action="store_true", help="measure on a busy machine too")
+    how.add_argument("--macs", nargs=2, metavar="MAC", default=("", ""), help="MAC addresses of the external device on these ports")
+    how.add_argument("--quick", action="store_true", help="short trials and few sizes, ends within 50 s")
+    how.add_argument("--force", action="store_true", help="measure even if the machine is busy")
     out = given.add_argument_group("results")
-    out.add_argument("--report", metavar="DIR", type=Path, help="write report.html, rows.csv and result.json there")
+    out.add_argument("--report", metavar="DIR", type=Path, help="directory for report.html, rows.csv and result.json")
     out.add_argument("--json", "-j", action="store_true", help="print JSON")
     long = given.add_argument_group("soak")
-    long.add_argument("--soak", type=float, metavar="MINUTES", help="one trial of this length under changes, after a throughput test")
-    long.add_argument("--load", type=float, default=95, metavar="PERCENT", help="of the throughput (95)")
-    long.add_argument("--churn", type=float, default=10_000, metavar="N", help="route changes a second (10000; 0 = none)")
+    long.add_argument("--soak", type=float, metavar="MINUTES", help="one trial of this length with route changes, after a throughput test")
+    long.add_argument("--load", type=float, default=95, metavar="PERCENT", help="load in percent of the throughput (default: 95)")
+    long.add_argument("--churn", type=float, default=10_000, metavar="N", help="route changes per second (default: 10000; 0: none)")
     return given
 
 
@@ -97,7 +99,7 @@ def chosen_tests(text: str) -> list[str]:
     names = [name for name in text.split(",") if name]
     unknown = [name for name in names if name not in TESTS]
     if unknown or not names:
-        raise Refused(f"no test '{', '.join(unknown)}'; there are {', '.join(TESTS)}")
+        raise Refused(f"no test '{', '.join(unknown)}', expected {', '.join(TESTS)}")
     return names
 
 
@@ -111,25 +113,25 @@ def plan_of(given: argparse.Namespace) -> Plan:
 
 def setting_of(given: argparse.Namespace, work: Path, sizes: list[frames.Frames]) -> device.Setting:
     if given.queues > 1 and given.peer not in ("kamueed", "external"):
-        raise Refused(f"--queues is for kamueed and external devices, not for {given.peer}: the tester receives by one queue")
+        raise Refused(f"--queues works only with kamueed and external devices, not with {given.peer}: the tester has one receive queue")
     if given.peer == "kamueed" and given.link == "memif" and (given.queues + 1) << given.ring > MEMIF_PLACES_MAX:
-        raise Refused(f"--queues {given.queues} --ring {given.ring}: the rings of all queues, {given.queues} there and one back, have more than the "
-                      f"{MEMIF_PLACES_MAX} places that DPDK's memif keeps apart, packets would overwrite each other; take fewer queues or a smaller ring")
+        raise Refused(f"--queues {given.queues} --ring {given.ring}: the rings of all queues ({given.queues} to the device, one back) have more than the "
+                      f"{MEMIF_PLACES_MAX} entries that DPDK's memif supports, so packets would overwrite each other; use fewer queues or a smaller ring")
     named = os.environ.get("KAMUEED")
     kamueed = Path(named).resolve() if named else ROOT / "build/kamueed"
     build = kamueed.parent
     for program in [build / "bench/tester"] + ([kamueed] if given.peer == "kamueed" else []):
         if not os.access(program, os.X_OK):
-            raise Refused(f"no {program}: build it (make build), or name the daemon of another build in KAMUEED")
+            raise Refused(f"no {program}: build it (make build), or set KAMUEED to the daemon of another build")
     if given.peer == "external" and not given.ports:
         raise Refused("--peer external needs the tester's two ports: --ports DEVARGS DEVARGS")
     if given.routes and given.peer != "kamueed":
-        raise Refused("--routes is for kamueed; give another device its routes yourself")
+        raise Refused("--routes works only with kamueed; configure the routes of another device yourself")
     if given.routes and given.routes != "full" and not given.routes.isdecimal():
         raise Refused(f"--routes {given.routes}: expected a number or full")
     largest = max(size for some in sizes for size in some.sizes)
     if largest > 1518 and given.link == "memif" and given.peer != "external":
-        raise Refused(f"frames of {largest} bytes: DPDK's memif carries 1518; use --link vhost")
+        raise Refused(f"frames of {largest} bytes: DPDK's memif carries at most 1518; use --link vhost")
     return device.Setting(build=build, kamueed=kamueed, work=work, cores=device.cores(), link=given.link, ring=given.ring, queues=given.queues,
                           mtu=max(1500, largest - 18), idle=given.idle, both=given.bidirectional,
                           routes=given.routes or ("10000" if given.soak and given.churn and given.peer == "kamueed" else ""),
@@ -140,9 +142,9 @@ def must_be_quiet(force: bool, console: Console) -> float:
     """Percent of the cores that somebody else uses."""
     busy = machine.busy_percent(1.0)
     if busy > machine.BUSY_PERCENT:
-        text = f"the machine is busy: {busy:.0f} % of its cores; most: {'; '.join(machine.busiest())}"
+        text = f"the machine is busy ({busy:.0f} % CPU), mostly by {'; '.join(machine.busiest())}"
         if not force:
-            raise Refused(f"{text}; wait, or measure anyway with --force")
+            raise Refused(f"{text}; wait, or use --force to measure anyway")
         console.print(f"[yellow]warning:[/] {escape(text)}", soft_wrap=True)
     return busy
 
@@ -153,7 +155,7 @@ def run(given: argparse.Namespace, console: Console) -> int:
     tests, sizes = chosen_tests(given.tests), frames.of_list(given.sizes or (QUICK_SIZES if given.quick else ",".join(map(str, frames.RFC2544))))
     plan = plan_of(given)
     if os.geteuid():
-        raise Refused("root is needed (network namespaces, DPDK): sudo kamuee bench throughput")
+        raise Refused("needs root for network namespaces and DPDK: sudo kamuee bench throughput")
     busy = must_be_quiet(given.force, console)
     own_namespaces()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped by SIGTERM"))
@@ -257,4 +259,4 @@ def publish(given: argparse.Namespace, result: dict, console: Console) -> None:
         print(json.dumps(result, indent=1))
     else:
         print(*render.table(TABLE, [report.cells(row) for row in result["rows"]], terminal_width()), sep="\n")
-        print(f"{result['cores']}. Gb/s count preamble and gap (20 bytes a frame). Losses include what the device's ring had no room for.")
+        print(f"{result['cores']}. Gb/s includes preamble and gap (20 bytes per frame). Losses include frames refused by the device's full ring.")

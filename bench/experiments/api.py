@@ -19,7 +19,7 @@ from measure.context import Unavailable
 from measure.replay import CASES, Bench, kamueed
 
 NAME = "api"
-IDEA = "1,000 requests a second, alone and with walks by SNMP, RESTCONF and Prometheus at once: what is left of forwarding."
+IDEA = "How much 1,000 API requests per second slow down forwarding, alone and with concurrent SNMP, RESTCONF and Prometheus walks."
 NEEDS = ("kamueed",)
 WINDOWS, QUICK_WINDOWS = 40, 6   # of each kind, in a round
 WINDOW_S = 0.2
@@ -32,7 +32,7 @@ SETTLE_S = 3.0            # until snmpd and kamueed know each other
 
 def run(ctx) -> None:
     if not shutil.which("snmpd") or not shutil.which("snmpbulkwalk"):
-        raise Unavailable("no snmpd and snmpbulkwalk: apt-get install snmp snmpd")
+        raise Unavailable("snmpd and snmpbulkwalk are not installed: apt-get install snmp snmpd")
     bench = Bench(ctx.build, ctx.kamueed, prefixes=ctx.prefixes(), force=True, say=ctx.say)
     with bench:
         with bench.start(kamueed(), CASES["ipv4-full"]) as router:

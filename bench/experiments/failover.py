@@ -16,7 +16,7 @@ from kamuee.lab.lab import Lab
 from measure import group_routes
 
 NAME = "failover"
-IDEA = "How long the flows of one of four ways lose packets when it loses its carrier, with 10 and with 1,000,000 prefixes behind it."
+IDEA = "How long flows over one of four links lose packets when the link loses carrier, with 10 and with 1,000,000 prefixes behind it."
 NEEDS = ("kamueed",)
 WAYS, FLOWS, PER_S, SECONDS = 4, 128, 8000, 4
 MANY, MANY6 = 1_000_000, 100_000

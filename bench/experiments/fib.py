@@ -4,7 +4,7 @@
 The program has rounds of its own, interleaves the engines in each and pins its threads, so it is run once.
 """
 NAME = "fib"
-IDEA = "How many lookups and updates a second the FIB does on one core, and how much memory it takes, against DPDK's."
+IDEA = "FIB lookups and updates per second on one core, and memory, compared with DPDK's."
 NEEDS = ("fib_bench",)
 
 

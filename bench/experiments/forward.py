@@ -6,7 +6,7 @@ The program has rounds of its own, with all cases in turns in each, so it is run
 from measure import machine
 
 NAME = "forward"
-IDEA = "How many cycles one core spends on a packet in all stages, without the cost of a port."
+IDEA = "Cycles per packet on one core in all stages, without the cost of a port."
 NEEDS = ("forward_bench",)
 
 

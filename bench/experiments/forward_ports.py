@@ -12,7 +12,7 @@ from measure import search
 from measure.topology import Star, star
 
 NAME = "forward-ports"
-IDEA = "What af_packet ports carry without loss, against the Linux kernel forwarding on the same links."
+IDEA = "Throughput of af_packet ports without loss, compared with Linux kernel forwarding on the same links."
 NEEDS = ("kamueed", "packet_load")
 ROUTERS = ("linux", "linux, 2 cores", "kamueed")
 

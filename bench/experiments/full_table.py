@@ -12,7 +12,7 @@ import time
 from measure.topology import Star, star
 
 NAME = "full-table"
-IDEA = "How long a full table takes in the kernel alone and with kamueed following, until RIB and FIB hold it, and what it costs."
+IDEA = "Time to load a full table, in the kernel alone and with kamueed until RIB and FIB are complete, and its CPU and memory cost."
 NEEDS = ("kamueed", "route_install")
 MODES = (("add", ()), ("replace", ("--shift", "1")), ("delete", ()))
 

@@ -12,7 +12,7 @@ import time
 from measure.topology import Star, star
 
 NAME = "idle"
-IDEA = "How much CPU kamueed uses at zero traffic, in each idle mode of its forwarders, and what that does to latency."
+IDEA = "CPU use of kamueed without traffic in each idle mode, and the effect on latency."
 NEEDS = ("kamueed",)
 MODES = ("balanced", "powersave", "performance")
 SETTLE_S = 3

@@ -5,7 +5,7 @@ The program takes turns with no changes and each rate within its rounds, so it i
 last core, the manager core 0: on a machine with other work, both wait for it, and grace periods with them.
 """
 NAME = "publication"
-IDEA = "What route changes cost while packets are forwarded: throughput, packets lost, how long a grace period takes."
+IDEA = "Cost of route changes during forwarding: throughput, packets lost, length of a grace period."
 NEEDS = ("publish_bench",)
 ALONE = "no changes"
 

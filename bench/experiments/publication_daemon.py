@@ -14,7 +14,7 @@ from replay import table
 from replay.router import link
 
 NAME = "publication-daemon"
-IDEA = "What 10,000 route changes a second through the kernel cost the daemon: throughput and packets lost."
+IDEA = "Cost of 10,000 route changes per second through the kernel: throughput and packets lost."
 NEEDS = ("kamueed", "route_install")
 RATE = 10_000           # changes a second
 LOAD = 0.8              # of the throughput without changes, for the loss

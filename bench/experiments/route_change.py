@@ -7,7 +7,7 @@ the part of the figure that belongs to the measurement (a packet every 50 µs) a
 from measure.topology import Star, star
 
 NAME = "route-change"
-IDEA = "How long after one route changes in the kernel the first packet follows it."
+IDEA = "Time from a route change in the kernel to the first packet that follows it."
 NEEDS = ("kamueed", "route_latency", "route_install")
 PREFIX = "198.51.100.0/24"       # documentation space: no full table has it
 

@@ -70,7 +70,7 @@ class Context:
 
     def need_kamueed(self) -> Path:
         if not os.access(self.kamueed, os.X_OK):
-            raise Unavailable(f"no daemon at {self.kamueed}: make build, or name it in KAMUEED")
+            raise Unavailable(f"no daemon at {self.kamueed}: run make build, or set KAMUEED")
         return self.kamueed
 
     def run_json(self, argv: list, timeout_s: float = 300, check: bool = True) -> dict:

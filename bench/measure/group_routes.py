@@ -58,7 +58,7 @@ def install(sock: socket.socket, n: int, six: bool, way: bytes) -> None:
         while True:                                  # errors of the others come before the acknowledgement of the last one
             _, kind, _, sequence, _, error = struct.unpack_from("=IHHIIi", sock.recv(65536))
             if kind == NLMSG_ERROR and error:
-                raise OSError(-error, f"the kernel refuses a route of {'IPv6' if six else 'IPv4'}")
+                raise OSError(-error, f"the kernel refuses a route for {'IPv6' if six else 'IPv4'}")
             if kind == NLMSG_ERROR and sequence == last:
                 break
         batch.clear()

@@ -378,14 +378,14 @@ class Bench:
 
     def must_be_possible(self) -> None:
         if os.geteuid():
-            raise Unavailable("root is needed (network namespaces, huge pages): sudo")
+            raise Unavailable("needs root for network namespaces and huge pages: sudo")
         if len(os.sched_getaffinity(0)) < 2:
-            raise Unavailable("two cores are needed: one forwards, everything else is on the other")
+            raise Unavailable("needs two cores: one forwards, the other does everything else")
         if not shutil.which("dpdk-testpmd"):
-            raise Unavailable("no dpdk-testpmd, which measures the driver's own cost: apt-get install dpdk-dev")
+            raise Unavailable("dpdk-testpmd is not installed (it measures the driver's share): apt-get install dpdk-dev")
         busy = machine.busy_percent(1.0)
         if busy > machine.BUSY_PERCENT:
-            text = f"the machine is busy: {busy:.0f} % of its cores; most: {'; '.join(machine.busiest())}"
+            text = f"the machine is busy ({busy:.0f} % CPU), mostly by {'; '.join(machine.busiest())}"
             if not self.force:
                 raise Disturbed(text)
             self.say(f"warning: {text}")
@@ -411,7 +411,7 @@ class Bench:
             full = self.full_table() if case.table == "full" else None
             count = table.write_prefixes(full, path, case.table, case.families, limit)
             if limit != self.limit and limit in count.values():
-                self.say(f"{case.name}: only {limit:,} routes in each of {case.vrs} virtual routers: there is no memory for more")
+                self.say(f"{case.name}: only {limit:,} routes in each of {case.vrs} virtual routers: not enough memory for more")
             self.tables[key] = path, count
         return self.tables[key]
 
@@ -421,7 +421,7 @@ class Bench:
         """Returns when it is ready to forward; for kamueed, when its FIB holds the whole table."""
         cores = sorted(os.sched_getaffinity(0))
         if case.cores >= len(cores):
-            raise Unavailable(f"{case.name}: {case.cores} forwarding cores and one for the rest: the machine has {len(cores)}")
+            raise Unavailable(f"{case.name}: needs {case.cores} forwarding cores and one for the rest, but the machine has {len(cores)}")
         begun = time.monotonic()
         for attempt in range(1, START_TRIES + 1):
             try:

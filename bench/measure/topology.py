@@ -38,7 +38,7 @@ def own_namespaces() -> None:
 
     def must(result: int, what: str) -> None:
         if result:
-            raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())} (root is needed)")
+            raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())} (needs root)")
     must(libc.unshare(CLONE_NEWNS), "unshare")
     must(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount --make-rprivate /")
     must(libc.mount(b"kb", b"/run/netns", b"tmpfs", 0, None), "mount tmpfs on /run/netns")

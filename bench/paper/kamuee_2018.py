@@ -175,7 +175,7 @@ def built(ctx, level: str) -> Path:
     compiler, build = ctx.work / f"cc{optimize}", ctx.work / f"build{level.replace(' ', '')}"
     real = shutil.which(os.environ.get("CC", "cc"))
     if not real or not shutil.which("meson"):
-        raise Unavailable("no compiler or meson: apt-get install build-essential meson")
+        raise Unavailable("no compiler or meson installed: apt-get install build-essential meson")
     compiler.write_text("#!/bin/bash\nfor word; do [[ $word == -O* ]] || set -- \"$@\" \"$word\"; shift; done\n"
                         f"exec {real} \"$@\" {optimize}\n")
     compiler.chmod(0o755)

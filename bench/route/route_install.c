@@ -394,7 +394,7 @@ int main(int argc, char **argv)
     if (!nl || mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) < 0)
         die("netlink socket", NULL);
     if (setsockopt(mnl_socket_get_fd(nl), SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
-        die("receive buffer (root is needed)", NULL);
+        die("receive buffer (needs root)", NULL);
     if (!strcmp(mode, "count")) {
         count(n);
         printf("{\"mode\": \"count\", \"routes4\": %" PRIu64 ", \"routes6\": %" PRIu64 "}\n", n[0], n[1]);

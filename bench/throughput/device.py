@@ -325,7 +325,7 @@ class LinuxDevice(Device):
 
 
 class Cable(Device):
-    name, idea = "cable", "no device: the tester's two ports are the ends of one memif; what the tester itself can do"
+    name, idea = "cable", "no device: the tester's two ports are the ends of one memif; shows the tester's own limit"
 
     def start(self) -> None:
         ends = (("server", 0), ("client", 0))
@@ -372,7 +372,7 @@ def describe(setting: Setting) -> str:
     tester, device = setting.cores
     allowed = sorted(setting.allowed)
     if tester == device:
-        return f"one core: tester and device share core {device}; the numbers say little"
+        return f"one core: tester and device share core {device}, so the numbers mean little"
     one = " (two threads of one core: they slow each other down)" if tester in siblings(device) else ""
     rest = [core for core in allowed if core not in (tester, device)]
     managers = f"managers and everything else on core {', '.join(map(str, rest))}" if rest else \

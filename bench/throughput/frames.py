@@ -52,8 +52,8 @@ def of_word(word: str) -> Frames:
         sizes = tuple(size for line in lines if line for size in of_word(line).sizes)
         if sizes:
             return Frames(Path(word).name, sizes)
-    raise BadFrames(f"'{word}': expected a size in bytes, imix, an IMIX genome of RFC 6985 (letters "
-                    f"{', '.join(f'{letter}={size}' for letter, size in GENOME.items())}) or a file with one of them a line")
+    raise BadFrames(f"'{word}': expected a size in bytes, imix, an IMIX genome (RFC 6985; letters "
+                    f"{', '.join(f'{letter}={size}' for letter, size in GENOME.items())}) or a file with one of them per line")
 
 
 def of_list(text: str) -> list[Frames]:
@@ -69,7 +69,7 @@ def percent6(text: str) -> int:
             raise BadFrames(f"--mix {text}: expected shares in percent such as 4:100 or 4:60,6:40")
         shares[family] = int(share)
     if sum(shares.values()) != 100:
-        raise BadFrames(f"--mix {text}: the shares make {sum(shares.values())} %, not 100")
+        raise BadFrames(f"--mix {text}: the shares add up to {sum(shares.values())} %, expected 100 %")
     return shares["6"]
 
 

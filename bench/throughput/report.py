@@ -37,7 +37,7 @@ def outcome(row: dict) -> str:
     if test == "latency":
         found = row["latency_us"]
         if not found:
-            return "none: nothing came back, or all of it while the tester was away"
+            return "none: nothing was received, or only while the tester was off its core"
         unseen = row["unseen"] / (row["unseen"] + row["seen"])
         return (f"p50 {found['p50']:.4g}, p99.9 {found['p99.9']:.4g}, max {found['max']:.4g} µs; "
                 f"jitter p50 {row['jitter_us'].get('p50', 0):.3g} µs{f'; {percent(unseen)} unseen' if unseen > UNSEEN else ''}")
@@ -46,10 +46,10 @@ def outcome(row: dict) -> str:
     if test == "back-to-back":
         return f"{count(row['frames'])} frames{' or more' if row['unlimited'] else ''}, {row['burst_ms']:.4g} ms, buffer {row['buffer_ms']:.3g} ms"
     if test == "recovery":
-        return f"{row['recovery_ms']:.0f} ms" if row["overloaded"] else "no loss at the overload: the tester is the limit"
+        return f"{row['recovery_ms']:.0f} ms" if row["overloaded"] else "no loss under overload: the tester is the limit"
     if test == "reset":
-        return "did not come back" if row["reset_ms"] is None else f"{row['reset_ms']:,.0f} ms without a packet"
-    return (f"{row['lost']:,} of {row['attempted']:,} lost in {row['minutes']:g} min, {row['lost_while_kept']:,} of them while kept from its core, "
+        return "did not recover" if row["reset_ms"] is None else f"{row['reset_ms']:,.0f} ms without a packet"
+    return (f"{row['lost']:,} of {row['attempted']:,} lost in {row['minutes']:g} min, {row['lost_while_kept']:,} of them while off its core, "
             f"ledger {row['ledger_difference']}, p99.9 {row['latency_us'].get('p99.9', 0):.4g} µs")
 
 
@@ -74,7 +74,7 @@ def charts(rows: list[dict]) -> list[tuple[str, plot.Bars | plot.Lines]]:
     rates = of(rows, "throughput")
     if rates:
         names = sizes_of(rates)
-        found += [("Throughput", plot.Bars("Packets forwarded without more loss than stated", "Mpps", names,
+        found += [("Throughput", plot.Bars("Packets forwarded within the stated loss ratio", "Mpps", names,
                                            {"throughput": [row["mpps"] for row in rates], "flooded": [row["flood_mpps"] for row in rates]})),
                   ("Throughput in bits", plot.Bars("As on a wire, with preamble and gap", "Gb/s", names, {"": [row["gbps"] for row in rates]}))]
     lossy = of(rows, "loss")
@@ -124,7 +124,7 @@ def page(result: dict) -> str:
             lines += [f"<h2>{html.escape(heading)}</h2>", image(chart, Path(directory))]
     for row in of(result["rows"], "soak"):
         lines += ["<h2>Soak: packets lost, by second</h2>"] + table(
-            ("Second", "Lost inside", "No room in the ring", "Device kept from its core, ms"), row["lost_at"])
+            ("Second", "Lost inside", "Ring full", "Device off its core, ms"), row["lost_at"])
         lines += [f"<p>The device counts: {html.escape(json.dumps(row['device_counts']))}</p>"]
     lines += ["<h2>Device and machine</h2>"] + table(("", ""), device.items())
     lines += [f"<p>{html.escape(line)}</p>" for line in report.machine_lines(result["machine"])]

@@ -101,7 +101,7 @@ def run(bench: Bench, frames: Frames, given: argparse.Namespace, console: Consol
     kamueed = getattr(bench.device, "daemon", None)
     asking = Asking(kamueed.client, kamueed.socket) if kamueed else None
     losses, ledger, waited = bench.device.losses(), bench.device.ledger() if kamueed else 0, bench.waited()
-    bench.say(f"soak: {rate / 1e6:.4g} Mpps a direction for {given.soak:g} min, {given.churn:g} route changes/s")
+    bench.say(f"soak: {rate / 1e6:.4g} Mpps per direction for {given.soak:g} min, {given.churn:g} route changes/s")
     if asking:
         asking.start()
     with churn(bench, given.churn, seconds) as changes:
@@ -156,7 +156,7 @@ def row_of(bench: Bench, frames: Frames, given: argparse.Namespace, rate: float,
     counted = {where: n - losses.get(where, 0) for where, n in after.items() if n != losses.get(where, 0)}
     worst = max(r["directions"], key=lambda d: d["latency_ns"].get("p99.9", 0))
     for at, inside, refused, ms in lost_at[:50]:
-        bench.say(f"soak: second {at:.0f}: {inside:,} packets lost, {refused:,} not taken by the device's ring; it was kept from its core for {ms:g} ms")
+        bench.say(f"soak: second {at:.0f}: {inside:,} packets lost, {refused:,} refused by the device's full ring; it was off its core for {ms:g} ms")
     ring_ms = 1000 * bench.device.setting.holds() / rate
     while_kept, others = apart(lost_at, kept, ring_ms)
     bench.say(f"soak: {r['lost']:,} of {r['attempted']:,} lost, {changes.get('per_second', 0):,.0f} route changes/s; {while_kept:,} of them in seconds "

@@ -159,9 +159,9 @@ def disturbance(result: dict, waited_ms: dict[str, float], ring: int, patience_m
         else:
             matters = short and waited > (1 - Goal.keeps_up) * ms / 2
         if matters:
-            found.append(f"the {whose} was kept from its core for {waited:.1f} ms")
+            found.append(f"the {whose} was off its core for {waited:.1f} ms")
     if few and not found and result["away_us"] / 1000 > fills_ms:
-        found.append(f"the tester was away for {result['away_us'] / 1000:.1f} ms")
+        found.append(f"the tester was off its core for {result['away_us'] / 1000:.1f} ms")
     return "; ".join(found)
 
 
@@ -176,7 +176,7 @@ def throughput(bench: Bench, frames: Frames) -> list[dict]:
     """RFC 2544, 26.1: the highest rate at which no more than the stated share is lost."""
     plan = bench.plan
     top, back = bench.flood(frames)
-    bench.say(f"{frames.name} bytes: the tester makes {top / 1e6:.4g} Mpps a direction, {back / 1e6:.4g} come back; searching from there")
+    bench.say(f"{frames.name} bytes: the tester sends {top / 1e6:.4g} Mpps per direction and gets {back / 1e6:.4g} back; searching from there")
     goal = Goal(plan.loss_ratio, plan.seconds, plan.precision, plan.confirmations)
     found = Search(lambda rate, seconds: bench.outcome(frames, rate, seconds), goal, bench.say).ndr(top, max(1.0, back))
     total, mean = found.offered * bench.directions, frames.mean(plan.percent6)
@@ -202,7 +202,7 @@ def need_throughput(bench: Bench, frames: Frames) -> dict:
 
 
 def nothing(bench: Bench, frames: Frames, test: str) -> list[dict]:
-    bench.say(f"{frames.name} bytes: no {test}: no rate passed the throughput test")
+    bench.say(f"{frames.name} bytes: {test} skipped: no rate passed the throughput test")
     return []
 
 
@@ -318,7 +318,7 @@ def reset(bench: Bench, frames: Frames) -> list[dict]:
     if not base["rate"]:
         return nothing(bench, frames, "reset")
     if not hasattr(bench.device, "restart"):
-        bench.say(f"{frames.name} bytes: no reset: {bench.device.name} is not restarted by this command")
+        bench.say(f"{frames.name} bytes: reset skipped: this command cannot restart {bench.device.name}")
         return []
     seconds, before = RESET_SECONDS, bench.waited()
     bench.tester.begin(rate=f"{base['rate'] / 2:.3f}", seconds=seconds, sizes=",".join(map(str, frames.sizes)),
@@ -329,7 +329,7 @@ def reset(bench: Bench, frames: Frames) -> list[dict]:
     r = bench.summed(bench.tester.end(), before)
     quiet = max(d["quiet_ms"] for d in r["directions"])
     back = all(d["last_at"] > seconds - 1.0 for d in r["directions"])
-    bench.say(f"{frames.name} bytes: reset: nothing came for {quiet:,.0f} ms" if back else f"{frames.name} bytes: reset: it did not come back")
+    bench.say(f"{frames.name} bytes: reset: no packets for {quiet:,.0f} ms" if back else f"{frames.name} bytes: reset: the device did not recover")
     return [bench.row("reset", frames, reset_ms=quiet if back else None, mpps=base["rate"] / 2e6, lost=r["lost"])]
 
 

@@ -55,7 +55,7 @@ int netns_packet_socket(const struct netns_place *p, int protocol_host, int *ifi
     netns_enter(p->namespace);
     fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        die("packet socket (root is needed) for", p->device);
+        die("packet socket (needs root) for", p->device);
     at.sll_ifindex = (int)if_nametoindex(p->device);
     if (!at.sll_ifindex || bind(fd, (struct sockaddr *)&at, sizeof(at)))
         die("binding to the device", p->device);
