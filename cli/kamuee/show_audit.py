@@ -68,7 +68,7 @@ def verdict(answer: dict) -> str:
 
 
 def audit(context: Context, match: Match) -> int:
-    """audit [vr VR]; exit code 1 if something had to be healed, or is not followed."""
+    """audit [vr VR]; exit code 1 if something was repaired or is not followed."""
     answer = context.client.call("audit", vr=match.args.get("VR"))
     if "checked" not in answer:
         raise DaemonError(["kamueed did not report what it checked"])

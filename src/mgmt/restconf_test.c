@@ -346,7 +346,7 @@ static void audit_and_lookup_answer_when_rib_manager_has(void **state)
     assert_string_equal(reply.body.s,
                         "{\"kamuee:output\":{\"checked\":\"1062046\",\"prefixes\":\"1062050\",\"lookups\":\"4000000\","
                         "\"blocks\":\"1\",\"diverged\":\"2\",\"took\":1500,\"longest-pause\":4100,"
-                        "\"finding\":[{\"prefix\":\"10.1.0.0/16\",\"what\":\"missing in the FIB\"}],"
+                        "\"finding\":[{\"prefix\":\"10.1.0.0/16\",\"what\":\"missing from the FIB\"}],"
                         "\"not-followed\":\"0\",\"unfollowed\":[],"
                         "\"kernel-state\":[{\"subject\":\"p0\",\"attribute\":\"master\",\"what\":\"its TAP is part of br0\"}]}}\n");
     assert_int_equal(

@@ -361,7 +361,7 @@ static void check_lag(const struct model *m, const struct model_port *lag, struc
     if (lag->given)
         errors_add(e, lag->line, "port %s: '%s' is a matter of a LAG's members, expected it there", name, lag->given);
     if (!primary)
-        errors_add(e, lag->line, "port %s: lag primary '%s' is no member, expected one of its members", name, c->primary);
+        errors_add(e, lag->line, "port %s: lag primary '%s' is not a member, expected one of its members", name, c->primary);
     if (c->primary[0] && c->mode != LAG_MODE_ACTIVE_BACKUP)
         errors_add(e, lag->line, "port %s: 'lag primary' is for mode active-backup, with LACP all members are used", name);
     if (lag->n_members && c->min_links > lag->n_members)

@@ -3,8 +3,8 @@
 //
 //     up, down      followed: the interface goes down in the data plane too
 //     MAC           followed if the port has none configured and its device takes it; a vport may have one of its own
-//     MTU, carrier  the port's: put back
-//     name          the interface's: put back
+//     MTU, carrier  the port's: restored
+//     name          the interface's: restored
 //     deletion      the TAP is made again
 //     macvlans      their MACs are the interface's as well
 //     master        named: what comes for the router goes to the bridge or bond instead of to the TAP

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // iface_follow.h - what the operator does to a TAP with iproute2
 //
-// Followed where the device can, put back where the value is the port's, and named (kernel_state.h) where neither is
+// Followed where the device can, restored where the value is the port's, and named (kernel_state.h) where neither is
 // possible. docs/features/kernel-state.md has a row for each attribute. Control role.
 #ifndef PORT_IFACE_FOLLOW_H
 #define PORT_IFACE_FOLLOW_H

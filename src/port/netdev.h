@@ -3,7 +3,7 @@
 //
 // The kernel sees every frame of it too. While it is a port's, the kernel must
 // neither answer nor forward on it (that is the TAP's part), nor merge frames.
-// What is changed is put back by netdev_release(). Control role; port_device's helper.
+// What is changed is restored by netdev_release(). Control role; port_device's helper.
 #ifndef PORT_NETDEV_H
 #define PORT_NETDEV_H
 

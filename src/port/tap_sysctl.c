@@ -9,7 +9,7 @@
 // give it nothing else (fwd_exit.c, ip4_in.c, ip6_in.c).
 //
 // Two kinds of settings. KEPT are those that make a router, and those that
-// would let the kernel send on what it was given; who changes one finds it put back. START
+// would let the kernel send on what it was given; who changes one finds it restored. START
 // are those in which a new TAP is not to depend on the namespace's `default`; from
 // then on they are the operator's, or keepalived's. Whatever is not here is the operator's alone.
 // `all` and `default` are never written. docs/features/tap.md has the same table; tests/e2e/test_router.py compares the two.

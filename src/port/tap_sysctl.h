@@ -2,7 +2,7 @@
 // tap_sysctl.h - the kernel's settings of a TAP that make it a router's interface
 //
 // Set when a TAP is made or found again, looked at by the clock and whenever the
-// kernel says that one was changed, and put back with a log line. Control role.
+// kernel says that one was changed, and restored with a log line. Control role.
 #ifndef PORT_TAP_SYSCTL_H
 #define PORT_TAP_SYSCTL_H
 

@@ -25,7 +25,7 @@ enum journal_cause { // why a route changed
     JOURNAL_LINK,     // a link, an address or a next-hop object changed
     JOURNAL_NEIGHBOR, // a host on a link came or went
     JOURNAL_RESYNC,   // a dump after lost events, or one that verifies
-    JOURNAL_AUDIT,    // an audit healed it
+    JOURNAL_AUDIT,    // an audit repaired it
     JOURNAL_CAUSES
 };
 

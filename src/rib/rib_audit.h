@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_audit.h - does the FIB say what the kernel says? Found, counted, named, healed
+// rib_audit.h - does the FIB say what the kernel says? Found, counted, named, repaired
 //
 // An audit of a virtual router has these steps, each in slices of at most
 // half a millisecond; all the rest of rib_manager goes on between them:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rib_audit_test.c - faults put into RIB and FIB on purpose: each is found, named and healed; churn is no fault
+// rib_audit_test.c - faults put into RIB and FIB on purpose: each is found, named and repaired; churn is no fault
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -124,10 +124,10 @@ static void expect_finding(uint64_t n, const char *prefix, const char *what)
     assert_true(r.n_findings >= 1);
     assert_true(prefix_equal(&r.finding[0].prefix, &p));
     assert_string_equal(r.finding[0].what, what);
-    assert_int_equal(kit_audit(), 0); // healed
+    assert_int_equal(kit_audit(), 0); // repaired
 }
 
-static void faults_of_the_fib_are_found_named_and_healed(void **state)
+static void faults_of_the_fib_are_found_named_and_repaired(void **state)
 {
     kit_in_rib_manager(fault_fib_set, &(struct fault){"77.0.0.0/8", "60.0.0.0/8"});
     kit_expect("77.1.1.1", "adjacency e1 02:00:00:00:01:02");
@@ -135,10 +135,10 @@ static void faults_of_the_fib_are_found_named_and_healed(void **state)
     kit_expect("77.1.1.1", "adjacency e2 02:00:00:00:02:02");
     kit_in_rib_manager(fault_fib_del, &(struct fault){"60.1.0.0/16", NULL});
     kit_expect("60.1.1.1", "adjacency e1 02:00:00:00:01:02");
-    expect_finding(1, "60.1.0.0/16", "missing in the FIB");
+    expect_finding(1, "60.1.0.0/16", "missing from the FIB");
     kit_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
     kit_in_rib_manager(fault_fib_set, &(struct fault){"60.1.0.0/16", "60.0.0.0/8"});
-    expect_finding(1, "60.1.0.0/16", "the FIB had another next hop");
+    expect_finding(1, "60.1.0.0/16", "the FIB had a different next hop");
     kit_expect("60.1.1.1", "adjacency e2 02:00:00:00:02:02");
     kit_in_rib_manager(fault_fib_del, &(struct fault){"2001:db8:60::/48", NULL});
     kit_in_rib_manager(fault_fib_set, &(struct fault){"2001:db8:61::/48", "fd01::/64"});
@@ -146,7 +146,7 @@ static void faults_of_the_fib_are_found_named_and_healed(void **state)
     kit_expect("2001:db8:60::1", "adjacency e1 02:00:00:00:01:02");
 }
 
-static void faults_of_the_rib_are_found_named_and_healed(void **state)
+static void faults_of_the_rib_are_found_named_and_repaired(void **state)
 {
     kit_in_rib_manager(fault_rib_del, &(struct fault){"60.1.0.0/16", NULL});
     kit_expect("60.1.1.1", "adjacency e1 02:00:00:00:01:02");
@@ -169,13 +169,13 @@ static void a_structure_that_looks_up_wrongly_is_made_anew(void **state)
     assert_true(r.diverged > 0);
     assert_int_equal(r.blocks, 0);
     for (unsigned i = 0; i < r.n_findings; i++)
-        n += !strcmp(r.finding[i].what, "forwarders found another next hop");
+        n += !strcmp(r.finding[i].what, "forwarders found a different next hop");
     assert_int_equal(n, r.n_findings);
     kit_expect("99.9.9.9", "adjacency e2 02:00:00:00:02:02");
     assert_int_equal(kit_audit(), 0);
 }
 
-static void a_periodic_audit_comes_by_itself_and_heals(void **state)
+static void a_periodic_audit_comes_by_itself_and_repairs(void **state)
 {
     uint64_t before = rib_audit_totals.fib_divergence;
     struct rib_audit_report r;
@@ -299,10 +299,10 @@ static void a_walk_of_the_sums_survives_another_engine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(faults_of_the_fib_are_found_named_and_healed, open_kit, close_kit),
-        cmocka_unit_test_setup_teardown(faults_of_the_rib_are_found_named_and_healed, open_kit, close_kit),
+        cmocka_unit_test_setup_teardown(faults_of_the_fib_are_found_named_and_repaired, open_kit, close_kit),
+        cmocka_unit_test_setup_teardown(faults_of_the_rib_are_found_named_and_repaired, open_kit, close_kit),
         cmocka_unit_test_setup_teardown(a_structure_that_looks_up_wrongly_is_made_anew, open_kit, close_kit),
-        cmocka_unit_test_setup_teardown(a_periodic_audit_comes_by_itself_and_heals, open_kit, close_kit),
+        cmocka_unit_test_setup_teardown(a_periodic_audit_comes_by_itself_and_repairs, open_kit, close_kit),
         cmocka_unit_test_setup_teardown(changes_meanwhile_are_no_divergence, open_kit, close_kit),
         cmocka_unit_test_setup_teardown(a_fault_is_found_during_churn, open_kit, close_kit),
         cmocka_unit_test_setup_teardown(a_walk_of_the_sums_survives_another_engine, open_kit, close_kit),

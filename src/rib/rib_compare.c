@@ -16,7 +16,7 @@
 #define SLICE_NS (500 * NS_PER_US)
 #define PER_LOOK 64     // prefixes between two looks at the clock
 #define PER_WALK 1024   // prefixes of the FIB added up before a look at the clock
-#define SURPLUS_MAX 64  // prefixes healed at once
+#define SURPLUS_MAX 64  // prefixes repaired at once
 #define SAMPLE 16       // a periodic audit looks up one prefix of so many
 
 // --- fib: its prefixes, added up ---
@@ -94,7 +94,7 @@ static int find_surplus(void *ctx, const struct prefix *p, uint32_t nexthop)
     return ++s->looked == PER_WALK || s->n == SURPLUS_MAX;
 }
 
-static void heal(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t want)
+static void repair(struct rib_vr *v, struct rib *r, const struct prefix *p, uint32_t want)
 {
     struct fib *fib = rib_fib(v, r->trie.family);
 
@@ -117,8 +117,8 @@ static bool slice_surplus(struct rib_vr *v, struct rib *r, uint64_t until)
         for (unsigned i = 0; i < s.n; i++) {
             uint32_t want = installed(r, &s.prefix[i]);
 
-            rib_audit_finding(v, &s.prefix[i], want ? "the FIB had another next hop" : "in the FIB but not in the RIB");
-            heal(v, r, &s.prefix[i], want);
+            rib_audit_finding(v, &s.prefix[i], want ? "the FIB had a different next hop" : "in the FIB but not in the RIB");
+            repair(v, r, &s.prefix[i], want);
         }
     } while (more && clock_now_ns() < until);
     return more;
@@ -139,7 +139,7 @@ static bool look_up(struct rib_vr *v, struct rib *r, const uint8_t *b)
     v->audit.now.lookups++;
     if (fib_find(rib_fib(v, r->trie.family), &addr) == want)
         return true;
-    rib_audit_finding(v, &host, "forwarders found another next hop");
+    rib_audit_finding(v, &host, "forwarders found a different next hop");
     v->audit.broken_lookup = true;
     return false;
 }
@@ -182,8 +182,8 @@ static void compare_node(struct rib_vr *v, struct rib *r, uint32_t node)
     const struct prefix *p = &a->cursor;
 
     if (a->n_differs && a->differs[rib_block_of(p)] && fib_get(rib_fib(v, p->family), p) != n->nexthop) {
-        rib_audit_finding(v, p, n->nexthop ? "missing in the FIB" : "in the FIB but not in the RIB");
-        heal(v, r, p, n->nexthop);
+        rib_audit_finding(v, p, n->nexthop ? "missing from the FIB" : "in the FIB but not in the RIB");
+        repair(v, r, p, n->nexthop);
     }
     if (n->head && rib_install(v, r, node, rib_best(v, r, node)))
         rib_audit_finding(v, p, "the installed candidate was not the best");

@@ -229,7 +229,7 @@ struct rib_stats {
 };
 int rib_manager_stats(uint16_t vr, void (*done)(void *ctx, const struct rib_stats *s), void *ctx);
 
-// Audit: kernel, RIB, FIB and what forwarders find are compared and healed (rib_audit.h).
+// Audit: kernel, RIB, FIB and what forwarders find are compared and repaired (rib_audit.h).
 #define RIB_FINDINGS 16
 struct rib_audit_report {
     int result;                // 0 or -errno
@@ -237,7 +237,7 @@ struct rib_audit_report {
     uint64_t prefixes;         // of the FIB, added up
     uint64_t lookups;
     uint64_t blocks;           // whose sums differed and were compared prefix by prefix
-    uint64_t diverged;         // differences, each healed
+    uint64_t diverged;         // differences, each repaired
     uint64_t took_ns, longest_ns; // the longest time in which rib_manager did nothing else
     uint64_t ended_ns;         // CLOCK_MONOTONIC; 0 = no audit yet
     uint64_t runs, total;      // audits so far; differences of all of them

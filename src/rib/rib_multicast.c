@@ -266,7 +266,7 @@ static void join(struct rib_vr *v, const struct rib_link *l, const struct ip_add
     struct multicast_entry e = join_entry(iface_under(v, l), group);
 
     if (e.key.iface && multicast_set(v->id, &e))
-        log_warning("rib: no room for a joined group or link-local address, the host does not get its packets: vr=%u link=%s", v->id, l->name);
+        log_warning("rib: table full, the kernel does not get packets to a joined group or link-local address: vr=%u link=%s", v->id, l->name);
 }
 
 static void leave(struct rib_vr *v, const struct rib_link *l, const struct ip_addr *group)

@@ -132,7 +132,7 @@ static bool confirm(struct rib_vr *v, struct rib *r, uint32_t node)
 static void take(struct rib_vr *v, struct rib *r, uint32_t node)
 {
     const struct rib_shown *s = &v->sync.shown;
-    const char *wrong = "the kernel had its candidates in another order";
+    const char *wrong = "the kernel had its candidates in a different order";
     const struct rib_shown_row *veil = NULL;
     uint8_t flags = flags_of(s);
     uint32_t prev, id = first_of(r, node, flags, &prev), next;

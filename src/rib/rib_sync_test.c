@@ -104,7 +104,7 @@ static void overrun_ends_with_fib_equal_to_kernel(void **state)
     assert_int_equal(kit_audit(), 0);
 }
 
-static void overrun_by_link_and_route_churn_heals(void **state)
+static void overrun_by_link_and_route_churn_is_repaired(void **state)
 {
     struct rib_stats s;
     pid_t pid = fork();
@@ -409,7 +409,7 @@ int main(void)
 #define T(name, open) cmocka_unit_test_setup_teardown(name, open, close_kit)
     const struct CMUnitTest tests[] = {
         T(overrun_ends_with_fib_equal_to_kernel, open_tiny),
-        T(overrun_by_link_and_route_churn_heals, open_tiny),
+        T(overrun_by_link_and_route_churn_is_repaired, open_tiny),
         T(audits_during_ipv6_changes_find_nothing, open_large),
         T(a_router_in_another_namespace_has_its_own_routes, open_kit),
         T(a_router_may_be_a_kernel_table, open_kit),

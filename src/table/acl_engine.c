@@ -175,14 +175,14 @@ static const char *collect(const struct acl *a, struct in_order *o)
     acl_stats(a, &s);
     o->n = 0;
     if (!s.rules)
-        return "there are no rules";
+        return "the list has no rules";
     if (s.rules > RTE_RULES)
-        return "rte_acl is not tried for more than 8192 rules";
+        return "rte_acl is not compared for more than 8192 rules";
     for (uint32_t slot = 0; slot < s.slots; slot++) {
         const struct acl_rule *r = acl_rule_of(a, slot);
 
         if (r && !acl_rte_can(r))
-            return "rte_acl lacks what some rules match: address sets, flags, DSCP or fragments";
+            return "rte_acl cannot match what some rules use: address sets, TCP flags, DSCP or fragments";
         if (r)
             o->rule[o->n++] = r;
     }
@@ -262,7 +262,7 @@ static void compare(struct acl_engine *e, const struct in_order *o, struct sampl
     struct rte_serving *new = fits(o, s, e->rte_bytes) ? serving_new(o, e->rte_bytes) : NULL;
 
     if (!new) {
-        snprintf(e->why, sizeof e->why, "rte_acl would take more than %zu MiB for these rules", e->rte_bytes >> 20);
+        snprintf(e->why, sizeof e->why, "rte_acl would need more than %zu MiB for these rules", e->rte_bytes >> 20);
         serve(e, NULL);
         return;
     }
@@ -276,7 +276,7 @@ static void compare(struct acl_engine *e, const struct in_order *o, struct sampl
     e->rte_cycles = matching.rte[variant];
     // Whichever is slower for neither: most traffic is one kind, and the other is an attack.
     bool faster = e->rte_cycles < MARGIN * e->ours_cycles || strange.rte[variant] < MARGIN * strange.ours;
-    snprintf(e->why, sizeof e->why, "measured on packets made from the rules: ours %.0f cycles a packet, rte_acl %.0f; on others: %.0f, %.0f", e->ours_cycles,
+    snprintf(e->why, sizeof e->why, "measured with packets that match: Kamuee %.0f cycles per packet, rte_acl %.0f; with others: %.0f, %.0f", e->ours_cycles,
              e->rte_cycles, strange.ours, strange.rte[variant]);
     acl_rte_use(new->table, variant);
     serve(e, faster ? new : NULL);
@@ -288,7 +288,7 @@ void acl_engine_choose(struct acl_engine *e)
 {
     struct in_order *o = malloc(sizeof *o);
     struct sample *s = malloc(sizeof *s);
-    const char *no = !o || !s ? "there is no memory to compare" : e->ours_only ? "no comparison is asked for" : collect(e->ours, o);
+    const char *no = !o || !s ? "no memory for the comparison" : e->ours_only ? "no comparison requested" : collect(e->ours, o);
 
     if (!no && !rte_lcore_count())
         no = "DPDK is not running";

@@ -185,12 +185,12 @@ static void the_cost_names_engine_and_reason(void **state)
     struct acl_engine *e = engine(MOST, false);
     acl_engine_cost(e, &cost);
     assert_true(cost.ours_cycles > 0 && cost.rte_acl_cycles > 0);
-    assert_true(strstr(cost.why, "cycles a packet") != NULL);
+    assert_true(strstr(cost.why, "cycles per packet") != NULL);
     assert_int_equal(cost.rules, MOST);
     assert_int_equal(acl_engine_bytes(e), cost.bytes + cost.writer_bytes);
     assert_true(cost.bytes > 0 && cost.build_ns > 0 && cost.ours.tuples > 0);
     double ours, theirs; // of packets that match little
-    assert_int_equal(sscanf(strstr(cost.why, "on others: "), "on others: %lf, %lf", &ours, &theirs), 2);
+    assert_int_equal(sscanf(strstr(cost.why, "with others: "), "with others: %lf, %lf", &ours, &theirs), 2);
     if (cost.rte_acl_cycles < 0.97 * cost.ours_cycles || theirs + 1 < 0.97 * (ours - 1))
         assert_int_equal(cost.kind, ACL_ENGINE_RTE_ACL);
     else if (theirs - 1 > 0.97 * (ours + 1))

@@ -34,8 +34,8 @@ struct fib_stats {
     unsigned copies;        // of bytes_used, one on each of so many memory nodes; 0: there is one, wherever it is
     uint64_t control_bytes;                             // of what only the writer reads
     uint64_t updates, commits;
-    uint64_t engine_faults;   // changes that DPDK's structure refused or answered wrongly: healed, and logged
-    uint64_t engine_rebuilds; // tables made anew, to heal or to grow
+    uint64_t engine_faults;   // changes that DPDK's structure refused or answered wrongly: repaired, and logged
+    uint64_t engine_rebuilds; // tables made anew, to repair or to grow
 };
 
 // --- any thread ---

@@ -15,7 +15,7 @@
 // covering route or none. So after each change the addresses at both ends of the
 // prefix and one within are looked up and compared with `rib`, and each commit
 // does the same for some prefixes changed lately. A refusal without need and a
-// wrong answer are counted (engine_faults), logged with the remedy, and healed
+// wrong answer are counted (engine_faults), logged with the remedy, and repaired
 // by a table made anew. fib_check() compares at the borders of all routes.
 //
 // Readers. None of the four knows of grace periods (rte_lpm knows DPDK's, we use
@@ -156,7 +156,7 @@ static void *create(const struct fib_dpdk *f, const struct fib_capacity *c)
     void *table = f->kind->create(name, c);
     if (!table)
         log_error("fib: no DPDK memory for a table: engine=%s family=ipv%u routes=%u groups=%u needs_mib=%u "
-                  "remedy=\"set memory %u, then start kamueed again; or set fib-engine poptrie\"",
+                  "remedy=\"set memory %u and restart kamueed, or set fib-engine poptrie\"",
                   name_of(f), f->fib.family, c->routes, c->tbl8, mib, eal_memory_mib() + mib);
     return table;
 }
@@ -225,7 +225,7 @@ static int rebuild(struct fib_dpdk *f, const char *why, bool after_fault)
     f->capacity = c;
     f->rebuilds++;
     f->gave_back = false;
-    log_info("fib: table made anew: engine=%s family=ipv%u why=\"%s\" routes=%u groups=%u ms=%llu", name_of(f),
+    log_info("fib: table rebuilt: engine=%s family=ipv%u why=\"%s\" routes=%u groups=%u ms=%llu", name_of(f),
              f->fib.family, why, need.routes, need.tbl8, (unsigned long long)((clock_now_ns() - begin) / NS_PER_MS));
     return 0;
 }
@@ -283,7 +283,7 @@ static void fault(struct fib_dpdk *f, const struct prefix *p, const char *what, 
     char text[PREFIX_TEXT_MAX];
 
     f->faults++;
-    log_warning("fib: DPDK's table %s, making it anew: engine=%s family=ipv%u prefix=%s error=%d faults=%llu "
+    log_warning("fib: DPDK's table %s, rebuilding it: engine=%s family=ipv%u prefix=%s error=%d faults=%llu "
                 "remedy=\"set fib-engine poptrie\"", what, name_of(f), f->fib.family, prefix_format(p, text), error,
                 (unsigned long long)f->faults);
 }
@@ -313,7 +313,7 @@ static int follow(struct fib_dpdk *f, const struct prefix *p, uint32_t nexthop)
     struct fib_capacity need = needed(f);
     bool full = r && (need.routes > f->capacity.routes || need.tbl8 > f->capacity.tbl8);
     if (!full)
-        fault(f, p, r ? "refuses a change it has room for" : "answers wrongly", r);
+        fault(f, p, r ? "refused a change although it had room" : "returned a wrong result", r);
     r = rebuild(f, full ? "full" : "fault", !full);
     return r ? r : prefix_is_right(f, p) ? 0 : -EIO;
 }
@@ -408,7 +408,7 @@ static void commit(struct fib *fib, bool changed)
 
         if (prefix_is_right(f, p))
             continue;
-        fault(f, p, "answers wrongly", 0);
+        fault(f, p, "returned a wrong result", 0);
         rebuild(f, "fault", true);
         return;
     }
@@ -449,7 +449,7 @@ static int check_one(void *ctx, const uint8_t *key, unsigned len, uint32_t value
     memcpy(p.b, key, ip_bits(p.family) / 8);
     if (prefix_is_right(c->f, &p))
         return 0;
-    snprintf(c->why, c->n, "engine %s answers wrongly within %s: set fib-engine poptrie, or start kamueed again",
+    snprintf(c->why, c->n, "engine %s returns wrong results within %s: set fib-engine poptrie, or restart kamueed",
              name_of(c->f), prefix_format(&p, text));
     return -EINVAL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_dpdk_test.c - DPDK's tables fill up, run out of memory and lose routes: noticed and healed
+// fib_dpdk_test.c - DPDK's tables fill up, run out of memory and lose routes: noticed and repaired
 #include "table/fib_kit.h"
 #include <rte_fib.h>
 #include <rte_version.h>
@@ -99,7 +99,7 @@ static void churn_of_ipv6_loses_nothing_and_faults_are_counted(void **state)
     }
     check();
     fib_stats(fib, &s);
-    print_message("faults healed: %llu, tables made anew: %llu\n", (unsigned long long)s.engine_faults,
+    print_message("faults repaired: %llu, tables made anew: %llu\n", (unsigned long long)s.engine_faults,
                   (unsigned long long)s.engine_rebuilds);
     assert_true(s.engine_rebuilds >= s.engine_faults);
     if (engine == FIB_DIR24_8 && RTE_VER_YEAR == 22)

@@ -59,7 +59,7 @@ def state():
              "matched-bytes": "98765432109", "unmatched-packets": "1000", "unmatched-bytes": "64000",
              "unmatched-last-hit": 90061, "bytes": "41943040", "age": "3600",
              "bound": [{"interface": "p0", "direction": "in"}, {"interface": "v40", "direction": "out"}],
-             "cost": {"classifier": "ours", "reason": "31.0 cycles a packet, rte_acl 105.2", "few": 0, "shelf": 43, "tuples": 61, "probes-max": 9,
+             "cost": {"classifier": "ours", "reason": "31.0 cycles per packet, rte_acl 105.2", "few": 0, "shelf": 43, "tuples": 61, "probes-max": 9,
                       "probes-mean": "1.3", "block-max": 7, "address-only": 2, "cycles-ours": "31.0", "cycles-rte-acl": "105.2", "reader-bytes": "20971520",
                       "build-time": 812}},
             {"name": "lan", "default": "permit", "rules": 0, "matched-packets": "0", "matched-bytes": "0", "unmatched-packets": "0",
@@ -114,7 +114,7 @@ def state():
         "audit": [
             {"vr": "default", "audits": "10", "ended": "192", "checked": "1062046", "prefixes": "1062050",
              "lookups": "4000000", "blocks": "1", "diverged": "2", "took": 1512, "longest-pause": 4100,
-             "finding": [{"prefix": "10.1.0.0/16", "what": "missing in the FIB"},
+             "finding": [{"prefix": "10.1.0.0/16", "what": "missing from the FIB"},
                          {"prefix": "2001:db8::/32", "what": "in the kernel but not in the RIB"}], "fib-divergence": "2", "not-followed": "2",
              "unfollowed": [{"kind": "rule", "routes": "2", "example": "IPv4 rule 100: lookup 77",
                              "effect": "policy rules: forwarding uses a single table, by destination"}]},

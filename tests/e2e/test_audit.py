@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Audits: what kamueed was never told of is found by prefix and healed; churn is no divergence and costs no packet."""
+"""Audits: what kamueed was never told of is found by prefix and repaired; churn is no divergence and costs no packet."""
 import random
 import subprocess
 
@@ -68,7 +68,7 @@ def test_an_audit_of_a_router_that_heard_everything_finds_nothing(lab):
     assert found["checked"] > 0 and found["prefixes"] > 0 and found["lookups"] > found["prefixes"]
 
 
-def test_changes_that_were_never_announced_are_found_named_and_healed(lab):
+def test_changes_that_were_never_announced_are_found_named_and_repaired(lab):
     before = divergence(lab)
     unheard(lab, "route add blackhole 203.0.113.0/24", "route del 198.51.100.0/24",
             "-6 route replace blackhole 2001:db8:100::/48 metric 5")

@@ -103,7 +103,7 @@ def refused(lab, row: Row, before: dict, log_at: int) -> None:
     assert transit(lab)
 
 
-def put_back(lab, row: Row, before: dict, log_at: int) -> None:
+def restored(lab, row: Row, before: dict, log_at: int) -> None:
     def is_back() -> bool:
         return lab["r"].namespace.has_link(before["ifname"]) and all(
             link(lab)[key] == before[key] for key in ("mtu", "address", "operstate"))
@@ -131,7 +131,7 @@ def followed(lab, row: Row, before: dict, log_at: int) -> None:
     assert not alarms(lab)
 
 
-COMMON = {"refused": refused, "put back": put_back, "ignored": ignored, "alarm": alarmed, "followed": followed}
+COMMON = {"refused": refused, "restored": restored, "ignored": ignored, "alarm": alarmed, "followed": followed}
 
 
 # --- links ---------------------------------------------------------------------------------------

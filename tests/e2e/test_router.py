@@ -170,7 +170,7 @@ def test_all_and_default_are_left_alone(ours):
         assert node.run(f"sysctl -n {key}").strip() == wanted, key
 
 
-def test_what_is_changed_is_put_back(ours):
+def test_what_is_changed_is_restored(ours):
     node = ours["r"]
     node.namespace.sysctl({"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"})
     node.namespace.sysctl({"net.ipv4.ip_forward": "0", "net.ipv6.conf.all.forwarding": "0", "net.ipv4.conf.p1.rp_filter": "1"})

@@ -69,7 +69,7 @@ def test_what_the_kernel_eats_is_found(lab):
     finally:
         lab["r"].namespace.sysctl({"net.ipv4.conf.all.rp_filter": "0", "net.ipv4.conf.p0.rp_filter": "0"})
     assert all(found["p0", "ipv4", kind] for kind in ("udp", "tcp", "raw")), found
-    # a strict one on p0 is put back to loose, which is the least while "all" has one (docs/features/tap.md)
+    # a strict one on p0 is restored to loose, which is the least while "all" has one (docs/features/tap.md)
     assert "rp_filter is loose, and the source has no route; sysctl -w net.ipv4.conf.all.rp_filter=0" in found["p0", "ipv4", "udp"], found
     assert not any(found["p0", "ipv6", kind] for kind in ("udp", "tcp", "raw")), found
 

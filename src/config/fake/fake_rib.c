@@ -214,7 +214,7 @@ static void answer_audit(struct question *q)
                                  .n_findings = 1};
 
     bug_on(prefix_parse("10.1.0.0/16", &r.finding[0].prefix, false));
-    r.finding[0].what = "missing in the FIB";
+    r.finding[0].what = "missing from the FIB";
     done(q->ctx, &r);
 }
 
