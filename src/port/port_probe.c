@@ -12,6 +12,7 @@
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_vfio.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -115,6 +116,15 @@ static int name_is_free(const char *devargs, char *err, size_t err_size)
     return -EEXIST;
 }
 
+// DPDK looks for vfio when it starts. A card is bound to vfio-pci, and the modules are loaded, whenever the operator likes.
+static void vfio_look(const char *devargs)
+{
+    char address[24];
+
+    if (devargs_is_pci(devargs, address, sizeof address) && !rte_vfio_is_enabled("vfio") && rte_vfio_enable("vfio"))
+        log_warning("port_probe: vfio is there, but DPDK cannot use it: device=%s", address);
+}
+
 int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, size_t err_size)
 {
     bool before[RTE_MAX_ETHPORTS];
@@ -126,6 +136,7 @@ int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, s
         r = socket_clear(devargs, err, err_size);
     if (r)
         return r;
+    vfio_look(devargs);
     eal_complaint_clear();
     r = rte_dev_probe(devargs);
     if (r) {

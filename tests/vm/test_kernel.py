@@ -154,7 +154,7 @@ def test_labels_are_told_of_after_a_dump_too_and_their_packets_drop_by_name(own)
 def unfollowed(router: Router, vr: str = "default") -> list[str]:
     """What an audit, which dumps the kernel's tables, names."""
     found = router.call("audit", vr=vr)
-    assert found["differences"] == 0, found
+    assert found["diverged"] == 0, found
     return [f"{row['kind']}: {row['example']}" for row in found.get("unfollowed", [])]
 
 
