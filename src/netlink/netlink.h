@@ -36,7 +36,7 @@ enum netlink_event_kind {
     NETLINK_EVENT_MPLS,
 };
 
-enum netlink_link_kind { NETLINK_LINK_OTHER, NETLINK_LINK_MACVLAN, NETLINK_LINK_VRF };
+enum netlink_link_kind { NETLINK_LINK_OTHER, NETLINK_LINK_MACVLAN, NETLINK_LINK_VLAN, NETLINK_LINK_VRF };
 
 struct netlink_link {
     int ifindex;
@@ -44,6 +44,7 @@ struct netlink_link {
     int master; // bridge, bond, VRF …, 0 = none
     uint32_t mtu;
     uint32_t vrf_table; // of a VRF
+    uint16_t vlan;      // of a VLAN device
     bool up, carrier;
     uint8_t kind; // enum netlink_link_kind
     uint8_t mac[6]; // zeros: it has none, or it is no Ethernet's

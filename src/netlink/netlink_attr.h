@@ -26,6 +26,17 @@ static inline uint32_t attr_u32(const struct nlattr *a, bool *bad)
     return v;
 }
 
+static inline uint16_t attr_u16(const struct nlattr *a, bool *bad)
+{
+    uint16_t v = 0;
+
+    if (mnl_attr_get_payload_len(a) < sizeof v)
+        *bad = true;
+    else
+        memcpy(&v, mnl_attr_get_payload(a), sizeof v);
+    return v;
+}
+
 static inline void attr_ip(const struct nlattr *a, uint8_t family, struct ip_addr *addr, bool *bad)
 {
     size_t n = family == IP4 ? 4 : 16;

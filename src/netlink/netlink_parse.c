@@ -62,13 +62,8 @@ static void hop_finish(struct netlink_hop *hop)
 // The type of an encapsulation comes before or after the encapsulation itself.
 static void attr_encap(const struct nlattr *a, bool is_type, uint8_t *encap, bool *bad)
 {
-    uint16_t type = 0;
+    uint16_t type = is_type ? attr_u16(a, bad) : 0;
 
-    if (is_type) {
-        *bad |= mnl_attr_get_payload_len(a) < sizeof type;
-        if (!*bad)
-            memcpy(&type, mnl_attr_get_payload(a), sizeof type);
-    }
     if (type && type < NETLINK_ENCAP_OTHER)
         *encap = (uint8_t)type;
     else if (!*encap)
@@ -210,14 +205,18 @@ static bool attr_is(const struct nlattr *a, const char *word)
     return mnl_attr_get_payload_len(a) >= n && mnl_attr_get_payload_len(a) <= n + 1 && !memcmp(mnl_attr_get_payload(a), word, n);
 }
 
-static uint32_t vrf_table(const struct nlattr *data)
+static void parse_info_data(const struct nlattr *data, struct netlink_link *l, bool *damaged)
 {
     const struct nlattr *a;
-    uint32_t table = 0;
     bool bad = false;
 
-    attr_each(a, mnl_attr_get_payload(data), attr_end(data)) if (mnl_attr_get_type(a) == IFLA_VRF_TABLE) table = attr_u32(a, &bad);
-    return bad ? 0 : table;
+    attr_each(a, mnl_attr_get_payload(data), attr_end(data)) {
+        if (l->kind == NETLINK_LINK_VRF && mnl_attr_get_type(a) == IFLA_VRF_TABLE)
+            l->vrf_table = attr_u32(a, &bad);
+        if (l->kind == NETLINK_LINK_VLAN && mnl_attr_get_type(a) == IFLA_VLAN_ID)
+            l->vlan = attr_u16(a, &bad);
+    }
+    *damaged |= bad;
 }
 
 // What kind of device it is. IFLA_INFO_KIND stands before IFLA_INFO_DATA.
@@ -230,13 +229,11 @@ static void parse_linkinfo(const struct nlattr *info, struct netlink_link *l, bo
         switch (mnl_attr_get_type(a)) {
         case IFLA_INFO_KIND:
             l->kind = attr_is(a, "macvlan") || attr_is(a, "macvtap") ? NETLINK_LINK_MACVLAN
+                      : attr_is(a, "vlan")                            ? NETLINK_LINK_VLAN
                       : attr_is(a, "vrf")                             ? NETLINK_LINK_VRF
                                                                       : NETLINK_LINK_OTHER;
             break;
-        case IFLA_INFO_DATA:
-            if (l->kind == NETLINK_LINK_VRF)
-                l->vrf_table = vrf_table(a);
-            break;
+        case IFLA_INFO_DATA: parse_info_data(a, l, &bad); break;
         }
     }
     *damaged |= bad;

@@ -258,6 +258,24 @@ static void what_a_link_is_and_stands_on(void **state)
     assert_true(e.link.kind == NETLINK_LINK_VRF && e.link.vrf_table == 100 && e.link.master == 11);
 }
 
+static void a_vlan_device_has_a_number(void **state)
+{
+    struct ifinfomsg *l = begin(RTM_NEWLINK, 0, sizeof *l);
+    struct nlattr *info, *data;
+
+    l->ifi_index = 9;
+    mnl_attr_put_u32(&m.h, IFLA_LINK, 5);
+    info = mnl_attr_nest_start(&m.h, IFLA_LINKINFO);
+    mnl_attr_put_strz(&m.h, IFLA_INFO_KIND, "vlan");
+    data = mnl_attr_nest_start(&m.h, IFLA_INFO_DATA);
+    mnl_attr_put_u16(&m.h, IFLA_VLAN_ID, 7);
+    mnl_attr_nest_end(&m.h, data);
+    mnl_attr_nest_end(&m.h, info);
+    assert_int_equal(netlink_parse(&m.h, &e), 1);
+    assert_int_equal(e.link.kind, NETLINK_LINK_VLAN);
+    assert_true(e.link.vlan == 7 && e.link.lower == 5 && !e.link.vrf_table);
+}
+
 static void a_prefix_longer_than_its_address_is_refused(void **state)
 {
     begin_route(RTM_NEWROUTE, AF_INET, 33);
@@ -427,6 +445,7 @@ int main(void)
         cmocka_unit_test(a_group_has_members_with_wide_weights),
         cmocka_unit_test(links_addresses_and_neighbors),
         cmocka_unit_test(what_a_link_is_and_stands_on),
+        cmocka_unit_test(a_vlan_device_has_a_number),
         cmocka_unit_test(a_prefix_longer_than_its_address_is_refused),
         cmocka_unit_test(short_attributes_are_refused),
         cmocka_unit_test(every_cut_of_a_message_is_noticed_or_harmless),

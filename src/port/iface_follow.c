@@ -7,6 +7,7 @@
 //     name          the interface's: restored
 //     deletion      the TAP is made again
 //     macvlans      their MACs are the interface's as well
+//     VLAN device   named: it gets no frames, because tags are taken here (vports)
 //     master        named: what comes for the router goes to the bridge or bond instead of to the TAP
 //
 // An announcement may be old by the time it is read, and our own changes are announced as well. So it is a reason to look at
@@ -125,6 +126,15 @@ static void look_master(const struct iface *i, const struct iface_kernel_event *
     kernel_state_set(i->name, "vrf", expected && e->has_vrf && !in_vrf ? what : NULL);
 }
 
+static void look_vlan(const struct iface *i, const struct iface_kernel_event *e)
+{
+    char what[240];
+
+    snprintf(what, sizeof what, "the VLAN device %s stands on its TAP and gets no frames, because tags are taken by vports; replace it: ip link del %s, "
+                                "then set vport %s port PORT vlan %u", e->vlan_device, e->vlan_device, e->vlan_device, e->vlan);
+    kernel_state_set(i->name, "vlan", e->vlan_device[0] ? what : NULL);
+}
+
 static void event(const struct iface_kernel_event *e)
 {
     struct iface *i = iface_find_ifindex(e->vr, e->ifindex);
@@ -149,6 +159,7 @@ static void event(const struct iface_kernel_event *e)
     follow_mac(i, &now);
     follow_macvlans(i, e);
     look_master(i, e);
+    look_vlan(i, e);
     follow_up(i, e->admin_up);
 }
 

@@ -210,7 +210,7 @@ struct rib_vr {
     uint8_t gen; // of links, addresses, objects, neighbors in the dump begun last
     bool synced, no_managed, changed; // changed: something waits for fib_commit
     bool ignore_linkdown_all4;
-    unsigned n_macvlans; // among the links
+    unsigned n_macvlans, n_vlans; // among the links
     uint8_t sources[2]; // IPv4, IPv6: enum rib_sources
     VEC(struct rib_counted) counted[2]; // IPv4, IPv6; sorted
     struct rib_map unfollowed; // by hash of what it is (rib_unfollowed.c)
@@ -355,6 +355,7 @@ void rib_iface_way_out(struct rib_vr *v, struct rib_link *l); // the link, or it
 void rib_iface_rehop_others(struct rib_vr *v, int ifindex);   // other virtual routers may have routes by it, too
 void rib_iface_vrf(struct rib_vr *v, const struct rib_link *device); // likewise: it may be the VRF device of our table
 bool rib_iface_has_vrf(const struct rib_vr *v); // has some VRF device our table?
+void rib_iface_vlan(struct rib_vr *v, const struct rib_link *device); // likewise: it may be a VLAN device on one of ours
 void rib_iface_suspect(struct rib_vr *v, int ifindex); // likewise: it may be set up as no router's
 void rib_iface_upper(struct rib_vr *v, const struct rib_link *l); // likewise: it may stand on one of ours (VRRP's macvlan)
 

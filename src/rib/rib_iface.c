@@ -310,6 +310,18 @@ static void add_macs(struct rib_vr *v, const struct rib_link *base, struct iface
     }
 }
 
+static void add_vlan(struct rib_vr *v, const struct rib_link *base, struct iface_kernel_event *e)
+{
+    struct rib_link *l;
+
+    if (!v->n_vlans)
+        return;
+    map_each(&v->link, l) if (l->known && l->told.kind == NETLINK_LINK_VLAN && l->told.lower == base->ifindex) {
+        memcpy(e->vlan_device, l->name, sizeof e->vlan_device);
+        e->vlan = l->told.vlan;
+    }
+}
+
 void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
 {
     struct iface_kernel_event *e = malloc(sizeof *e);
@@ -319,6 +331,7 @@ void rib_iface_report(struct rib_vr *v, const struct rib_link *l, bool gone)
                                      .has_vrf = rib_iface_has_vrf(v)};
     add_master(v, l, e);
     add_macs(v, l, e);
+    add_vlan(v, l, e);
     if (mailbox_post(ROLE_CONTROL, report, e)) {
         log_error("rib: link event lost, control is busy: vr=%u link=%s", v->id, l->name);
         free(e);
@@ -332,6 +345,14 @@ void rib_iface_vrf(struct rib_vr *v, const struct rib_link *device)
     if (device->told.kind != NETLINK_LINK_VRF || device->told.vrf_table != v->table)
         return;
     map_each(&v->link, l) if (l->iface && l->known) rib_iface_report(v, l, false);
+}
+
+void rib_iface_vlan(struct rib_vr *v, const struct rib_link *device)
+{
+    const struct rib_link *base = device->told.kind == NETLINK_LINK_VLAN ? rib_link_find(v, device->told.lower) : NULL;
+
+    if (base && base->iface && base->known)
+        rib_iface_report(v, base, false);
 }
 
 static void ask_to_look(struct rib_vr *v, int ifindex, const char *upper)

@@ -17,6 +17,8 @@ struct iface_kernel_event {
     bool has_vrf;       // some VRF device has the table of the virtual router
     unsigned n_macs;    // macvlans that stand on it, are up and have addresses; more than IFACE_MACS: mac[] has the first
     uint64_t mac[IFACE_MACS]; // theirs, as iface_mac_word() has them
+    char vlan_device[16]; // a VLAN device of Linux that stands on it, "" = none
+    uint16_t vlan;        // of that one
     bool settings; // look at its sysctls (ifindex <= 0: at those of all), and nothing else is told here
     char upper[16]; // with `settings`: not its own, but those of the device of this name that stands on it
 };

@@ -88,9 +88,11 @@ void rib_link_gone(struct rib_vr *v, struct rib_link *l)
     l->known = l->up = l->carrier = false;
     vec_clear(&l->addr);
     v->n_macvlans -= l->told.kind == NETLINK_LINK_MACVLAN;
+    v->n_vlans -= l->told.kind == NETLINK_LINK_VLAN;
     rib_iface_addresses(v, l);
     rib_sync_link_lost(v, l->ifindex);
     rib_iface_vrf(v, l);
+    rib_iface_vlan(v, l);
     rib_multicast_link_gone(v, l);
     lose_paths(v, l->ifindex, LOSS_GONE);
     nexthop_object_link_lost(v, l->ifindex);
@@ -131,6 +133,7 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     if (l->known && l->told.mtu != m->mtu && v->n_mtu_paths)
         rib_sync_want(v, RIB_STAGES_ROUTES6, VERIFY_DELAY_NS);
     v->n_macvlans += (unsigned)(m->kind == NETLINK_LINK_MACVLAN) - (unsigned)(l->known && l->told.kind == NETLINK_LINK_MACVLAN);
+    v->n_vlans += (unsigned)(m->kind == NETLINK_LINK_VLAN) - (unsigned)(l->known && l->told.kind == NETLINK_LINK_VLAN);
     l->known = true;
     l->gen = v->gen;
     l->up = m->up;
@@ -140,6 +143,7 @@ void rib_event_link(struct rib_vr *v, const struct netlink_event *e)
     if (is_news) {
         rib_iface_way_out(v, l);
         rib_iface_vrf(v, l);
+        rib_iface_vlan(v, l);
     }
     if (l->iface && is_news)
         rib_iface_report(v, l, false);

@@ -4,6 +4,8 @@
 The tests stand in one order, on one machine: first README is followed on a machine that is fresh, then its router gets more.
 Cards 1 and 2 are README's eth1 and eth2 and so p0 and p1; p2 is card 0, p3 is card 3.
 """
+import itertools
+import re
 import subprocess
 from dataclasses import dataclass
 
@@ -162,6 +164,24 @@ def drops(router: Router, reason: str) -> int:
     return sum(row["packets"] for row in router.entries("drop") if row["reason"] == reason)
 
 
+MASTERS = {
+    "bridge": ("ip link add br9 type bridge && ip link set br9 up && ip link set p1 master br9", "ip link del br9", "kernel-state p1 master"),
+    "bond": ("modprobe bonding max_bonds=0 && ip link add bond9 type bond mode active-backup && ip link set p1 down && ip link set p1 master bond9",
+             "ip link del bond9; ip link set p1 up", "kernel-state p1 master"),
+    "vlan": ("modprobe 8021q && ip link add p1.7 link p1 type vlan id 7", "ip link del p1.7", "kernel-state p1 vlan"),
+}
+
+
+@pytest.mark.parametrize("what", MASTERS)
+def test_what_linux_stacks_on_a_tap_and_gets_no_packets_is_named(own, what):
+    do, undo, alarm = MASTERS[what]
+    own.vm.run(do)
+    eventually(lambda: own.alarms(*UNFOLLOWED) == [alarm], 20, own.told)
+    own.vm.run(undo)
+    eventually(lambda: own.alarms(*UNFOLLOWED) == [], 20, own.told)
+    reaches(own, 2, "203.0.113.1")
+
+
 # --- VRF devices ---
 
 VRFS = """
@@ -258,3 +278,59 @@ def test_an_interface_that_leaves_its_vrf_device_is_named(vrfs):
     vrfs.vm.run("ip link set p2 master red && ip addr replace fd00:0::1/64 dev p2 nodad")
     eventually(lambda: vrfs.alarms(*UNFOLLOWED) == [], 20, vrfs.told)
     reaches(vrfs, 0, "203.0.113.1")
+
+
+# --- Linux's bond ---
+
+FLOWS = range(2, 8)
+
+
+def longest_gaps(router: Router, at_2_s: str, seconds: int) -> list[float]:
+    """Of each flow between the bond and the router, in seconds, while something happens."""
+    out = router.vm.out(f"for i in {' '.join(map(str, FLOWS))}; do ip netns exec bonded ping -D -n -i 0.05 -w {seconds} -I 10.77.0.$i 10.77.0.1 >/tmp/ping$i & done; "
+                        f"sleep 2; {at_2_s}; wait; for i in {' '.join(map(str, FLOWS))}; do echo flow; cat /tmp/ping$i; done")
+    flows = [[float(time) for time in re.findall(r"^\[([\d.]+)\].*bytes from", flow, re.M)] for flow in out.split("flow\n")[1:]]
+    assert len(flows) == len(FLOWS) and all(len(times) > 10 * seconds / 2 for times in flows), [len(times) for times in flows]
+    assert all(times[-1] - times[0] > seconds - 1.5 for times in flows)          # and it goes on to the end
+    return [max(later - earlier for earlier, later in itertools.pairwise(times)) for times in flows]
+
+
+@pytest.fixture(scope="module")
+def lag(own):
+    """lag0 of m1 and m2, with a bond of Linux at its far end, in a namespace of the machine."""
+    own.vm.run("modprobe bonding max_bonds=0 && ip netns add bonded && for i in 1 2; do ip link add l$i type veth peer name m$i netns bonded && ip link set l$i up; done && "
+               "cd / && ip -n bonded link add bond0 type bond mode 802.3ad lacp_rate fast miimon 100 xmit_hash_policy layer3+4 && "
+               "ip -n bonded link set m1 master bond0 && ip -n bonded link set m2 master bond0 && ip -n bonded link set bond0 up && "
+               f"for i in {' '.join(map(str, FLOWS))}; do ip -n bonded addr add 10.77.0.$i/24 dev bond0; done")
+    own.call("configure", line=["set port m1 kernel-interface l1", "set port m2 kernel-interface l2", "set port lag0 lag member m1", "set port lag0 lag member m2"])
+    own.vm.run("ip addr add 10.77.0.1/24 dev lag0")
+    eventually(lambda: states(own) == {"m1": "distributing", "m2": "distributing"}, PATIENCE_S, own.told)
+    return own
+
+
+def states(router: Router) -> dict[str, str]:
+    return {member["port"]: member["lacp-state"] for member in router.entries("lag")[0]["member"]}
+
+
+def test_a_bond_of_linux_is_a_lags_partner(lag):
+    bond = lag.vm.out("ip netns exec bonded cat /proc/net/bonding/bond0")
+    assert len(re.findall(r"port state: 63$", bond, re.M)) == 4, bond           # both ends of both links: in sync, collecting, distributing
+    assert re.search(r"Number of ports: 2$", bond, re.M), bond
+    assert max(longest_gaps(lag, "true", 5)) < 1
+
+
+def test_a_members_link_that_goes_down_costs_its_flows_less_than_a_second(lag):
+    assert max(longest_gaps(lag, "ip link set l1 down", 6)) <= 1
+    assert states(lag)["m2"] == "distributing" != states(lag)["m1"]
+    lag.vm.run("ip link set l1 up")
+    eventually(lambda: states(lag) == {"m1": "distributing", "m2": "distributing"}, PATIENCE_S, lag.told)
+
+
+def test_a_member_that_goes_silent_costs_its_flows_three_intervals_of_lacp(lag):
+    silence = "for way in ingress egress; do tc -n bonded filter add dev m2 $way matchall action drop; done"
+    lag.vm.run("tc -n bonded qdisc add dev m2 clsact")
+    gaps = longest_gaps(lag, silence, 8)
+    assert max(gaps) <= 3.5, gaps                                               # three seconds, and what pings are late here
+    assert states(lag)["m1"] == "distributing" != states(lag)["m2"]
+    lag.vm.run("tc -n bonded qdisc del dev m2 clsact")
+    eventually(lambda: states(lag) == {"m1": "distributing", "m2": "distributing"}, PATIENCE_S, lag.told)
