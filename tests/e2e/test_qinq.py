@@ -10,7 +10,7 @@ import pytest
 from kamuee.lab import measure
 
 from support import assert_no_loss, assert_reaches, eventually, received, receiver, send
-from wire import Wire
+from wire import Wire, receive
 
 QINQ = """
 nodes:
@@ -86,27 +86,19 @@ def test_the_interface_shows_both_vlans_and_counts(lab):
 
 # --- frames made by hand ---
 
-SOL_PACKET, PACKET_AUXDATA = 263, 8
-AUXDATA = struct.Struct("=IIIHHHH")        # status, len, snaplen, mac, net, vlan_tci, vlan_tpid
-TP_STATUS_VLAN_VALID = 1 << 4
 MAC = bytes.fromhex("020000000077")
 
 
 class TaggedWire(Wire):
-    """Gives received frames with the tag that the kernel keeps beside them put back."""
-
-    def __init__(self, node, interface: str = "eth0"):
-        super().__init__(node, interface)
-        self.sock.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+    """Gives received frames with all their tags."""
 
     def take_for_us(self, until: float) -> bytes | None:
         while (wait_s := until - time.monotonic()) > 0:
             if not select.select([self.sock], [], [], wait_s)[0]:
                 return None
-            data, beside, _, _ = self.sock.recvmsg(65536, 256)
-            status, *_, tci, tpid = AUXDATA.unpack(beside[0][2][:AUXDATA.size])
+            data, _ = receive(self.sock)
             if data[:6] == MAC:
-                return data[:12] + struct.pack("!HH", tpid, tci) + data[12:] if status & TP_STATUS_VLAN_VALID else data
+                return data
         return None
 
 

@@ -5,12 +5,16 @@ A packet socket belongs to the namespace it was made in, so the test makes it th
 """
 import select
 import socket
+import struct
 import time
 
 from kamuee.lab.netns import in_namespace
 from kamuee.lab.nodes import BaseNode
 
 ETH_P_ALL = 3
+SOL_PACKET, PACKET_AUXDATA = 263, 8
+AUXDATA = struct.Struct("=IIIHHHH")        # status, len, snaplen, mac, net, vlan_tci, vlan_tpid
+TP_STATUS_VLAN_VALID = 1 << 4
 
 
 class Wire:
@@ -40,5 +44,14 @@ class Wire:
 def packet_socket(interface: str) -> socket.socket:
     sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    sock.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
     sock.bind((interface, ETH_P_ALL))
     return sock
+
+
+def receive(sock: socket.socket) -> tuple[bytes, bool]:
+    """A frame with the tag that the kernel keeps beside it put back; was it sent from here?"""
+    data, beside, _, address = sock.recvmsg(65536, 256)
+    status, *_, tci, tpid = AUXDATA.unpack(beside[0][2][:AUXDATA.size])
+    whole = data[:12] + struct.pack("!HH", tpid, tci) + data[12:] if status & TP_STATUS_VLAN_VALID else data
+    return whole, address[2] == socket.PACKET_OUTGOING

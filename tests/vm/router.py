@@ -19,9 +19,8 @@ from scapy.layers.l2 import Ether
 
 from vm import Vm, VmError, far_mac, mac, pci
 from support import eventually
+from wire import packet_socket, receive
 
-ETH_P_ALL = 3
-PACKET_OUTGOING = 4
 PATIENCE_S = 60
 
 
@@ -45,9 +44,13 @@ class Router(Client):
         """As docs/quickstart/one-nic.md has it."""
         self.vm.run(f"modprobe {driver.replace('-', '_')} && dpdk-devbind.py --bind={driver} {' '.join(map(pci, cards))}")
 
+    def configuration(self, cards: list[int], *lines: str, options: str = "") -> None:
+        """The file, with these cards as ports."""
+        self.vm.put("/etc/kamuee/kamuee.conf", "\n".join([*(f"set port p{n} devargs {pci(n)}{options}" for n in cards), *lines, ""]))
+
     def start(self, cards: list[int], *lines: str, options: str = "") -> None:
         """By systemd, with these cards as ports; addressed."""
-        self.vm.put("/etc/kamuee/kamuee.conf", "\n".join([*(f"set port p{n} devargs {pci(n)}{options}" for n in cards), *lines, ""]))
+        self.configuration(cards, *lines, options=options)
         self.vm.run("systemctl reset-failed kamueed; systemctl restart kamueed", timeout_s=90)
         self.address(cards)
 
@@ -83,6 +86,15 @@ class Router(Client):
     def pid(self) -> int:
         return int(self.vm.out("systemctl show -P MainPID kamueed"))
 
+    def is_there(self) -> bool:
+        """By its socket: a command would take longer than a test."""
+        try:
+            return bool(self.state("ledger"))
+        except VmError as error:
+            if "Connection refused" in str(error) or "No such file" in str(error):
+                return False
+            raise
+
     def assert_ledger(self) -> None:
         eventually(lambda: self.state("ledger")["imbalance"] == 0, 20, lambda: f"the ledger does not balance: {self.state('ledger')}")
 
@@ -90,13 +102,8 @@ class Router(Client):
 
     def wire(self, card: int) -> socket.socket:
         """A packet socket at the far end of a card."""
-        def make() -> socket.socket:
-            sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
-            sock.bind((f"c{card}", ETH_P_ALL))
-            return sock
         if card not in self.wires:
-            self.wires[card] = in_namespace(self.vm.far[card].name, make)
+            self.wires[card] = in_namespace(self.vm.far[card].name, lambda: packet_socket(f"c{card}"))
         return self.wires[card]
 
     def send(self, card: int, frame: bytes) -> None:
@@ -106,8 +113,8 @@ class Router(Client):
         """The next frame that arrives at a far end and is wanted."""
         end = time.monotonic() + timeout_s
         while select.select([self.wire(card)], [], [], max(0.0, end - time.monotonic()))[0]:
-            data, address = self.wire(card).recvfrom(65536)
-            if address[2] != PACKET_OUTGOING and wanted(data):
+            data, outgoing = receive(self.wire(card))
+            if not outgoing and wanted(data):
                 return data
         return None
 

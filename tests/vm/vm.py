@@ -61,6 +61,9 @@ class Far:
         return sh(f"exec nsenter --net=/run/netns/{self.name} sh -c '{command}'" if "'" not in command else
                   f"exec nsenter --net=/run/netns/{self.name} {command}", timeout=timeout_s)
 
+    def popen(self, argv: list[str]) -> subprocess.Popen:
+        return subprocess.Popen(["nsenter", f"--net=/run/netns/{self.name}", *argv])
+
     def attach(self) -> None:
         """All queues, of which the machine before may have detached some."""
         for fd in self.fds if len(self.fds) > 1 else ():
