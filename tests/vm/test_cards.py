@@ -227,7 +227,7 @@ def test_statistics_count_frames_and_bytes(up, kind):
 
 def test_a_full_ring_loses_nothing_that_it_has(up):
     """While nobody takes frames a ring fills; QEMU's cards stop reading then, so that none is missed: what has been read comes out."""
-    here, there, sent = 2, 3, 200
+    here, there, sent = 2, 3, 600      # more than its ring has places
     up.assert_forwards(here, there, sizes=(60,), v6=(False,))
     frames = [bytes(up.packet(here, there, False, 100, sport=9000 + n)) for n in range(sent)]
     before = int(up.port(here)["statistics"]["rx-packets"])
