@@ -98,7 +98,7 @@ def test_namespaces_of_two_labs_never_have_the_same_name():
 @pytest.mark.parametrize("old, new, says", [
     ("    vlan: 40", "    vlan: forty", "t.yaml:6: nodes.h1.vlan: expected a whole number from 1 to 4094"),
     ("    vlan: 40", "    asn: 7", "t.yaml:6: nodes.h1.asn: unknown key for a host; expected one of: kind"),
-    ("kind: kamuee", "kind: cisco", "nodes.r1.kind: expected one of host, router, kamuee, feed"),
+    ("kind: kamuee", "kind: cisco", "nodes.r1.kind: expected one of host, router, kamuee, vm, feed"),
     ("10.12.0.1/24", "10.12.0.1", "the /length is missing"),
     ("10.12.0.1/24", "10.12.0.256/24", "expected an address with prefix length"),
     ("port: p0", "port: p9", "nodes.r1: interface v40: no port 'p9' in this node"),

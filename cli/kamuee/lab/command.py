@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from kamuee.errors import KamueeError
 from kamuee.lab.errors import LabError
 
 SHELL = os.environ.get("SHELL", "/bin/bash")
@@ -41,7 +42,7 @@ def main(argv: list[str] | None = None) -> int:
     run = {"start": start, "stop": stop, "list": list_labs, "show": show, "exec": execute}[options.command]
     try:
         return run(options)
-    except LabError as error:
+    except KamueeError as error:
         print(f"kamuee lab: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -106,17 +107,21 @@ def list_labs(options: argparse.Namespace) -> int:
 
 def show(options: argparse.Namespace) -> int:
     from kamuee.lab.lab import Lab
-    described = Lab.attach(options.name).describe()
+    described = Lab.attach(options.name, starting=True).describe()
     if options.json:
         print(json.dumps(described))
         return 0
     print(f"lab {described['name']} ({described['state']}), from {described['file']}")
     for name, node in described["nodes"].items():
         daemon = f", {node['daemon']}" if node["daemon"] != "none" else ""
+        if "state" in node:
+            daemon += f", {node['state']}" + (f" (by {node['by']})" if node["by"] else "") + f"; console {node['console']}"
         print(f"\n{name}: {node['kind']}{daemon}; namespace {', '.join(node['namespaces'])}")
         for interface in node["interfaces"].values():
             notes = [f"vlan {interface['vlan']} on {interface['port']}"] if "vlan" in interface else []
             notes += [f"vr {interface['vr']}"] if "vr" in interface else []
+            if card := node.get("cards", {}).get(interface["name"]):
+                notes += [f"{card['kind']} {card['pci']}"]
             notes += interface.get("addresses", [])
             print(f"    {interface['name']:<10} {'  '.join(notes)}")
         if node["processes"]:
@@ -130,10 +135,13 @@ def show(options: argparse.Namespace) -> int:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Become the command: its input, output, signals and status are its own."""
+    """Become the command: its input, output, signals and status are its own. In a machine: pass them on."""
     from kamuee.lab.lab import Lab
+    from kamuee.lab.vmnode import VmNode
     name, _, sub = options.node.partition(".")
     node = Lab.attach(options.name)[name]
+    if isinstance(node, VmNode) and not sub:
+        return node.execute(options.argv)
     namespace = node.sub_namespace(sub) if sub else node.namespace
     argv = options.argv or [SHELL]
     frr, bird = getattr(node, "frr", None), getattr(node, "bird", None)

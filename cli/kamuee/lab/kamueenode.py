@@ -85,15 +85,7 @@ class KamueeNode(Router):
             lines += [f"set port {interface.name} kernel-interface {wire_name(interface.name)}",
                       f"set port {interface.name} namespace {self.wire.name}",
                       f"set port {interface.name} mtu {self.mtus[interface.name]}"]
-        for interface in self.node.interfaces.values():
-            for member in interface.members:
-                lines += [f"set port {interface.name} lag member {member}", f"set port {interface.name} mtu {self.mtus[member]}"]
-            if interface.vlan is not None:
-                outer = f" outer-vlan {interface.outer_vlan} tpid {interface.tpid}" if interface.outer_vlan else ""
-                lines.append(f"set vport {interface.name} port {interface.port} vlan {interface.vlan}{outer}")
-            if interface.vr is not None:
-                lines.append(f"set interface {interface.name} vr {interface.vr}")
-        return lines + self.node.set_lines
+        return lines + interface_lines(self.node, self.mtus) + self.node.set_lines
 
     def start_kamueed(self) -> None:
         """Start the daemon, wait until it is ready, and set up its interfaces."""
@@ -177,6 +169,20 @@ class KamueeNode(Router):
     def pids(self) -> dict[str, int]:
         pid = self.kamueed_pid()
         return {**({"kamueed": pid} if pid else {}), **super().pids()}
+
+
+def interface_lines(node: Node, mtus: dict[str, int]) -> list[str]:
+    """The configuration of what stands on ports: LAGs, sub-interfaces, virtual routers."""
+    lines = []
+    for interface in node.interfaces.values():
+        for member in interface.members:
+            lines += [f"set port {interface.name} lag member {member}", f"set port {interface.name} mtu {mtus[member]}"]
+        if interface.vlan is not None:
+            outer = f" outer-vlan {interface.outer_vlan} tpid {interface.tpid}" if interface.outer_vlan else ""
+            lines.append(f"set vport {interface.name} port {interface.port} vlan {interface.vlan}{outer}")
+        if interface.vr is not None:
+            lines.append(f"set interface {interface.name} vr {interface.vr}")
+    return lines
 
 
 def wire_name(interface: str) -> str:

@@ -15,10 +15,12 @@ from collections.abc import Callable
 from kamuee.lab import schema, state
 from kamuee.lab.errors import LabError
 from kamuee.lab.kamueenode import KamueeNode
-from kamuee.lab.netns import Namespace, add_veth
+from kamuee.lab.netns import Namespace
 from kamuee.lab.nodes import BaseNode, FeedNode, Host, Router
+from kamuee.lab.vmnode import VmNode
 
-CLASSES: dict[str, type[BaseNode]] = {"host": Host, "router": Router, "kamuee": KamueeNode, "feed": FeedNode}
+CLASSES: dict[str, type[BaseNode]] = {"host": Host, "router": Router, "kamuee": KamueeNode, "vm": VmNode,
+                                      "feed": FeedNode}
 
 
 class Lab:
@@ -28,7 +30,7 @@ class Lab:
         for node in spec.nodes.values():
             self.nodes[node.name] = CLASSES[node.kind](node, spec.name, on_disk.dir)
         for node in self.nodes.values():
-            if isinstance(node, KamueeNode):
+            if isinstance(node, (KamueeNode, VmNode)):
                 node.mtus = {port.name: spec.mtu_of(node.name, port.name)
                              for port in node.node.ports() if port.name != "lo"}
 
@@ -72,13 +74,16 @@ class Lab:
 
     def _build(self, say: Callable[[str], None]) -> None:
         nodes = list(self.nodes.values())
+        for node in nodes:
+            node.say = say
         say(f"{len(self.state.namespaces)} namespaces")
         for node in nodes:
             node.create()
         say(f"{len(self.spec.links)} links")
         for link in self.spec.links:
-            (a, a_name), (b, b_name) = [self.nodes[node].link_end(port) for node, port in link.ends]
-            add_veth(a, a_name, b, b_name, link.mtu)
+            # The TAP of a vm is the interface of the other end.
+            (near, port), (far, far_port) = sorted(link.ends, key=lambda end: not isinstance(self.nodes[end[0]], VmNode))
+            self.nodes[near].cable(port, *self.nodes[far].link_end(far_port), link.mtu)
         say("addresses, kamueed")
         for node in nodes:
             node.address()
@@ -90,16 +95,17 @@ class Lab:
         for node in nodes:
             node.start()
         for node in nodes:
-            if isinstance(node, FeedNode):
-                node.wait_ready()
+            node.wait_ready()
 
     @classmethod
-    def attach(cls, name: str) -> "Lab":
-        """A lab that somebody else has started."""
+    def attach(cls, name: str, starting: bool = False) -> "Lab":
+        """A lab that somebody else has started, or, with `starting`, is starting."""
         on_disk = state.load(name)
         text_file = on_disk.dir / "lab.yaml"
-        if on_disk.condition() != state.RUNNING:
-            raise LabError(f"lab {name} is {on_disk.condition()}: stop it (kamuee lab stop {name})")
+        condition = on_disk.condition()
+        if condition != state.RUNNING and not (starting and condition == state.STARTING and text_file.exists()):
+            raise LabError(f"lab {name} is {condition}: " + (f"wait for it (kamuee lab show {name}), or " if condition == state.STARTING else "")
+                           + f"stop it (kamuee lab stop {name})")
         spec = schema.load_text(text_file.read_text(encoding="utf-8"), on_disk.file, name)
         return cls(spec, on_disk)
 
@@ -118,7 +124,7 @@ class Lab:
             nodes[node.name] = {"kind": node.node.kind, "daemon": node.node.daemon,
                                 "namespaces": [ns.name for ns in node.namespaces()],
                                 "interfaces": interfaces, "processes": node.pids(),
-                                "directory": str(node.run_dir)}
+                                "directory": str(node.run_dir), **node.described()}
         links = [{"ends": [f"{node}:{port}" for node, port in link.ends], "mtu": link.mtu}
                  for link in self.spec.links]
         return {"name": self.spec.name, "file": self.state.file, "state": self.state.condition(),

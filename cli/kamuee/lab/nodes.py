@@ -15,7 +15,7 @@ from kamuee.lab import vlan
 from kamuee.lab.bird import Bird
 from kamuee.lab.errors import LabError
 from kamuee.lab.frr import Frr
-from kamuee.lab.netns import SYSCTL, Namespace
+from kamuee.lab.netns import SYSCTL, Namespace, add_veth
 from kamuee.lab.schema import Node
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
@@ -55,6 +55,9 @@ class BaseNode:
         """Kernel parameters that its namespaces begin with."""
         return SYSCTL
 
+    def say(self, text: str) -> None:
+        """A line for whoever waits for the start; the lab replaces it."""
+
     def check(self) -> None:
         """LabError if something that the node needs is not installed; before anything is built."""
 
@@ -63,6 +66,10 @@ class BaseNode:
         for namespace in self.namespaces():
             namespace.create()
             namespace.sysctl(self.settings() | self.node.sysctl)
+
+    def cable(self, interface: str, far: Namespace, far_interface: str, mtu: int) -> None:
+        """The link at an interface, to its end in another namespace."""
+        add_veth(*self.link_end(interface), far, far_interface, mtu)
 
     def address(self) -> None:
         for interface in self.node.interfaces.values():
@@ -77,6 +84,9 @@ class BaseNode:
     def start(self) -> None:
         """Start the daemons, if the node has any."""
 
+    def wait_ready(self) -> None:
+        """Until it does what it is there for; all nodes have started by then."""
+
     def add_routes(self) -> None:
         for route in self.node.routes:
             try:
@@ -88,6 +98,10 @@ class BaseNode:
 
     def pids(self) -> dict[str, int]:
         """The daemons that run, by name."""
+        return {}
+
+    def described(self) -> dict:
+        """What `show` has to say of this kind alone."""
         return {}
 
     def run(self, command: str | list[str], check: bool = True, timeout_s: float = 60) -> str:

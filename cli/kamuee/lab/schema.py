@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a lab file may say, checked and turned into plain data.
 
-    nodes: {NAME: {kind: host|router|kamuee|feed, ...}}     links: [[NODE:INTERFACE, NODE:INTERFACE], ...]
+    nodes: {NAME: {kind: host|router|kamuee|vm|feed, ...}}     links: [[NODE:INTERFACE, NODE:INTERFACE], ...]
 
 docs/features/lab.md describes the keys. Everything is checked here, before anything is built: names,
 addresses, that links join existing nodes, that every interface is linked, that an interface is linked
@@ -15,8 +15,11 @@ from dataclasses import dataclass, field
 
 from kamuee.lab.document import Value, parse
 from kamuee.lab.errors import LabError
+from kamuee.vm.machine import CARDS, MEMORY_MIB
 
-KINDS = ("host", "router", "kamuee", "feed")
+KINDS = ("host", "router", "kamuee", "vm", "feed")
+ROUTERS = ("router", "kamuee", "vm")
+VM_PORTS_MOST = 16               # root ports of the machine's bus
 TPIDS = ("0x88a8", "0x8100")     # of outer tags; the kernel knows no other
 DAEMONS = ("none", "frr", "bird")
 FRR_DAEMONS = ("staticd", "bgpd", "ospfd", "ospf6d", "ripd", "ripngd", "isisd", "bfdd", "pimd", "vrrpd")
@@ -32,6 +35,8 @@ KEYS = {
                              "ospf", "rip", "feed", "vrs"),
     "kamuee": COMMON_KEYS + ("daemon", "daemons", "config", "asn", "router_id", "neighbors", "networks",
                              "ospf", "rip", "feed", "vrs", "set", "memory"),
+    "vm": COMMON_KEYS + ("daemon", "daemons", "config", "asn", "router_id", "neighbors", "networks",
+                         "ospf", "rip", "feed", "set", "cards", "memory", "image"),
     "feed": COMMON_KEYS + ("asn", "peer", "next_hop_v6", "prefixes", "mrt", "generate", "routes_count",
                            "share", "seed", "hold"),
 }
@@ -93,6 +98,8 @@ class Node:
     vrs: dict[str, list[str]] = field(default_factory=dict)      # virtual router: its routes
     set_lines: list[str] = field(default_factory=list)
     memory_mib: int = 256
+    cards: str = "e1000e"
+    image: str | None = None
     peer: str | None = None
     next_hop_v6: str | None = None
     hold_s: int = 90
@@ -160,7 +167,7 @@ def load_text(text: str, file: str, name: str | None = None) -> Spec:
         nodes[key] = _node(key, value)
     links = [_link(value, nodes) for value in top["links"].items()] if "links" in top else []
     for node in list(nodes.values()):
-        if node.kind in ("router", "kamuee") and node.feed is not None:
+        if node.kind in ROUTERS and node.feed is not None:
             _expand_feed(node, nodes, links)
     _check_links(nodes, links)
     return Spec(name, file, nodes, links, text)
@@ -198,6 +205,8 @@ def _node(name: str, value: Value) -> Node:
         "router_id": lambda v: v.address(),
         "neighbors": lambda v: [_neighbor(item) for item in v.items()],
         "networks": lambda v: [item.prefix() for item in v.items()],
+        "cards": lambda v: v.choice(tuple(CARDS)),
+        "image": lambda v: v.text(),
         "peer": lambda v: v.address(),
         "next_hop_v6": lambda v: v.address(),
     }
@@ -210,7 +219,9 @@ def _node(name: str, value: Value) -> Node:
     if "set" in entries:
         node.set_lines = entries["set"].texts()
     if "memory" in entries:
-        node.memory_mib = entries["memory"].integer(64, 65536)
+        node.memory_mib = entries["memory"].integer(MEMORY_MIB if kind == "vm" else 64, 65536)
+    elif kind == "vm":
+        node.memory_mib = MEMORY_MIB
     if "hold" in entries:
         node.hold_s = entries["hold"].integer(3, 65535)
     if "feed" in entries:
@@ -226,7 +237,9 @@ def _check_needs(node: Node) -> None:
     if node.kind == "feed" and (node.asn is None or node.peer is None):
         raise node.where.error("a feed needs asn (its AS number) and peer (the neighbor's address)")
     generated = node.asn or node.neighbors or node.networks or node.ospf or node.rip
-    if node.kind in ("router", "kamuee"):
+    if node.kind == "vm" and node.daemon == "bird":
+        raise node.where.error("the machine of a vm has FRR and no BIRD: write 'daemon: frr'")
+    if node.kind in ROUTERS:
         if node.daemon == "none" and (node.config or generated):
             raise node.where.error("routing is configured but there is no daemon: add 'daemon: frr' or "
                                    "'daemon: bird'")
@@ -262,13 +275,13 @@ def _interface(node: Node, name: str, value: Value) -> Interface:
         if interface.vr not in node.vrs:
             raise entries["vr"].error(f"no virtual router '{interface.vr}': add it to vrs of this node")
     if "members" in entries:
-        if node.kind != "kamuee":
-            raise value.error("only nodes of kind kamuee have LAGs")
+        if node.kind not in ("kamuee", "vm"):
+            raise value.error("only nodes of kind kamuee or vm have LAGs")
         interface.members = entries["members"].texts()
     if "vlan" in entries or "port" in entries:
         if "vlan" not in entries or "port" not in entries:
             raise value.error("a sub-interface needs both vlan and port")
-        if node.kind not in ("router", "kamuee"):
+        if node.kind not in ROUTERS:
             raise value.error("only routers have sub-interfaces; for a host on a VLAN, set 'vlan: N' "
                               "on the node")
         interface.vlan = entries["vlan"].integer(1, 4094)
@@ -371,7 +384,12 @@ def _check_links(nodes: dict[str, Node], links: list[Link]) -> None:
             if end in linked:
                 raise link.where.error(f"{end[0]}:{end[1]} is already linked, in line {linked[end].where.line}")
             linked[end] = link
+        if all(nodes[name].kind == "vm" for name, _ in link.ends):
+            raise link.where.error("a link joins a vm to a node that is a namespace: between two vms put one of kind router")
     for node in nodes.values():
+        ports = sum(port.name != "lo" for port in node.ports())
+        if node.kind == "vm" and ports > VM_PORTS_MOST:
+            raise node.where.error(f"a vm has {VM_PORTS_MOST} ports at most, found {ports}")
         for interface in node.ports():
             if interface.name != "lo" and (node.name, interface.name) not in linked:
                 raise node.where.error(f"interface {interface.name} is not in any link; add "

@@ -40,15 +40,23 @@ class Port:
         self.poll = select.poll()
         self.received = b""
 
+    def check(self) -> None:
+        """Raises Gone. That somebody has come may be told later than what he says."""
+        self.poll.register(self.fd, 0)
+        for _ in range(10):
+            if not self.poll.poll(0):
+                return
+            time.sleep(0.02)
+        raise Gone
+
     def lines(self) -> list[dict]:
-        """What has come; a port without a reader at the other end gives nothing."""
+        """What has come."""
         while True:
             try:
                 data = os.read(self.fd, 1 << 16)
             except BlockingIOError:
                 break
-            if not data:
-                self.received = b""
+            if not data:                            # nobody is there; or somebody is, and the kernel has not been told yet
                 break
             self.received += data
         *lines, self.received = self.received.split(b"\n")
@@ -62,10 +70,10 @@ class Port:
 
     def tell(self, answer: dict) -> None:
         left = json.dumps(answer).encode() + b"\n"
-        self.poll.register(self.fd, select.POLLOUT)
         while left:                                 # the port takes 32 KiB at a time
+            self.poll.register(self.fd, select.POLLOUT)
             if self.poll.poll()[0][1] & select.POLLHUP:
-                raise Gone
+                self.check()
             try:
                 left = left[os.write(self.fd, left):]
             except BlockingIOError:
@@ -167,6 +175,7 @@ def begin(request: dict) -> tuple[subprocess.Popen, int, dict[int, str]]:
 
 def execute(port: Port, request: dict) -> None:
     mark = request["id"]
+    port.tell({"id": mark})
     try:
         proc, stdin, outputs = begin(request)
     except OSError as error:
@@ -185,7 +194,7 @@ def execute(port: Port, request: dict) -> None:
                 wanted.register(stdin, select.POLLOUT)
             ready = dict(wanted.poll(200))
             if ready.get(port.fd, 0) & select.POLLHUP:
-                raise Gone
+                port.check()
             if port.fd in ready:
                 for line in port.lines():
                     if "in" in line:

@@ -28,6 +28,7 @@ PATIENCE_S = 180               # for a boot; 30 s on two idle cores
 MEMORY_MIB = 1536
 AGENT_PORTS = 4                # that many commands can run at once
 
+TUNSETPERSIST = 0x400454CB
 TUNSETIFF, IFF_TAP, IFF_NO_PI, IFF_MULTI_QUEUE = 0x400454CA, 0x2, 0x1000, 0x100
 
 # Options of QEMU's devices. disable-legacy: else the card cannot be behind an IOMMU.
@@ -70,13 +71,15 @@ def sh(command: str | list, **more) -> str:
     return done.stdout
 
 
-def open_tap(name: str, queues: int, flags: int = 0) -> list[int]:
-    """File descriptors, one a queue."""
+def open_tap(name: str, queues: int, flags: int = 0, persist: bool = False) -> list[int]:
+    """File descriptors, one a queue. `persist`: the TAP stays when all are closed, without carrier."""
     fds = []
     for _ in range(queues):
         fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
         fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI | flags | (IFF_MULTI_QUEUE if queues > 1 else 0)))
         fds.append(fd)
+        if persist:
+            fcntl.ioctl(fd, TUNSETPERSIST, 1)
     return fds
 
 
@@ -88,6 +91,15 @@ def missing_tools() -> str | None:
     if missing := [tool for tool in TOOLS if not shutil.which(tool, path=path)]:
         return f"{', '.join(missing)} not installed: apt-get install {' '.join(TOOLS[tool] for tool in missing)}"
     return None
+
+
+def image_there(folder: Path) -> bool:
+    return not subprocess.run([HERE / "image", "--there", folder], stdout=subprocess.DEVNULL).returncode
+
+
+def cannot_make_image(folder: Path) -> str | None:
+    """What is missing to make it, unless it is there."""
+    return None if shutil.which("mmdebstrap") or image_there(folder) else "mmdebstrap: apt-get install mmdebstrap debian-archive-keyring"
 
 
 def make_image(folder: Path) -> Path:
