@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a page tells a reader to do: its indented blocks, in their order, each as printed.
 
-A comment behind a command is what it prints ('…' stands for anything).
+A comment behind a command is what it prints ('…' stands for anything). `sudo` and `make` are left out, what needs a terminal prints one sample,
+and what an `until` waited for must be so afterwards, too: a loop itself never fails.
 """
 import re
 import subprocess
@@ -11,6 +12,7 @@ from support import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 30
+FAILS = ("Net Unreachable", "100% packet loss")  # said by a ping that is meant to fail
 
 
 def command_of(line: str) -> tuple[str, str]:
@@ -41,6 +43,27 @@ def blocks(page: str, begin: str = "", end: str = "") -> list[tuple[str, list[st
             said = ""
         before = line
     return found
+
+
+def commands(page: str) -> list[tuple[str, str]]:
+    """All of a page, each with what its comment says."""
+    found = [command_of(line) for line in (ROOT / page).read_text(encoding="utf-8").split("\n") if line.startswith("    ")]
+    return [(command, said) for command, said in found if not command.startswith("make ")]
+
+
+def run_once(command: str) -> subprocess.CompletedProcess:
+    return subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=300)
+
+
+def run_as_printed(command: str, said: str) -> None:
+    """Here, in the checkout."""
+    if command.endswith("kamuee monitor"):
+        command += " --once"
+    done = run_once(command)
+    if waited_for := re.match(r"until (.*?); do ", command):
+        done = run_once(waited_for[1])
+    ended_well = (done.returncode == 0) is not any(sign in said for sign in FAILS)
+    assert ended_well and shows(done.stdout, said), f"{command}: {done.returncode}, wanted {said!r}\n{done.stdout}{done.stderr}"
 
 
 class Reader:
