@@ -364,7 +364,9 @@ static void check_lag(const struct model *m, const struct model_port *lag, struc
         errors_add(e, lag->line, "port %s: lag primary '%s' is not a member, expected one of its members", name, c->primary);
     if (c->primary[0] && c->mode != LAG_MODE_ACTIVE_BACKUP)
         errors_add(e, lag->line, "port %s: 'lag primary' is for mode active-backup, with LACP all members are used", name);
-    if (lag->n_members && c->min_links > lag->n_members)
+    if (c->min_links > 1 && c->mode == LAG_MODE_ACTIVE_BACKUP)
+        errors_add(e, lag->line, "port %s: 'lag min-links' is %u, but with active-backup one member is used: delete it, or set mode lacp", name, c->min_links);
+    else if (lag->n_members && c->min_links > lag->n_members)
         errors_add(e, lag->line, "port %s: 'lag min-links' is %u, expected at most %u, the number of its members", name, c->min_links, lag->n_members);
     vec_foreach (&m->mirror, r)
         if (!strcmp(r->mirror.to_port, name))
