@@ -4,11 +4,15 @@ import itertools
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+import pcapng
 from kamuee import events
 from kamuee.lab import measure
 
@@ -16,6 +20,7 @@ from held import held
 from support import Pinging, Router, assert_no_loss, assert_reaches, eventually, received, receiver, send
 
 ALLOWED_S = 1.0
+KAMUEE = str(Path(__file__).resolve().parents[2] / "kamuee")
 
 TWO_ROUTERS = """
 nodes:
@@ -250,3 +255,95 @@ def test_a_member_out_of_use_is_told_by_an_event_and_an_alarm(lab):
     assert [(event["port"], event["status"]) for event in eventually(lambda: told[1:], 10, "a second event")] == [("p2", "active")]
     assert "reason" not in told[1]
     eventually(lambda: not degraded(lab, "r2"), 20, lambda: str(degraded(lab, "r2")))
+
+
+def all_in_use(lab) -> None:
+    eventually(lambda: active(lab, "r1") == active(lab, "r2") == set(MEMBERS), 15, lambda: f"{lag(lab, 'r1')} {lag(lab, 'r2')}")
+
+
+def test_with_fewer_members_than_min_links_it_is_down(lab):
+    router = Router(lab["r1"])
+    router.configure("set port lag0 lag min-links 3")
+    assert lag(lab, "r1")["status"] == "up"
+    lab["r1"].wire.ip("link set dev wp3 down")
+    eventually(lambda: lag(lab, "r1")["status"] == "down", 5, lambda: str(lag(lab, "r1")))
+    assert active(lab, "r1") == {"p1", "p2"} and router.state("port=lag0")[0]["status"] == "down"
+    eventually(lambda: "LOWER_UP" not in lab["r1"].ip("link show dev lag0"), 5, "Linux sees it, too")
+    router.configure("set port lag0 lag min-links 2")                # live
+    eventually(lambda: lag(lab, "r1")["status"] == "up", 5, lambda: str(lag(lab, "r1")))
+    lab["r1"].ip('addr replace fd00:12::1/64 dev lag0 nodad')        # which Linux took away with the link
+    lab["r1"].ip("route replace fd00:2::/64 via fd00:12::2")
+    lab["r1"].ip("route replace 10.2.0.0/24 via 10.12.0.2")
+    for target in TARGETS:
+        assert_reaches(lab["h1"], target)
+    lab["r1"].wire.ip("link set dev wp3 up")
+    router.configure("delete port lag0 lag min-links")
+    all_in_use(lab)
+
+
+def udp_flows(lab) -> None:
+    counting = receiver(lab["h2"])
+    send(lab["h1"], [TARGETS[0]], 600, flows=60)
+    assert received(counting, 600)["distinct"] == 600
+    time.sleep(0.5)                                                  # a frame too many would be seen by now, too
+
+
+def assert_shared(counts: dict[str, int]) -> None:
+    """The LAG's have all frames, each once, and each member's its own."""
+    assert counts["lag0"] == 600 == sum(counts[port] for port in MEMBERS), counts
+    assert all(100 < counts[port] < 350 for port in MEMBERS), counts
+
+
+def test_captures_of_a_lag_and_of_its_members(lab, tmp_path):
+    argv = [sys.executable, KAMUEE, "--socket", str(lab["r1"].socket), "capture", "tx", "port"]
+    captures = {port: subprocess.Popen([*argv, port, "filter", "udp port 7000", "write", str(tmp_path / port)], stderr=subprocess.PIPE)
+                for port in ("lag0", *MEMBERS)}
+    eventually(lambda: len(measure.client(lab["r1"]).entries("capture")) == 4, 30, "the captures run")
+    udp_flows(lab)
+    for capture in captures.values():
+        capture.send_signal(signal.SIGINT)
+        assert b"0 missed" in capture.communicate(timeout=10)[1]
+    assert_shared({port: len(pcapng.read(tmp_path / port)) for port in captures})
+    whole = {frame.data for frame in pcapng.read(tmp_path / "lag0")}
+    assert whole == {frame.data for port in MEMBERS for frame in pcapng.read(tmp_path / port)}
+
+
+def test_mirrors_of_a_lag_and_of_its_members(lab, tmp_path):
+    taps = {port: f"mon{n}" for n, port in enumerate(("lag0", *MEMBERS))}
+    Router(lab["r1"]).configure(*(f"set port {port} mirror tx to tap {tap}" for port, tap in taps.items()))
+    dumps = {port: lab["r1"].popen(["tcpdump", "-U", "-i", tap, "-w", str(tmp_path / tap), "udp", "port", "7000"], log=str(tmp_path / f"{tap}.said"))
+             for port, tap in taps.items()}
+    eventually(lambda: all("listening" in (tmp_path / f"{tap}.said").read_text() for tap in taps.values()), 10, "tcpdump listens")
+    udp_flows(lab)
+    counts = {}
+    for port, dump in dumps.items():
+        dump.send_signal(signal.SIGINT)
+        dump.wait(10)
+        said = subprocess.run(["tcpdump", "-n", "-r", str(tmp_path / taps[port])], check=True, capture_output=True, text=True)
+        counts[port] = len(said.stdout.splitlines())
+    assert_shared(counts)
+    assert all(mirror["missed"] == 0 for mirror in Router(lab["r1"]).entries("mirror"))
+    Router(lab["r1"]).configure(*(f"delete port {port} mirror tx" for port in taps))
+
+
+def test_a_kamueed_that_was_killed_has_its_lag_again(lab):
+    """SIGKILL says nothing to the partner, which notices after three seconds; the next kamueed begins anew, under the same MAC."""
+    before = lag(lab, "r1")["mac"]
+    lab["r1"].kill_kamueed()
+    eventually(lambda: active(lab, "r2") == set(), 8, lambda: str(lag(lab, "r2")))
+    assert {member["reason"] for member in members(lab, "r2").values()} <= {"partner silent", "no LACP partner"}
+    lab["r1"].start_kamueed()
+    all_in_use(lab)
+    assert lag(lab, "r1")["mac"] == before
+    for target in TARGETS:
+        assert_reaches(lab["h1"], target)
+        assert_no_loss(lab["h1"], target, 50)
+
+
+def test_one_that_is_killed_and_comes_back_at_once(lab):
+    lab["r1"].kill_kamueed()
+    lab["r1"].start_kamueed()                                        # r2 may not have noticed: it hears another LACP of the same system
+    all_in_use(lab)
+    for target in TARGETS:
+        assert_reaches(lab["h1"], target)
+        assert_no_loss(lab["h1"], target, 50)
