@@ -70,7 +70,7 @@ def cable(lab, port: str, status: str) -> None:
     lab["r"].wire.ip(f"link set dev w{port} {status}")
 
 
-def learnt(lab) -> str:
+def learned(lab) -> str:
     """The port by which the switch reaches the LAG."""
     mac = lag(lab)["mac"]
     return next((entry["ifname"] for entry in json.loads(lab["sw"].run("bridge -j fdb show br br0")) if entry["mac"] == mac and not entry.get("state")), "")
@@ -101,7 +101,7 @@ def test_the_other_takes_over_and_says_so_and_the_primary_comes_back(lab):
         switch.close()
         mac = bytes.fromhex(lag(lab)["mac"].replace(":", ""))
         assert rarps == {(mac, 0): 2, (mac, 7): 2}   # from the LAG's interface and the one of its VLAN
-        assert learnt(lab) == sw_port
+        assert learned(lab) == sw_port
         for target in TARGETS:
             assert_no_loss(lab["h1"], target, 50)
 
