@@ -22,6 +22,8 @@
 #ifndef CORE_ASIDE_H
 #define CORE_ASIDE_H
 
+#include <stdbool.h>
+
 #include "base/clock.h"
 
 enum aside_lane { ASIDE_READ, ASIDE_CHANGE, ASIDE_LANES };
@@ -43,6 +45,8 @@ void aside_stop(void);
 
 // Has the turn now, or when it is the first in its lane. 0, or -EAGAIN: too many wait.
 int aside_turn(enum aside_lane lane, const struct turn *t);
+
+bool aside_busy(enum aside_lane lane); // one of its turns stands still, perhaps in the middle of a change
 
 // Within a turn: returns when `work` is done. Elsewhere a plain call.
 void aside(void (*work)(void *arg), void *arg);

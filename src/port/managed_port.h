@@ -16,6 +16,7 @@ struct managed_port {
     bool open; // false only when a change failed and the device did not even come back as it was, and while it is gone
     bool gone; // the card was pulled out; opened again when it is back
     unsigned n_returns; // tries to do so
+    bool leaves;        // the card is to be given back
     bool started, link_up;
     bool has_kernel_mac; // somebody gave its TAP another MAC, which holds until one is configured
     uint8_t kernel_mac[6];

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
+#include "core/aside.h"
 #include "core/mailbox.h"
 #include "netlink/carrier.h"
 #include "netlink/netns.h"
@@ -27,6 +28,18 @@ static unsigned n_polls;
 static struct event_base *loop; // control's
 
 // A kernel interface that was deleted and made again has a new identity: the port is opened again for it.
+// The card is to leave the machine: somebody waits for it.
+static void follow_removal(struct managed_port *p)
+{
+    if (!p->leaves)
+        return;
+    p->leaves = false;
+    if (!p->open)
+        return;
+    log_error("port_manager: the device was removed from the host: port=%s", p->wish.name);
+    managed_port_lose(p);
+}
+
 static void follow_netdev(struct managed_port *p)
 {
     struct port_config cfg = p->wish;
@@ -122,20 +135,27 @@ static struct carrier *carrier_open(struct managed_port *p)
     return c;
 }
 
+static void follow(struct managed_port *p, bool slow)
+{
+    follow_removal(p);
+    follow_netdev(p);
+    if (!slow)
+        return;
+    follow_peer(p);
+    follow_card(p);
+}
+
 static void links_look(void *all)
 {
-    bool fast = false;
+    bool fast = false, change = aside_busy(ASIDE_CHANGE); // perhaps of a port, which must find it as it left it
 
     atomic_store(&poll_posted, false);
     bool slow = all || n_polls++ % LINK_POLL_SLOW == 0;
     vec_foreach (&managed.port, p)
         if (slow || (*p)->device.netdev.name[0]) {
-            follow_netdev(*p);
             port_link_look(*p);
-            if (slow) {
-                follow_peer(*p);
-                follow_card(*p);
-            }
+            if (!change)
+                follow(*p, slow);
         }
     vec_foreach (&managed.port, p)
         fast |= (*p)->device.netdev.name[0] != 0;
@@ -167,8 +187,9 @@ static void device_removed(void *arg)
 
     vec_foreach (&managed.port, p)
         if ((*p)->device.id == id && (*p)->open) {
-            log_error("port_manager: the device was removed from the host: port=%s", (*p)->wish.name);
-            managed_port_lose(*p);
+            (*p)->leaves = true;
+            if (!aside_busy(ASIDE_CHANGE)) // else when it is over
+                follow_removal(*p);
             return;
         }
 }
