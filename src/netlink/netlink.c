@@ -13,6 +13,7 @@
 #include <libmnl/libmnl.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -52,6 +53,13 @@ int netlink_set_receive_buffer(struct netlink *n, size_t bytes)
         return 0;
     // Without CAP_NET_ADMIN in the initial user namespace: as much as net.core.rmem_max allows.
     return setsockopt(n->fd, SOL_SOCKET, SO_RCVBUF, &v, sizeof v) ? -errno : 0;
+}
+
+bool netlink_has_more(const struct netlink *n)
+{
+    struct pollfd p = {.fd = n->fd, .events = POLLIN};
+
+    return poll(&p, 1, 0) > 0;
 }
 
 int netlink_open(struct netlink *n, int netns_fd, size_t receive_bytes, bool events)

@@ -190,6 +190,7 @@ int netlink_open(struct netlink *n, int netns_fd, size_t receive_bytes, bool eve
 void netlink_close(struct netlink *n);
 uint64_t netlink_namespace(const struct netlink *n); // a number that no other namespace has; 0: the kernel does not tell (before 5.14)
 int netlink_set_receive_buffer(struct netlink *n, size_t bytes); // 0 or -errno
+bool netlink_has_more(const struct netlink *n);                  // something is there to be read
 
 // Asks for a dump of `type` (RTM_GET*) in one family or AF_UNSPEC. 0 or -errno.
 int netlink_dump(struct netlink *n, uint16_t type, int family);

@@ -175,7 +175,7 @@ void rib_sync_watch(struct rib_vr *v, uint64_t now_ns)
 
     if (s->stage < 0 || s->sweep)
         return;
-    if (s->heard) {
+    if (s->heard || netlink_has_more(&v->events)) { // with many routers its turn may come late
         s->heard = false;
         s->heard_ns = now_ns;
     } else if (now_ns - s->heard_ns >= SILENCE_NS) {
