@@ -19,6 +19,7 @@
 #include "port/lag_manager.h"
 #include "port/managed_port.h"
 #include "port/port_probe.h"
+#include "port/tap_going.h"
 
 #define LINK_POLL_US 25000
 #define LINK_POLL_SLOW 20 // ports without kernel interface: every twentieth time
@@ -150,6 +151,8 @@ static void links_look(void *all)
     bool fast = false, change = aside_busy(ASIDE_CHANGE); // perhaps of a port, which must find it as it left it
 
     atomic_store(&poll_posted, false);
+    if (tap_going_now()) // the ioctl that tells the carrier would wait, and control with it; changes are announced all the same
+        return;
     bool slow = all || n_polls++ % LINK_POLL_SLOW == 0;
     vec_foreach (&managed.port, p)
         if (slow || (*p)->device.netdev.name[0]) {

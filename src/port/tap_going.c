@@ -37,6 +37,7 @@ struct going {
 typedef VEC(struct going) going_list;
 
 static going_list list;
+static bool ending; // aside
 
 void tap_going_add(struct tap *t)
 {
@@ -109,6 +110,11 @@ bool tap_going_has(const char *name)
     return false;
 }
 
+bool tap_going_now(void)
+{
+    return ending;
+}
+
 static void end_all(void *arg)
 {
     going_list *going = arg;
@@ -132,5 +138,7 @@ void tap_going_end(void)
     going_list going = list;
 
     list = (going_list){0};
+    ending = true;
     aside(end_all, &going);
+    ending = false;
 }
