@@ -254,11 +254,13 @@ static int configure(struct port_device *d, unsigned workers, char *err, size_t 
         return r;
     }
     snprintf(d->driver, sizeof d->driver, "%s", info.driver_name);
-    d->max_rx_queues = info.max_rx_queues;
-    d->max_tx_queues = info.max_tx_queues;
+    // The driver says 2 for all its cards: the older ones have one, and send nothing by the other; RSS it never sets up.
+    bool has_one_queue = !strcmp(d->driver, "net_e1000_em");
+    d->max_rx_queues = has_one_queue ? 1 : info.max_rx_queues;
+    d->max_tx_queues = has_one_queue ? 1 : info.max_tx_queues;
     d->has_lsc = info.dev_flags && *info.dev_flags & RTE_ETH_DEV_INTR_LSC && !is_deaf(d) && !is_deaf_to_link(d);
-    d->config.rx_queues = clamp(&d->config, "rx-queues", d->config.rx_queues, workers, RTE_MIN(info.max_rx_queues, QUEUE_MAX));
-    d->config.tx_queues = clamp(&d->config, "tx-queues", d->config.tx_queues, workers, RTE_MIN(info.max_tx_queues, QUEUE_MAX));
+    d->config.rx_queues = clamp(&d->config, "rx-queues", d->config.rx_queues, workers, RTE_MIN(d->max_rx_queues, QUEUE_MAX));
+    d->config.tx_queues = clamp(&d->config, "tx-queues", d->config.tx_queues, workers, RTE_MIN(d->max_tx_queues, QUEUE_MAX));
     r = choose_mtu(d, &info, err, err_size);
     if (!r)
         r = rings_fit(d, err, err_size);
