@@ -25,9 +25,10 @@ static const char everything[] =
     "set port p0 rx-mode poll mtu 9000 mac 02:00:00:00:00:07 promiscuous false enabled false\n"
     "set port p1 devargs net_null1\nset port p2 devargs net_null2\nset port p3 devargs net_null3\n"
     "set port p4 devargs net_null4\nset port p5 devargs net_null5\nset port p6 devargs net_null6\nset port p7 devargs net_null7\n"
+    "set port p8 devargs net_null8\n"
     "set port lag0 lag mode active-backup primary p4\nset port lag0 lag member p4\nset port lag0 lag member p5\n"
-    "set port lag1 lag mode active-backup min-links 2\nset port lag1 lag lacp rate slow activity passive system-priority 7\n"
-    "set port lag1 lag member p6\nset port lag1 lag member p7\n"
+    "set port lag1 lag min-links 2\nset port lag1 lag lacp rate slow activity passive system-priority 7\n"
+    "set port lag1 lag member p6\nset port lag1 lag member p7\nset port lag2 lag mode active-backup\nset port lag2 lag member p8\n"
     "set port p0 mirror rx to port p2\nset port p1 mirror both to tap mon0\n"
     "set vport v1 port p0 outer-vlan 9 vlan 1 tpid 0x8100 mtu 1400\nset interface v1 vr blue\nset vport v2 port p2 vlan 2\n"
     "set vr red namespace red\nset vr blue table 7 fib-engine dir24_8 flow-hash symmetric flow-label true flow-hash-seed 5 acl in a out b\n"
@@ -260,9 +261,10 @@ static void steps_come_in_the_safe_order(void **state)
     assert_int_equal(e.n, 0);
     expect_order(empty, all,
                  "set access lists\nset vr default\nset vr default\nadd vr blue\nadd vr red\nadd port p0\n"
-                 "add port p1\nadd port p2\nadd port p3\nadd port p4\nadd port p5\nadd port p6\nadd port p7\nadd port lag0\nadd port lag1\n"
+                 "add port p1\nadd port p2\nadd port p3\nadd port p4\nadd port p5\nadd port p6\nadd port p7\nadd port p8\n"
+                 "add port lag0\nadd port lag1\nadd port lag2\n"
                  "set interface p1\nadd vport v1\nadd vport v2\n"
-                 "set interface lag0\nset interface lag1\nset interface p0\nset interface p1\nset interface p1\n"
+                 "set interface lag0\nset interface lag1\nset interface lag2\nset interface p0\nset interface p1\nset interface p1\n"
                  "set interface p1\nset interface p2\n"
                  "set interface p3\nset interface v1\nset interface v2\nset thread\nadd mirror of port p0\n"
                  "add mirror of port p1\nadd mirror-session m\nadd mirror-session t\nadd multicast route\n"
@@ -271,9 +273,10 @@ static void steps_come_in_the_safe_order(void **state)
                  "set access lists\ndel multicast route\ndel counters prefix\ndel mirror of port p0\n"
                  "del mirror of port p1\ndel mirror-session m\ndel mirror-session t\nset interface v1\n"
                  "del vport v1\nset interface v2\ndel vport v2\nset interface lag0\ndel port lag0\nset interface lag1\n"
-                 "del port lag1\nset interface p0\ndel port p0\n"
+                 "del port lag1\nset interface lag2\ndel port lag2\nset interface p0\ndel port p0\n"
                  "set interface p1\nset interface p1\nset interface p1\nset interface p1\ndel port p1\n"
-                 "set interface p2\ndel port p2\nset interface p3\ndel port p3\ndel port p4\ndel port p5\ndel port p6\ndel port p7\ndel vr blue\ndel vr red\n"
+                 "set interface p2\ndel port p2\nset interface p3\ndel port p3\ndel port p4\ndel port p5\ndel port p6\ndel port p7\n"
+                 "del port p8\ndel vr blue\ndel vr red\n"
                  "set vr default\nset vr default\nset thread\ndel metrics\ndel web\nset snmp\nset sflow\n"
                  "set ipfix\nset api\n");
     model_free(all);
