@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lacp_keep_test.c - when a LACPDU is sent again for a control that is late, and when no more
+#include "port/lacp_keep.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "core/mailbox.h"
+#include "core/thread.h"
+#include "port/lag_send.h"
+
+#define PORT 3
+#define PERIOD (1000 * NS_PER_MS)
+
+static unsigned n_sent;
+static uint8_t last[LAG_SLOW_FRAME];
+
+void lag_send_frame(uint16_t port, uint16_t iface, const uint8_t *frame, uint16_t n)
+{
+    assert_int_equal(port, PORT);
+    assert_int_equal(iface, 7);
+    assert_int_equal(n, LAG_SLOW_FRAME);
+    memcpy(last, frame, sizeof last);
+    n_sent++;
+}
+
+int mailbox_post(enum thread_role role, void (*fn)(void *arg), void *arg)
+{
+    assert_int_equal(role, ROLE_TAP_MANAGER);
+    thread_adopt(ROLE_TAP_MANAGER, THREAD_SLOT_TAP_MANAGER);
+    fn(arg);
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    return 0;
+}
+
+static void keep(uint64_t every_ns, uint8_t says)
+{
+    struct lacp_kept k = {.port = PORT, .iface = 7, .every_ns = every_ns};
+
+    memset(k.frame, says, sizeof k.frame);
+    lacp_keep(&k);
+}
+
+// tap_manager's rounds until then; how many were sent.
+static unsigned sent_until(uint64_t from_ns, uint64_t to_ns)
+{
+    unsigned before = n_sent;
+
+    thread_adopt(ROLE_TAP_MANAGER, THREAD_SLOT_TAP_MANAGER);
+    for (; from_ns <= to_ns; from_ns += 10 * NS_PER_MS)
+        lacp_keep_round(from_ns);
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    return n_sent - before;
+}
+
+static void a_control_in_time_needs_no_help(void **state)
+{
+    uint64_t t = clock_now_ns();
+
+    keep(PERIOD, 1);
+    assert_int_equal(sent_until(t, t + PERIOD + 100 * NS_PER_MS), 0);
+    assert_int_equal(lacp_keep_sent(PORT), 0);
+}
+
+static void one_that_is_late_is_helped_each_period_with_what_it_said_last(void **state)
+{
+    uint64_t t = clock_now_ns();
+
+    keep(PERIOD, 1);
+    keep(PERIOD, 2);
+    assert_int_equal(sent_until(t, t + 5 * PERIOD), 4); // after 1.2, 2.2, 3.2 and 4.2 s
+    assert_int_equal(last[0], 2);
+    assert_int_equal(lacp_keep_sent(PORT), 4);
+    assert_int_equal(lacp_keep_sent(PORT), 0); // as many as since it asked last
+}
+
+static void one_that_is_stuck_is_helped_no_more(void **state)
+{
+    uint64_t t = clock_now_ns();
+
+    keep(PERIOD, 1);
+    assert_int_equal(sent_until(t, t + 100 * PERIOD), 10);
+    keep(PERIOD, 1); // it was not
+    t = clock_now_ns();
+    assert_int_equal(sent_until(t, t + 2 * PERIOD), 1);
+}
+
+static void a_member_that_is_silent_stays_silent(void **state)
+{
+    uint64_t t = clock_now_ns();
+
+    keep(PERIOD, 1);
+    keep(0, 0);
+    assert_int_equal(sent_until(t, t + 5 * PERIOD), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_control_in_time_needs_no_help),
+        cmocka_unit_test(one_that_is_late_is_helped_each_period_with_what_it_said_last),
+        cmocka_unit_test(one_that_is_stuck_is_helped_no_more),
+        cmocka_unit_test(a_member_that_is_silent_stays_silent),
+    };
+
+    thread_adopt(ROLE_CONTROL, THREAD_SLOT_CONTROL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
