@@ -14,7 +14,7 @@ LINUX = "addresses, routes and neighbors are configured in Linux"
 BEGIN_EDITING = "only in configure mode: type 'configure' first"
 DAEMON = "use the routing daemon: vtysh, birdc"
 KEPT = "not needed: a commit survives a restart; 'save' writes kamuee.conf"
-NO_LEVELS = "there are no levels: type the whole line, as in 'set interface p0 …'"
+NO_LEVELS = "there are no configuration levels: type the whole line, as in 'set interface p0 …'"
 STATIC = "add routes in Linux: ip route add PREFIX via ADDRESS, or vtysh"
 ADDRESS = "add addresses in Linux: ip addr add ADDRESS/LENGTH dev INTERFACE, or vtysh"
 REBOOT = "reboot from Linux: systemctl reboot; to restart only kamueed: systemctl restart kamueed"
@@ -94,7 +94,7 @@ HINTS = {
     "cdp": "for LLDP, run lldpd on the TAPs", "standby": "VRRP runs in keepalived or FRR",
     "vrrp": "VRRP runs in keepalived or FRR",
     # what an interface is given
-    "interface": "there are no levels: set interface INTERFACE …, set port PORT …",
+    "interface": "there are no configuration levels: set interface INTERFACE …, set port PORT …",
     "encapsulation": "try: set vport NAME port PORT vlan N",
     "description": "try: set interface INTERFACE description \"…\"", "mtu": "try: set port PORT mtu N",
     "speed": "set it on the NIC: ethtool", "duplex": "set it on the NIC: ethtool", "switchport": NOT_THERE,

@@ -302,7 +302,7 @@ static bool is_said_twice(struct walk *k, const struct lysc_node *s)
 
     for (unsigned i = 0; i < k->n_said; i++)
         if (k->said[i].leaf == s && k->said[i].place == k->place) {
-            errors_add(k->e, k->line, "%s'%s' is given twice", prefix(k, k->i, &where), s->name);
+            errors_add(k->e, k->line, "%s'%s' appears twice", prefix(k, k->i, &where), s->name);
             text_free(&where);
             return true;
         }

@@ -179,8 +179,8 @@ def test_ports_come_and_go(real):
 # --- first mistakes ---
 
 def test_a_leaf_that_is_said_twice_is_refused(real):
-    assert "port p0 mtu 1500: 'mtu' is given twice" in real("set", "port", "p0", "mtu", "1500", "mtu", "1600", code=1)
-    assert "'mtu' is given twice" in real("-c", "configure", "-c", "set port p0 mtu 1500 mtu 1500", "-c", "exit discard", code=1)
+    assert "port p0 mtu 1500: 'mtu' appears twice" in real("set", "port", "p0", "mtu", "1500", "mtu", "1600", code=1)
+    assert "'mtu' appears twice" in real("-c", "configure", "-c", "set port p0 mtu 1500 mtu 1500", "-c", "exit discard", code=1)
 
 
 def test_a_value_that_is_too_long_is_cut_and_its_limit_named(real):

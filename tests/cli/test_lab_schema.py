@@ -111,7 +111,7 @@ def test_namespaces_of_two_labs_never_have_the_same_name():
     ("    daemon: bird", "    daemon: none", "routing is configured but there is no daemon"),
     ("share: 0.5", "share: 5", "expected a number from 0 to 1"),
     ("name: triangle", "name: Triangle!", "t.yaml:2: name: expected 1 to 24 of a-z"),
-    ("    routes: [default", "    kind: host\n    routes: [default", "nodes.h1.kind: given twice"),
+    ("    routes: [default", "    kind: host\n    routes: [default", "nodes.h1.kind: appears twice"),
     ("nodes:", "nodes: [", "not YAML"),
 ])
 def test_errors_name_line_and_place_and_what_is_expected(old, new, says):

@@ -52,7 +52,7 @@ class Value:
             if known is not None and key not in known:
                 raise here_key.error(f"unknown key; expected one of: {', '.join(known)}")
             if key in entries:
-                raise here_key.error("given twice")
+                raise here_key.error("appears twice")
             entries[key] = here
         return entries
 
