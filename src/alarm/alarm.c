@@ -30,7 +30,7 @@ const struct alarm_kind alarm_kind[ALARM_N] = {
                           "packets for the control plane are being dropped: see show punt", {true, 1000, 0}},
     [ALARM_LINK_FLAPPING] = {"link-flapping", "major", "changes in a minute", "the port's link is flapping", {true, 5, 0}},
     [ALARM_LAG_DEGRADED] = {"lag-degraded", "major", "members out of use",
-                            "the LAG has fewer members in use than configured: show lag says why of each; check its link and LACP at the other end",
+                            "the LAG has fewer members in use than configured: show lag shows why; check the link, and LACP at the other end",
                             {true, 1, 0}},
     [ALARM_OFFLOAD_CUT] = {"offload-cut", "major", "segments in a minute",
                            "segments longer than the link MTU are being dropped: on the sender run ethtool -K DEV tso off gso off", {true, 1, 0}},

@@ -38,10 +38,10 @@ static void look(struct lags *all)
 
 static void write_lags(struct metrics *m, const struct lags *all)
 {
-    metric_family(m, METRIC_GAUGE, "lag_members", "", "Members that the LAG is configured with.");
+    metric_family(m, METRIC_GAUGE, "lag_members", "", "Configured members of the LAG.");
     for (unsigned i = 0; i < all->n; i++)
         metric_u64(m, all->lag[i].n_members, "lag", all->lag[i].config.name, NULL);
-    metric_family(m, METRIC_GAUGE, "lag_active_members", "", "Members in use.");
+    metric_family(m, METRIC_GAUGE, "lag_active_members", "", "Members of the LAG in use.");
     for (unsigned i = 0; i < all->n; i++)
         metric_u64(m, all->lag[i].n_active, "lag", all->lag[i].config.name, NULL);
 }
@@ -54,19 +54,19 @@ static void write_word(struct metrics *m, const struct member *p, const char *la
 
 static void write_lacp(struct metrics *m, const struct lags *all)
 {
-    metric_family(m, METRIC_GAUGE, "lag_member_lacp_receive", "", "What LACP knows of the member's partner: 1 for the state that it is in.");
+    metric_family(m, METRIC_GAUGE, "lag_member_lacp_receive", "", "State of the LACP receive machine of the member: 1 for the current state.");
     vec_foreach (&all->member, p)
         for (enum lacp_rx rx = LACP_RX_DISABLED; p->lacp && rx <= LACP_RX_CURRENT; rx++)
             write_word(m, p, "receive", lacp_rx_name(rx), lacp_rx_name(p->is.lacp.rx));
-    metric_family(m, METRIC_GAUGE, "lag_member_lacp_mux", "", "How far LACP has come with the member: 1 for the state that it is in.");
+    metric_family(m, METRIC_GAUGE, "lag_member_lacp_mux", "", "State of the LACP mux machine of the member: 1 for the current state.");
     vec_foreach (&all->member, p)
         for (enum lacp_mux mux = LACP_DETACHED; p->lacp && mux <= LACP_MUX_DISTRIBUTING; mux++)
             write_word(m, p, "mux", lacp_mux_name(mux), lacp_mux_name(p->is.lacp.mux));
-    metric_family(m, METRIC_COUNTER, "lag_member_rx_lacpdus", "lacpdus", "LACPDUs that the member received.");
+    metric_family(m, METRIC_COUNTER, "lag_member_rx_lacpdus", "lacpdus", "LACPDUs received by the member.");
     vec_foreach (&all->member, p)
         if (p->lacp)
             metric_u64(m, p->is.lacp.rx_pdus, "lag", p->lag, "port", p->is.name, NULL);
-    metric_family(m, METRIC_COUNTER, "lag_member_tx_lacpdus", "lacpdus", "LACPDUs that the member sent.");
+    metric_family(m, METRIC_COUNTER, "lag_member_tx_lacpdus", "lacpdus", "LACPDUs sent by the member.");
     vec_foreach (&all->member, p)
         if (p->lacp)
             metric_u64(m, p->is.lacp.tx_pdus, "lag", p->lag, "port", p->is.name, NULL);
@@ -76,11 +76,11 @@ static void write_members(struct metrics *m, const struct lags *all)
 {
     static const char *const status[] = {"active", "standby", "inactive"};
 
-    metric_family(m, METRIC_GAUGE, "lag_member_status", "", "Whether the member is in use: 1 for the status that it has.");
+    metric_family(m, METRIC_GAUGE, "lag_member_status", "", "Status of the member: 1 for the current status.");
     vec_foreach (&all->member, p)
         for (unsigned i = 0; i < sizeof status / sizeof *status; i++)
             write_word(m, p, "status", status[i], p->is.status);
-    metric_family(m, METRIC_COUNTER, "lag_member_changes", "changes", "Times that the member came into use or went out of it.");
+    metric_family(m, METRIC_COUNTER, "lag_member_changes", "changes", "Status changes of the member.");
     vec_foreach (&all->member, p)
         metric_u64(m, p->is.changes, "lag", p->lag, "port", p->is.name, NULL);
 }

@@ -56,7 +56,7 @@ static void write_traffic(struct metrics *m, const struct port_state *p, unsigne
         FIELD(rx_errors, "rx_errors_packets", "packets", "Packets received with errors."),
         FIELD(rx_no_buffer, "rx_no_buffer_packets", "packets", "Packets the device dropped because it had no free buffer."),
         FIELD(tx_errors, "tx_errors_packets", "packets", "Packets the device failed to send."),
-        FIELD(checksum_completed, "checksum_completed_packets", "packets", "Packets whose checksum the sender had left to its card; the router completed it."),
+        FIELD(checksum_completed, "checksum_completed_packets", "packets", "Packets with an incomplete checksum (checksum offload), which the router completed."),
         FIELD(offload_cut, "offload_cut_packets", "packets", "Segments longer than the link's MTU (sender's segmentation offload), dropped."),
     };
 #undef FIELD
@@ -65,7 +65,7 @@ static void write_traffic(struct metrics *m, const struct port_state *p, unsigne
     char name[64];
 
     snprintf(name, sizeof name, "%s_speed_bytes_per_second", kind);
-    metric_family(m, METRIC_GAUGE, name, "", "Speed of the link, or of all members in use, in bytes per second (bit rate / 8); 0: unknown.");
+    metric_family(m, METRIC_GAUGE, name, "", "Link speed, or the sum of all members in use, in bytes per second (bit rate / 8); 0: unknown.");
     for (unsigned i = 0; i < n; i++)
         if (lag == !!p[i].config.lag.mode)
             metric_u64(m, p[i].speed_mbps * 1000000ull / 8, kind, p[i].config.name, NULL);
