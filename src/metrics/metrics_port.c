@@ -56,7 +56,7 @@ static void write_traffic(struct metrics *m, const struct port_state *p, unsigne
         FIELD(rx_errors, "rx_errors_packets", "packets", "Packets received with errors."),
         FIELD(rx_no_buffer, "rx_no_buffer_packets", "packets", "Packets the device dropped because it had no free buffer."),
         FIELD(tx_errors, "tx_errors_packets", "packets", "Packets the device failed to send."),
-        FIELD(checksum_completed, "checksum_completed_packets", "packets", "Packets with an incomplete checksum (checksum offload), which the router completed."),
+        FIELD(checksum_completed, "checksum_completed_packets", "packets", "Packets with an incomplete checksum (offload), which the router completed."),
         FIELD(offload_cut, "offload_cut_packets", "packets", "Segments longer than the link's MTU (sender's segmentation offload), dropped."),
     };
 #undef FIELD

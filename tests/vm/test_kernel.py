@@ -297,7 +297,8 @@ FLOWS = range(2, 8)
 
 def longest_gaps(router: Router, at_2_s: str, seconds: int) -> list[float]:
     """Of each flow between the bond and the router, in seconds, while something happens."""
-    out = router.vm.out(f"for i in {' '.join(map(str, FLOWS))}; do ip netns exec bonded ping -D -n -i 0.1 -w {seconds} -I 10.77.0.$i 10.77.0.1 >/tmp/ping$i & done; "
+    out = router.vm.out(f"for i in {' '.join(map(str, FLOWS))}; do ip netns exec bonded ping -D -n -i 0.1 -w {seconds} "
+                        f"-I 10.77.0.$i 10.77.0.1 >/tmp/ping$i & done; "
                         f"sleep 2; {at_2_s}; wait; for i in {' '.join(map(str, FLOWS))}; do echo flow; cat /tmp/ping$i; done")
     flows = [[float(time) for time in re.findall(r"^\[([\d.]+)\].*bytes from", flow, re.M)] for flow in out.split("flow\n")[1:]]
     assert len(flows) == len(FLOWS) and all(len(times) > 2 * seconds for times in flows), [len(times) for times in flows]
@@ -308,11 +309,13 @@ def longest_gaps(router: Router, at_2_s: str, seconds: int) -> list[float]:
 @pytest.fixture(scope="module")
 def lag(own):
     """lag0 of m1 and m2, with a bond of Linux at its far end, in a namespace of the machine."""
-    own.vm.run("modprobe bonding max_bonds=0 && ip netns add bonded && for i in 1 2; do ip link add l$i type veth peer name m$i netns bonded && ip link set l$i up; done && "
+    own.vm.run("modprobe bonding max_bonds=0 && ip netns add bonded && for i in 1 2; do ip link add l$i type veth peer name m$i netns bonded && "
+               "ip link set l$i up; done && "
                "ip -n bonded link add bond0 type bond mode 802.3ad lacp_rate fast miimon 100 xmit_hash_policy layer3+4 && "
                "ip -n bonded link set m1 master bond0 && ip -n bonded link set m2 master bond0 && ip -n bonded link set bond0 up && "
                f"for i in {' '.join(map(str, FLOWS))}; do ip -n bonded addr add 10.77.0.$i/24 dev bond0; done")
-    own.call("configure", line=["set port m1 kernel-interface l1", "set port m2 kernel-interface l2", "set port lag0 lag member m1", "set port lag0 lag member m2"])
+    own.call("configure", line=["set port m1 kernel-interface l1", "set port m2 kernel-interface l2", "set port lag0 lag member m1",
+                                "set port lag0 lag member m2"])
     own.vm.run("ip addr add 10.77.0.1/24 dev lag0")
     eventually(lambda: states(own) == {"m1": "distributing", "m2": "distributing"}, PATIENCE_S, own.told)
     return own
