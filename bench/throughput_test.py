@@ -330,5 +330,5 @@ def test_what_the_tester_does_not_understand_it_refuses_and_goes_on(cable):
 
 
 def test_without_two_ports_the_tester_says_what_is_needed(tmp_path):
-    with pytest.raises(tester.TesterError, match="two ports are needed"):
+    with pytest.raises(tester.TesterError, match="needs two ports"):
         tester.Tester(program(), ["net_null0"], min(os.sched_getaffinity(0)), tmp_path / "log")

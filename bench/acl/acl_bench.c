@@ -282,7 +282,7 @@ static unsigned index_of(const char *name, const char *const *names, unsigned n)
     for (unsigned i = 0; i < n; i++)
         if (!strcmp(name, names[i]))
             return i;
-    fprintf(stderr, "acl_bench: '%s' is none of them\n", name);
+    fprintf(stderr, "acl_bench: unknown name '%s'\n", name);
     exit(2);
 }
 
@@ -296,7 +296,7 @@ static void sets_parse(const char *list)
         struct wanted *w = &opt.set[opt.n_sets++];
         int n = sscanf(s, "%15[a-z]:%u:%zu:%zu", shape, &w->family, &w->n, &w->peer_n);
         if (n < 3 || (w->family != 4 && w->family != 6) || !w->n || opt.n_sets == SETS_MAX)
-            fail("--sets wants SHAPE:FAMILY:RULES[:PEER],...");
+            fail("--sets: expected SHAPE:FAMILY:RULES[:PEER],...");
         if (n == 3)
             w->peer_n = w->n;
         w->shape = index_of(shape, shape_name, N_SHAPES);
@@ -351,7 +351,7 @@ static void options_read(int argc, char **argv)
             exit(2);
     }
     if (optind < argc || opt.rounds < 1 || opt.rounds > ROUNDS_MAX)
-        fail("--rounds is 1 to 101, and there are no arguments");
+        fail("expected --rounds 1 to 101 and no arguments");
 }
 
 static void pin_to_last(void)

@@ -442,7 +442,7 @@ void engines_init(const char *program, size_t memory_mib)
     sched_setaffinity(0, sizeof cpus, &cpus);
     void *heap = memory_huge(HEAP_BYTES);
     if (!ok || rte_malloc_heap_create("acl_bench") || rte_malloc_heap_memory_add("acl_bench", heap, HEAP_BYTES, NULL, 0, 2u << 20)) {
-        fprintf(stderr, "acl_bench: DPDK does not start\n");
+        fprintf(stderr, "acl_bench: cannot start DPDK\n");
         exit(1);
     }
     heap_socket = rte_malloc_heap_get_socket("acl_bench");

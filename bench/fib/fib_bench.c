@@ -79,7 +79,7 @@ static bool wanted(const struct engine *e)
         return false;
     if (e->slow_build && !opt.all && table.n > 200000) {
         if (!told)
-            fprintf(stderr, "fib_bench: without %s, which takes a minute to fill: --all has it\n",
+            fprintf(stderr, "fib_bench: skipping %s, which takes a minute to fill; use --all to include it\n",
                     e->name);
         told = true;
         return false;
@@ -115,7 +115,7 @@ static void build_all(void)
         }
         e->runs = e->fib != NULL && (e->select == NULL || e->select(e));
         if (e->fib == NULL)
-            fprintf(stderr, "fib_bench: %s refuses this table\n", e->name);
+            fprintf(stderr, "fib_bench: %s cannot hold this table\n", e->name);
         else if (!e->runs && !e->told)
             e->told = fprintf(stderr, "fib_bench: %s has no %s lookup on this CPU\n", e->name, e->kernel) > 0;
     }
@@ -450,7 +450,7 @@ int main(int argc, char **argv)
 
     parse(argc, argv);
     if (engines_init(argv[0]) != 0) {
-        fprintf(stderr, "fib_bench: DPDK does not start\n");
+        fprintf(stderr, "fib_bench: cannot start DPDK\n");
         return 1;
     }
     pin(0);

@@ -52,7 +52,7 @@ uint16_t replay_port_new(unsigned index, struct rte_mempool *pool)
     if (id < 0 || rte_eth_dev_configure((uint16_t)id, 1, 1, &conf) ||
         rte_eth_rx_queue_setup((uint16_t)id, 0, 64, 0, NULL, pool) ||
         rte_eth_tx_queue_setup((uint16_t)id, 0, 64, 0, NULL) || rte_eth_dev_start((uint16_t)id)) {
-        fprintf(stderr, "forward_bench: DPDK makes no net_ring port\n");
+        fprintf(stderr, "forward_bench: cannot create a net_ring port\n");
         exit(1);
     }
     pool_of[id] = pool;

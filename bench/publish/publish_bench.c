@@ -466,7 +466,7 @@ static void report_text(void)
                    median(w, offsetof(struct window, us_p99)), most, n_lost, n_dropped);
         }
     for (unsigned c = 0; c < 2; c++)
-        printf("a loop alone on the %s's core is kept from it for %.1f %% of the time, median (p90 %.1f), by more than 1 ms at once %.2f %% (%.2f)\n",
+        printf("a loop alone on the %s's core is off the core for %.1f %% of the time, median (p90 %.1f), for more than 1 ms at a time %.2f %% (%.2f)\n",
                c ? "forwarder" : "manager", gaps_quantile(gaps[c], offsetof(struct gaps, kept), 0.5),
                gaps_quantile(gaps[c], offsetof(struct gaps, kept), 0.9), gaps_quantile(gaps[c], offsetof(struct gaps, kept_long), 0.5),
                gaps_quantile(gaps[c], offsetof(struct gaps, kept_long), 0.9));

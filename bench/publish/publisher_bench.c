@@ -376,7 +376,7 @@ static void options_read(int argc, char **argv)
             exit(2);
     }
     if (readers_max < 1 || readers_max > READERS_MAX || rounds < 1 || rounds > ROUNDS_MAX) {
-        fprintf(stderr, "publisher_bench: --readers is 1 to %u, --rounds 1 to %u\n", READERS_MAX, ROUNDS_MAX);
+        fprintf(stderr, "publisher_bench: expected --readers 1 to %u, --rounds 1 to %u\n", READERS_MAX, ROUNDS_MAX);
         exit(2);
     }
 }

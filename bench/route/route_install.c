@@ -319,7 +319,7 @@ static void print_result(size_t n4, size_t n6, double s4, double s6)
 static void must_have_hops(void)
 {
     if ((v4.n && !v4.n_hops) || (v6.n && !v6.n_hops))
-        bad_usage("a next hop is missing for", v4.n && !v4.n_hops ? "IPv4: --via" : "IPv6: --via");
+        bad_usage("no next hop for", v4.n && !v4.n_hops ? "IPv4: --via" : "IPv6: --via");
 }
 
 static void run_mode(void)
@@ -402,7 +402,7 @@ int main(int argc, char **argv)
         listen_only();
     } else {
         if (!prefixes)
-            bad_usage("a file of prefixes is needed:", "--prefixes FILE");
+            bad_usage("needs a file of prefixes:", "--prefixes FILE");
         read_prefixes(prefixes);
         if (!v4.n && !v6.n)
             bad_usage("no prefixes in", prefixes);

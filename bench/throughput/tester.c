@@ -92,14 +92,14 @@ static void open_port(uint16_t p, struct rte_mempool *pool)
 
     if (rte_eth_dev_configure(p, 1, (uint16_t)queues, &conf) || rte_eth_dev_adjust_nb_rx_tx_desc(p, &rx, &tx) ||
         rte_eth_rx_queue_setup(p, 0, rx, SOCKET_ID_ANY, NULL, pool))
-        die("a port takes no queue");
+        die("cannot set up a queue of a port");
     for (uint16_t q = 0; q < queues; q++)
         if (rte_eth_tx_queue_setup(p, q, tx, SOCKET_ID_ANY, NULL))
-            die("a port takes fewer transmit queues than --queues says");
+            die("a port has fewer transmit queues than --queues");
     if (frame_max > 1518 && rte_eth_dev_set_mtu(p, (uint16_t)(frame_max - 18)))
-        fprintf(stderr, "tester: port %u takes no MTU of %u\n", p, frame_max - 18);
+        fprintf(stderr, "tester: port %u does not accept MTU %u\n", p, frame_max - 18);
     if (rte_eth_dev_start(p))
-        die("a port does not start");
+        die("cannot start a port");
     rte_eth_promiscuous_enable(p); // fails where there is nothing to enable
 }
 
@@ -110,7 +110,7 @@ static void open_ports(void)
     unsigned n = 0;
 
     if (rte_eth_dev_count_avail() != DIRECTIONS)
-        die("two ports are needed: --vdev net_memif0,… --vdev net_memif1,…, or -a PCI-ADDRESS twice");
+        die("needs two ports: --vdev net_memif0,… --vdev net_memif1,…, or -a PCI-ADDRESS twice");
     trial.pool = make_pool("send");
     pool = make_pool("receive");
     RTE_ETH_FOREACH_DEV(p)
@@ -170,7 +170,7 @@ static bool take_source(struct stream *s, const char *text)
     struct ip_addr a;
 
     if (ip_parse(text, &a))
-        return refuse("source=%s is no address", text);
+        return refuse("source=%s is not an address", text);
     s->src[a.family == IP6] = a;
     return true;
 }
@@ -178,12 +178,12 @@ static bool take_source(struct stream *s, const char *text)
 static bool take_port_word(struct stream *s, const char *name, const char *value)
 {
     if (!strcmp(name, "to"))
-        return !text_parse_mac(value, s->dst_mac) || refuse("to=%s is no MAC address", value);
+        return !text_parse_mac(value, s->dst_mac) || refuse("to=%s is not a MAC address", value);
     if (!strcmp(name, "source"))
         return take_source(s, value);
     if (!strcmp(name, "destinations"))
-        return !stream_read_destinations(s, value) || refuse("destinations=%s cannot be read, or has a line that is no address", value);
-    return refuse("a port has no %s", name);
+        return !stream_read_destinations(s, value) || refuse("destinations=%s cannot be read, or has a line that is not an address", value);
+    return refuse("unknown port parameter %s", name);
 }
 
 static bool take_sizes(struct frame_plan *plan, const char *text)
@@ -194,7 +194,7 @@ static bool take_sizes(struct frame_plan *plan, const char *text)
         unsigned long size = strtoul(text, &end, 10);
 
         if (end == text || (*end && *end != ',') || size < FRAME_SIZE_MIN || size > frame_max || plan->n_sizes == FRAME_SIZES_MAX)
-            return refuse("sizes: expected up to %u of %u to %u bytes, with commas", FRAME_SIZES_MAX, FRAME_SIZE_MIN, frame_max);
+            return refuse("sizes: expected up to %u sizes of %u to %u bytes, separated by commas", FRAME_SIZES_MAX, FRAME_SIZE_MIN, frame_max);
         plan->bytes[plan->n_sizes++] = (uint16_t)(size - FRAME_FCS);
         text = *end ? end + 1 : end;
     }
@@ -243,7 +243,7 @@ static bool take_trial_word(struct trial_spec *spec, const char *name, const cha
             *word[i].yes = number != 0;
         return true;
     }
-    return refuse("a trial has no %s", name);
+    return refuse("unknown trial parameter %s", name);
 }
 
 static bool can_run(const struct trial_spec *spec)
@@ -251,13 +251,13 @@ static bool can_run(const struct trial_spec *spec)
     if (spec->seconds <= 0 || spec->rate < 0 || spec->then_rate < 0)
         return refuse("a trial needs seconds, and rates of 0 or more");
     if (spec->burst < 1 || spec->burst > TRIAL_BURST_MAX || spec->slice_ms < 1 || spec->plan.percent6 > 100)
-        return refuse("burst is 1 to %u, slice_ms 1 or more, percent6 0 to 100", TRIAL_BURST_MAX);
+        return refuse("expected burst 1 to %u, slice_ms 1 or more, percent6 0 to 100", TRIAL_BURST_MAX);
     for (unsigned i = 0; i < DIRECTIONS; i++) {
         const struct stream *s = &trial.direction[i].stream;
 
         if (spec->from[i] && ((spec->plan.percent6 < 100 && (!s->n_dst4 || !s->src[0].family)) ||
                               (spec->plan.percent6 > 0 && (!s->n_dst6 || !s->src[1].family))))
-            return refuse("port %u needs a source and destinations of each family that is sent", i);
+            return refuse("port %u needs a source and destinations for each family to send", i);
     }
     return true;
 }
@@ -314,13 +314,13 @@ static void read_options(int argc, char **argv)
         case 'f': frame_max = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'w': link_wait_s = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'q': queues = (unsigned)strtoul(optarg, NULL, 10); break;
-        default: die("unknown option; there are --frame-max, --link-wait and --queues");
+        default: die("unknown option, expected --frame-max, --link-wait or --queues");
         }
     }
     if (frame_max < 1518 || frame_max > FRAME_SIZE_MAX)
-        die("--frame-max is 1518 to 9618");
+        die("expected --frame-max 1518 to 9618");
     if (queues < 1 || queues > QUEUES_MAX)
-        die("--queues is 1 to 16");
+        die("expected --queues 1 to 16");
 }
 
 int main(int argc, char **argv)
@@ -329,7 +329,7 @@ int main(int argc, char **argv)
     int n = rte_eal_init(argc, argv);
 
     if (n < 0)
-        die("DPDK does not start with these options");
+        die("cannot start DPDK with these options");
     read_options(argc - n, argv + n);
     open_ports();
     wait_connected();
