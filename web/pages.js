@@ -126,7 +126,7 @@ at("neighbors-form").addEventListener("submit", event => event.preventDefault())
 
 // --- routes ---
 
-const via = hop => [hop.gateway && `via ${hop.gateway}`, hop.interface && `by ${hop.interface}`].filter(Boolean).join(" ");
+const via = hop => [hop.gateway && `via ${hop.gateway}`, hop.interface].filter(Boolean).join(", ");
 const way = to => !to ? "no route" : (to.hop ?? []).map(via).filter(Boolean).join(", ") || to.kind;
 
 function query(text) {

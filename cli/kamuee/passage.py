@@ -95,7 +95,7 @@ def node(entry: dict) -> str:
 def hop(found: dict) -> Iterator[str]:
     yield found["kind"]
     if "interface" in found:
-        yield f"by {found['interface']}"
+        yield f"on {found['interface']}"
     if "route-mtu" in found and found["route-mtu"] < found.get("mtu", 65536):
         yield f"MTU {found['route-mtu']} from the route" + (f" ({found['mtu']} on the interface)" if "mtu" in found else "")
     elif "mtu" in found:
@@ -164,7 +164,7 @@ def end(step: dict) -> Iterator[str]:
     result, left = step["result"], step.get("frame", [])
     if result == "on":
         if step["stage"] != "ether_in":
-            yield "goes on"
+            yield "continues"
     elif result == "local":
         yield "continues, but only for local delivery"
     elif result == "dropped":
@@ -198,7 +198,7 @@ def verdict(passage: dict) -> str:
     left = last.get("frame", [])
     if last["result"] == "sent":
         ways = sorted({place(frame) for frame in left})
-        return f"sent by {', '.join(ways)}" + (f" in {len(left)} frames" if len(left) > 1 else "")
+        return f"sent on {', '.join(ways)}" + (f" in {len(left)} frames" if len(left) > 1 else "")
     if last["result"] == "punted":
         return f"to the kernel through the TAP of {left[0].get('interface', '?') if left else '?'}, class {last['class']}"
     if last["result"] == "held":
@@ -206,4 +206,4 @@ def verdict(passage: dict) -> str:
     if last["result"] == "dropped":
         told_it = any(step.get("icmp-error", {}).get("result") in ("sent", "reset") for step in steps)
         return f"dropped: {last['reason']}" + ("; the sender gets an error" if told_it else "")
-    return "goes on"
+    return "continues"

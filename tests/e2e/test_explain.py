@@ -181,7 +181,7 @@ def test_a_captured_frame_gets_the_same_answer(lab, explain, tmp_path):
     program = Path(__file__).resolve().parents[2] / "kamuee"
     said = subprocess.run([program, "--socket", str(lab["r"].socket), "explain", "in", "p0", "pcap", str(file)],
                           capture_output=True, text=True, check=True).stdout
-    assert "203.0.113.9: route 203.0.113.0/24 (static)" in said and said.endswith("=> sent by p1\n")
+    assert "203.0.113.9: route 203.0.113.0/24 (static)" in said and said.endswith("=> sent on p1\n")
 
 
 def test_asking_changes_nothing(lab, explain):

@@ -194,5 +194,5 @@ def test_text_and_refusals(lab):
     pinging = Pinging(lab["h1"], "10.2.0.2")
     said = run("in", "p0", "filter", "icmp", "count", "1").stdout
     pinging.stop()
-    assert said.startswith("1. ") and said.endswith("=> sent by p1\n")
+    assert said.startswith("1. ") and said.endswith("=> sent on p1\n")
     assert Client(str(lab["r"].socket)).entries("capture") == []

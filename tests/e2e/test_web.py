@@ -168,7 +168,7 @@ def test_routes_are_searched_and_their_changes_told(daemon, url, browser):
     eventually(lambda: "198.51.100.0/24" in column(browser, "routes", 0), 20, lambda: str(column(browser, "routes", 0)))
     search(browser, "198.51.100.7")
     eventually(lambda: column(browser, "routes", 0) == ["198.51.100.0/24"], 20, lambda: browser.text("#routes-count"))
-    assert column(browser, "routes", 1) == ["via 10.1.1.2 by p1"]
+    assert column(browser, "routes", 1) == ["via 10.1.1.2, p1"]
     eventually(lambda: "198.51.100.0/24" in column(browser, "changes", 1), 20, lambda: str(column(browser, "changes", 1)))
     search(browser, "198.51.0.0/16", longer=True)
     eventually(lambda: column(browser, "routes", 0) == ["198.51.100.0/24"], 20, lambda: browser.text("#routes-count"))
