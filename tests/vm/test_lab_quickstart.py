@@ -96,6 +96,12 @@ def test_a_command_ends_with_its_caller(page):
         eventually(lambda: lab("exec", "cards", "r", "pgrep", "-f", f"^sleep {1000 + n}").returncode == 1, 30, "the command has ended")
 
 
+def test_a_command_ends_with_the_agent_that_ran_it(page):
+    done = lab("exec", "cards", "r", "sh", "-c", "systemctl restart --no-block agent; sleep 900")
+    assert done.returncode == 1 and "the agent in the machine was started anew" in done.stderr
+    assert lab("exec", "cards", "r", "pkill", "-f", "^sleep 900").returncode == 0
+
+
 def test_without_a_command_there_is_a_shell_with_a_terminal(page):
     pid, fd = pty.fork()
     if pid == 0:

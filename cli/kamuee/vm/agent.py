@@ -5,9 +5,10 @@ A request and its answer are a line of JSON each. {"run": text} gives {"rc", "ou
 {"get": path} reads one, {"rest": method, "path", "body"} asks kamueed. What runs longer than its "timeout" is killed with all it started.
 {"exec": [word, ...], "tty", "size", "env"} runs a command as if it were started by whoever asks: it takes lines with "in" (base64; empty: the end)
 and "size", and gives lines with "out" and "err" (base64), and last one with "rc". It is killed when the other end goes away.
-One request at a time for each port.
+One request at a time for each port. Whoever waits for an answer when the agent starts gets "began": there will be none.
 """
 import base64
+import contextlib
 import fcntl
 import http.client
 import json
@@ -39,6 +40,8 @@ class Port:
         self.waits.register(self.fd, select.EPOLLIN | select.EPOLLET)   # edges: the port is hung up as long as nobody is there
         self.poll = select.poll()
         self.received = b""
+        with contextlib.suppress(BlockingIOError):      # nobody waits
+            os.write(self.fd, b'{"began": true}\n')
 
     def check(self) -> None:
         """Raises Gone. That somebody has come may be told later than what he says."""

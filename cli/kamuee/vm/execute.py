@@ -51,7 +51,8 @@ def execute(machine: Machine, argv: list[str], env: dict[str, str]) -> int:
                 if word in line:
                     stream.buffer.write(base64.b64decode(line[word]))
                     stream.buffer.flush()
-        raise VmError(f"{machine.name}: the machine has ended; its console: {machine.console}")
+        why = "the agent in the machine was started anew" if machine.runs() else "the machine has ended"
+        raise VmError(f"{machine.name}: {why}; its console: {machine.console}")
     finally:
         if before:
             termios.tcsetattr(0, termios.TCSADRAIN, before)
@@ -75,7 +76,7 @@ class Lines:
     """What the agent says to the request `mark`."""
 
     def __init__(self, port: socket.socket, mark: str):
-        self.port, self.mark, self.received = port, mark, b""
+        self.port, self.mark, self.received, self.answered = port, mark, b"", False
 
     def next(self, timeout_s: float | None = None) -> dict | None:
         """None: nothing within this time, or never any more."""
@@ -97,5 +98,8 @@ class Lines:
                 found = json.loads(line)
             except ValueError:                      # the rest of an answer to somebody before
                 continue
+            if "began" in found and self.answered:  # another agent runs, and the command of the one before has ended
+                return None
             if found.get("id") == self.mark:
+                self.answered = True
                 return found

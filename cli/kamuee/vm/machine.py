@@ -24,7 +24,7 @@ from pathlib import Path
 from kamuee.errors import KamueeError
 
 HERE = Path(__file__).resolve().parent
-PATIENCE_S = 180               # for a boot; 30 s on two idle cores
+PATIENCE_S = 300               # for a boot; 30 s on two idle cores
 MEMORY_MIB = 1536
 AGENT_PORTS = 4                # that many commands can run at once
 
@@ -269,7 +269,7 @@ class Machine:
                 line, _, self.received = self.received.partition(b"\n")
                 with contextlib.suppress(json.JSONDecodeError):
                     answer = json.loads(line)
-                    if answer["id"] == mark:
+                    if answer.get("id") == mark:
                         return answer
         except OSError as error:
             raise VmError(f"{request}: {error}") from None
