@@ -54,7 +54,7 @@ NINE = [line for n in range(9) for line in (f"set port n{n} devargs net_null{n}"
     (["set port p2 mirror rx to port p0"], "mirror to port 'p0': it is a member of lag0, expected a port of no LAG"),
     (["set port p2 mirror rx to port lag0"], "mirror to port 'lag0': it is a LAG, expected a port with a device"),
     (["set multicast route default 239.1.1.1 any input p0"], "multicast route: interface 'p0' is a member of lag0, expected 'lag0'"),
-    (["set port lag0 lag mode active-backup", "set port lag0 lag primary p2"], "port lag0: lag primary 'p2' is no member, expected one of its members"),
+    (["set port lag0 lag mode active-backup", "set port lag0 lag primary p2"], "port lag0: lag primary 'p2' is not a member, expected one of its members"),
     (["set port lag0 lag primary p0"], "port lag0: 'lag primary' is for mode active-backup, with LACP all members are used"),
     (["set port lag0 lag min-links 3"], "port lag0: 'lag min-links' is 3, expected at most 2, the number of its members"),
     (["set port lag0 lag mode active-backup", "set port lag0 lag min-links 2"],
