@@ -122,9 +122,9 @@ def test_macs_are_the_same_at_each_start_and_differ_between_labs_and_ports():
 @pytest.mark.parametrize("old, new, says", [
     ("cards: virtio", "cards: tulip", "nodes.r.cards: expected one of e1000e, e1000, vmxnet3, virtio; found 'tulip'"),
     ("cards: virtio", "memory: 256", "nodes.r.memory: expected a whole number from 1536 to 65536"),
-    ("daemon: frr", "daemon: bird", "the machine of a vm has FRR and no BIRD: write 'daemon: frr'"),
+    ("daemon: frr", "daemon: bird", "nodes of kind vm support only FRR: use 'daemon: frr'"),
     ("cards: virtio", "vrs: {red: {}}", "nodes.r.vrs: unknown key for a vm; expected one of: kind"),
-    ("{kind: router, interfaces", "{kind: vm, interfaces", "links[1]: a link joins a vm to a node that is a namespace: between two vms put one"),
+    ("{kind: router, interfaces", "{kind: vm, interfaces", "links[1]: a vm can be linked only to a node in a namespace: put a node of kind router between two vms"),
     ("{kind: router, interfaces", "{kind: router, cards: virtio, interfaces", "nodes.isp.cards: unknown key for a router"),
 ])
 def test_errors_name_line_and_place_and_what_is_expected(old, new, says):
@@ -135,12 +135,12 @@ def test_errors_name_line_and_place_and_what_is_expected(old, new, says):
 def test_more_ports_than_slots_are_refused():
     ports = "".join(f"      q{n}: []\n" for n in range(15))
     links = "".join(f"  - [h1:e{n}, r:q{n}]\n" for n in range(15))
-    assert "a vm has 16 ports at most, found 17" in refusal(CARDS.replace("      lo: [192", ports + "      lo: [192") + links)
+    assert "a vm has at most 16 ports, found 17" in refusal(CARDS.replace("      lo: [192", ports + "      lo: [192") + links)
 
 
 @pytest.mark.parametrize("missing, says", [
     ("qemu-system-x86_64", "t.yaml:6: nodes.r: a vm needs QEMU: qemu-system-x86_64 not installed: apt-get install qemu-system-x86"),
-    ("mmdebstrap", "the image of a vm is made once, which needs mmdebstrap: apt-get install mmdebstrap debian-archive-keyring"),
+    ("mmdebstrap", "building the image of a vm needs mmdebstrap: apt-get install mmdebstrap debian-archive-keyring"),
     ("kamueed", "no kamueed at"),
 ])
 def test_what_is_not_installed_is_named_with_the_remedy(able, monkeypatch, missing, says):
@@ -156,7 +156,7 @@ def test_a_machine_without_tun_or_of_another_architecture_is_told(able, monkeypa
     monkeypatch.setattr(vmnode.os, "access", lambda path, mode: path != "/dev/net/tun")
     assert "needs /dev/net/tun: modprobe tun" in check_refusal(CARDS)
     monkeypatch.setattr(vmnode.os, "uname", lambda: type("Uname", (), {"machine": "aarch64"}))
-    assert "on x86-64, and this is aarch64: write 'kind: kamuee'" in check_refusal(CARDS)
+    assert "needs x86-64, but this machine is aarch64: use 'kind: kamuee'" in check_refusal(CARDS)
 
 
 def test_an_image_that_is_none_is_refused(able, tmp_path):
@@ -204,7 +204,7 @@ def test_show_tells_booting_ready_and_ended(tmp_path):
         "p0": {"kind": "virtio", "pci": "0000:01:00.0"}, "p1": {"kind": "virtio", "pci": "0000:02:00.0"}}}
     node.machine.pid_file.write_text("0")
     assert node.state() == "ended"
-    with pytest.raises(LabError, match="the machine of r has ended: see .*console, then stop the lab and start it again"):
+    with pytest.raises(LabError, match="the machine of r has stopped: see .*console, then stop and start the lab"):
         node.execute(["true"])
 
 

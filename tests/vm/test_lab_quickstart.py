@@ -60,7 +60,7 @@ def page():
 
 def test_start_says_how_far_it_is_and_nothing_runs_in_it_before(page):
     assert page["status"] == 0, page["said"]
-    for said in ("r: boots by emulation", "r: cards under vfio", "r: kamueed", "r: FRR", "r: ready"):
+    for said in ("r: booting with emulation", "r: cards under vfio", "r: kamueed", "r: FRR", "r: ready"):
         assert said in page["said"]
     assert page["early"].returncode == 1 and "lab cards is starting: wait for it (kamuee lab show cards), or stop it" in page["early"].stderr
 
@@ -132,7 +132,7 @@ def test_a_machine_that_ended_is_told_and_its_cables_are_dark(page):
     os.kill(qemu, 9)
     eventually(lambda: node()["state"] == "ended", 10, "show says so")
     said = lab("exec", "cards", "r", "true")
-    assert said.returncode == 1 and "the machine of r has ended" in said.stderr and "stop the lab and start it again" in said.stderr
+    assert said.returncode == 1 and "the machine of r has stopped" in said.stderr and "stop and start the lab" in said.stderr
     assert "NO-CARRIER" in lab("exec", "cards", "h1", "ip", "link", "show", "eth0").stdout
 
 

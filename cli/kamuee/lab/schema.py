@@ -238,7 +238,7 @@ def _check_needs(node: Node) -> None:
         raise node.where.error("a feed needs asn (its AS number) and peer (the neighbor's address)")
     generated = node.asn or node.neighbors or node.networks or node.ospf or node.rip
     if node.kind == "vm" and node.daemon == "bird":
-        raise node.where.error("the machine of a vm has FRR and no BIRD: write 'daemon: frr'")
+        raise node.where.error("nodes of kind vm support only FRR: use 'daemon: frr'")
     if node.kind in ROUTERS:
         if node.daemon == "none" and (node.config or generated):
             raise node.where.error("routing is configured but there is no daemon: add 'daemon: frr' or "
@@ -276,7 +276,7 @@ def _interface(node: Node, name: str, value: Value) -> Interface:
             raise entries["vr"].error(f"no virtual router '{interface.vr}': add it to vrs of this node")
     if "members" in entries:
         if node.kind not in ("kamuee", "vm"):
-            raise value.error("only nodes of kind kamuee or vm have LAGs")
+            raise value.error("only nodes of kind kamuee or vm can have LAGs")
         interface.members = entries["members"].texts()
     if "vlan" in entries or "port" in entries:
         if "vlan" not in entries or "port" not in entries:
@@ -385,11 +385,11 @@ def _check_links(nodes: dict[str, Node], links: list[Link]) -> None:
                 raise link.where.error(f"{end[0]}:{end[1]} is already linked, in line {linked[end].where.line}")
             linked[end] = link
         if all(nodes[name].kind == "vm" for name, _ in link.ends):
-            raise link.where.error("a link joins a vm to a node that is a namespace: between two vms put one of kind router")
+            raise link.where.error("a vm can be linked only to a node in a namespace: put a node of kind router between two vms")
     for node in nodes.values():
         ports = sum(port.name != "lo" for port in node.ports())
         if node.kind == "vm" and ports > VM_PORTS_MOST:
-            raise node.where.error(f"a vm has {VM_PORTS_MOST} ports at most, found {ports}")
+            raise node.where.error(f"a vm has at most {VM_PORTS_MOST} ports, found {ports}")
         for interface in node.ports():
             if interface.name != "lo" and (node.name, interface.name) not in linked:
                 raise node.where.error(f"interface {interface.name} is not in any link; add "

@@ -82,7 +82,7 @@ class VmNode(BaseNode):
 
     def check(self) -> None:
         if os.uname().machine != "x86_64":
-            raise self.node.where.error(f"a vm boots kamueed of this machine on x86-64, and this is {os.uname().machine}: write 'kind: kamuee'")
+            raise self.node.where.error(f"kind vm needs x86-64, but this machine is {os.uname().machine}: use 'kind: kamuee'")
         if missing := machine.missing_tools():
             raise self.node.where.error(f"a vm needs QEMU: {missing}")
         if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
@@ -90,10 +90,10 @@ class VmNode(BaseNode):
         find_kamueed()
         if self.node.image is None:
             if missing := machine.cannot_make_image(self.image_folder()):
-                raise self.node.where.error(f"the image of a vm is made once, which needs {missing}")
+                raise self.node.where.error(f"building the image of a vm needs {missing}")
         elif missing := [name for name in IMAGE_FILES if not (Path(self.node.image) / name).is_file()]:
             raise self.node.where.error(f"image {self.node.image}: not found: {', '.join(missing)}; make it with "
-                                        f"'{machine.HERE}/image DIRECTORY', which prints its path, or leave the key out")
+                                        f"'{machine.HERE}/image DIRECTORY', which prints its path, or remove the key")
 
     def image_folder(self) -> Path:
         build = find_kamueed().parent
@@ -108,7 +108,7 @@ class VmNode(BaseNode):
             self.machine.image = Path(self.node.image).resolve()
             return
         if not machine.image_there(self.image_folder()):
-            self.say(f"{self.name}: making the image of the machine, once: a minute or two, with a Debian mirror in reach")
+            self.say(f"{self.name}: building the machine's image (once); this takes a minute or two and needs a Debian mirror")
         self.machine.image = machine.make_image(self.image_folder())
 
     def cable(self, interface: str, far: Namespace, far_interface: str, mtu: int) -> None:
@@ -130,7 +130,7 @@ class VmNode(BaseNode):
         root = f"file={self.machine.image}/root.ext4,format=raw,snapshot=on"
         proc = self.popen(self.machine.argv(root, **words), log=str(self.run_dir / "errors"), pass_fds=tuple(self.fds.values()))
         self.machine.pid_file.write_text(str(proc.pid))
-        self.say(f"{self.name}: boots by {self.how}" + (", which takes half a minute or longer" if self.how == EMULATION[0] else ""))
+        self.say(f"{self.name}: booting with {self.how}" + (", which takes half a minute or longer" if self.how == EMULATION[0] else ""))
 
     def add_routes(self) -> None:
         """In the machine, once there is one."""
@@ -163,8 +163,8 @@ class VmNode(BaseNode):
                 return
             except VmError as error:
                 if not self.left:
-                    raise self.node.where.error(f"the machine did not boot by {self.how}: {error}") from None
-            self.say(f"{self.name}: {self.how} does not boot it here (KAMUEE_LAB_KVM=no does not try it)")
+                    raise self.node.where.error(f"the machine did not boot with {self.how}: {error}") from None
+            self.say(f"{self.name}: it does not boot with {self.how} here (KAMUEE_LAB_KVM=no skips it)")
             self.machine.disconnect()
             stop_processes(self.namespace.pids())
             self.boot()
@@ -242,7 +242,7 @@ class VmNode(BaseNode):
         """With the caller's terminal, input and output; the command's status."""
         from kamuee.vm.execute import execute
         if self.state() == ENDED:
-            raise LabError(f"the machine of {self.name} has ended: see {self.machine.console}, then stop the lab and start it again")
+            raise LabError(f"the machine of {self.name} has stopped: see {self.machine.console}, then stop and start the lab")
         env = {"KAMUEE_NAME": self.name, **{word: os.environ[word] for word in ("TERM", "NO_COLOR") if word in os.environ}}
         return execute(self.machine, argv or [SHELL], env)
 

@@ -118,7 +118,7 @@ def run(request: dict) -> dict:
     except subprocess.TimeoutExpired:
         os.killpg(proc.pid, signal.SIGKILL)
         out, _ = proc.communicate()
-        return {"rc": 124, "out": out.decode(errors="replace") + f"\nno end after {request['timeout']} s"}
+        return {"rc": 124, "out": out.decode(errors="replace") + f"\ntimed out after {request['timeout']} s"}
 
 
 def put(request: dict) -> dict:

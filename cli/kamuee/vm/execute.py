@@ -51,7 +51,7 @@ def execute(machine: Machine, argv: list[str], env: dict[str, str]) -> int:
                 if word in line:
                     stream.buffer.write(base64.b64decode(line[word]))
                     stream.buffer.flush()
-        why = "the agent in the machine was started anew" if machine.runs() else "the machine has ended"
+        why = "the agent in the machine was restarted" if machine.runs() else "the machine has stopped"
         raise VmError(f"{machine.name}: {why}; its console: {machine.console}")
     finally:
         if before:
@@ -69,7 +69,7 @@ def pump(tell) -> None:
         try:
             tell({"in": base64.b64encode(data).decode()})
         except OSError:
-            return                                  # the machine has ended
+            return                                  # the machine has stopped
 
 
 class Lines:

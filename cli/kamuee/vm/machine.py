@@ -106,7 +106,7 @@ def make_image(folder: Path) -> Path:
     """The directory of the root file system below `folder`, where it is made once; what it says goes to stderr."""
     done = subprocess.run([HERE / "image", folder], stdout=subprocess.PIPE, text=True)
     if done.returncode:
-        raise VmError("the root file system of the machine could not be made, for the reason above")
+        raise VmError("could not create the machine's root file system; see the messages above")
     return Path(done.stdout.strip())
 
 
@@ -199,7 +199,7 @@ class Machine:
                     raise VmError(f"{self.folder / socket_name}: {error.strerror}: use sudo") from None
                 if not self.runs() or time.monotonic() > end:
                     said = self.folder / "errors"
-                    raise VmError(f"{self.name}: QEMU does not run: {said.read_text(errors='replace').strip() if said.exists() else 'it has ended'}"
+                    raise VmError(f"{self.name}: QEMU does not run: {said.read_text(errors='replace').strip() if said.exists() else 'it has exited'}"
                                   ) from None
                 time.sleep(0.1)
 
@@ -220,7 +220,7 @@ class Machine:
             except BaseException:
                 os.close(lock)
                 raise
-        raise VmError(f"{self.name}: {AGENT_PORTS} commands run in the machine already: end one of them")
+        raise VmError(f"{self.name}: {AGENT_PORTS} commands are already running in the machine: end one of them")
 
     def await_agent(self, timeout_s: float = PATIENCE_S, each: Callable[[float], None] = lambda seconds: None) -> None:
         """Until systemd has come up; a request that nobody has read yet waits in the port. `each` is told now and then how long it has been."""
@@ -232,7 +232,7 @@ class Machine:
                 break
             except VmError:
                 if not self.runs() or time.monotonic() > begun + timeout_s:
-                    why = f"no answer from the machine within {timeout_s} s" if self.runs() else "QEMU has ended"
+                    why = f"no answer from the machine within {timeout_s} s" if self.runs() else "QEMU has exited"
                     raise VmError(f"{self.name}: {why}; its console ({self.console}) ends with:\n" + self.console_end()) from None
             each(time.monotonic() - begun)
         self.run("systemctl is-system-running --wait; true", timeout_s=timeout_s)
@@ -264,7 +264,7 @@ class Machine:
                         raise VmError(f"no answer within {timeout_s} s: {request}")
                     got = self.port.recv(1 << 16)
                     if not got:
-                        raise VmError("the machine has ended")
+                        raise VmError("the machine has stopped")
                     self.received += got
                 line, _, self.received = self.received.partition(b"\n")
                 with contextlib.suppress(json.JSONDecodeError):
