@@ -124,7 +124,7 @@ def test_macs_are_the_same_at_each_start_and_differ_between_labs_and_ports():
     ("cards: virtio", "memory: 256", "nodes.r.memory: expected a whole number from 1536 to 65536"),
     ("daemon: frr", "daemon: bird", "nodes of kind vm support only FRR: use 'daemon: frr'"),
     ("cards: virtio", "vrs: {red: {}}", "nodes.r.vrs: unknown key for a vm; expected one of: kind"),
-    ("{kind: router, interfaces", "{kind: vm, interfaces", "links[1]: a vm can be linked only to a node in a namespace: put a node of kind router between two vms"),
+    ("{kind: router, interfaces", "{kind: vm, interfaces", "links[1]: a vm can be linked only to a node in a namespace: put a node of kind router"),
     ("{kind: router, interfaces", "{kind: router, cards: virtio, interfaces", "nodes.isp.cards: unknown key for a router"),
 ])
 def test_errors_name_line_and_place_and_what_is_expected(old, new, says):
