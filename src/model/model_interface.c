@@ -386,7 +386,7 @@ static void check_ports(const struct model *m, struct errors *e)
     vec_foreach (&m->port, p) {
         if (p->config.lag.mode)
             check_lag(m, p, e);
-        else if (devargs_check(p->config.devargs, why, sizeof why))
+        else if (p->config.devargs[0] && devargs_check(p->config.devargs, why, sizeof why))
             errors_add(e, p->line, "port %s: %s", p->config.name, why);
         if (p->config.has_mac && (p->config.mac[0] & 1 || !memcmp(p->config.mac, zero, 6)))
             errors_add(e, p->line,
