@@ -193,7 +193,8 @@ def test_kvm_is_tried_first_where_it_may_be_used(monkeypatch):
     assert vmnode.accelerators() == [vmnode.EMULATION]
 
 
-def test_show_tells_booting_ready_and_ended(tmp_path):
+def test_show_tells_booting_ready_and_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(vmnode.os, "geteuid", lambda: 0)
     node = lab_of(CARDS)["r"]
     node.machine.pid_file, node.ready_file = tmp_path / "qemu.pid", tmp_path / "ready"
     assert node.state() == "ended"
@@ -205,6 +206,9 @@ def test_show_tells_booting_ready_and_ended(tmp_path):
     node.machine.pid_file.write_text("0")
     assert node.state() == "ended"
     with pytest.raises(LabError, match="the machine of r has stopped: see .*console, then stop and start the lab"):
+        node.execute(["true"])
+    monkeypatch.setattr(vmnode.os, "geteuid", lambda: 1000)
+    with pytest.raises(LabError, match="a command in the machine of r needs root: use sudo"):
         node.execute(["true"])
 
 

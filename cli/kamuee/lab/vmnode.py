@@ -241,6 +241,8 @@ class VmNode(BaseNode):
     def execute(self, argv: list[str]) -> int:
         """With the caller's terminal, input and output; the command's status."""
         from kamuee.vm.execute import execute
+        if os.geteuid() != 0:
+            raise LabError(f"a command in the machine of {self.name} needs root: use sudo")
         if self.state() == ENDED:
             raise LabError(f"the machine of {self.name} has stopped: see {self.machine.console}, then stop and start the lab")
         env = {"KAMUEE_NAME": self.name, **{word: os.environ[word] for word in ("TERM", "NO_COLOR") if word in os.environ}}

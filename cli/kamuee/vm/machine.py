@@ -193,10 +193,8 @@ class Machine:
                 sock = socket.socket(socket.AF_UNIX)
                 sock.connect(str(self.folder / socket_name))
                 return sock
-            except OSError as error:
+            except OSError:
                 sock.close()
-                if isinstance(error, PermissionError):
-                    raise VmError(f"{self.folder / socket_name}: {error.strerror}: use sudo") from None
                 if not self.runs() or time.monotonic() > end:
                     said = self.folder / "errors"
                     raise VmError(f"{self.name}: QEMU does not run: {said.read_text(errors='replace').strip() if said.exists() else 'it has exited'}"
