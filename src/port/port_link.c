@@ -28,7 +28,6 @@ static _Atomic bool poll_posted, poll_running, poll_fast; // fast: some port has
 static unsigned n_polls;
 static struct event_base *loop; // control's
 
-// A kernel interface that was deleted and made again has a new identity: the port is opened again for it.
 // The card is to leave the machine: somebody waits for it.
 static void follow_removal(struct managed_port *p)
 {
@@ -41,6 +40,7 @@ static void follow_removal(struct managed_port *p)
     managed_port_lose(p);
 }
 
+// A kernel interface that was deleted and made again has a new identity: the port is opened again for it.
 static void follow_netdev(struct managed_port *p)
 {
     struct port_config cfg = p->wish;
