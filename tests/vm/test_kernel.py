@@ -7,7 +7,6 @@ Cards 1 and 2 are README's eth1 and eth2 and so p0 and p1; p2 is card 0, p3 is c
 import itertools
 import re
 import subprocess
-from dataclasses import dataclass
 
 import pytest
 from scapy.contrib.mpls import MPLS
@@ -112,48 +111,31 @@ def test_its_card_is_given_to_dpdk_as_written(own):
 
 # --- what is not followed is named ---
 
-@dataclass
-class Named:
-    """Something that Linux does and kamueed does not."""
-    do: str
-    undo: str
-    alarm: str
-    audit: str
-
-
+# What the audit says of it: what the operator does, and how it ends.
 NOT_FOLLOWED = {
-    "rule": Named("ip rule add pref 100 from 192.0.2.0/24 lookup 77", "ip rule del pref 100", "route-not-followed default", "rule: IPv4 rule 100: lookup 77"),
-    "encap-mpls": Named("modprobe mpls_iptunnel && ip route add 203.0.114.0/24 encap mpls 100/200 via 198.51.100.1", "ip route del 203.0.114.0/24",
-                        "route-not-followed default", "encapsulation: 203.0.114.0/24 encap mpls"),
-    "encap-mpls-object": Named("ip nexthop add id 900 encap mpls 300 via 198.51.100.1 dev p0 && ip route add 203.0.114.0/24 nhid 900", "ip nexthop del id 900",
-                               "route-not-followed default", "encapsulation: 203.0.114.0/24 encap mpls"),
-    "mpls": Named("modprobe mpls_router && sysctl -qw net.mpls.platform_labels=1000 && ip -f mpls route add 100 via inet 198.51.100.1 dev p0",
-                  "ip -f mpls route del 100", "route-not-followed default", "mpls: label 100"),
+    "rule: IPv4 rule 100: lookup 77": ("ip rule add pref 100 from 192.0.2.0/24 lookup 77", "ip rule del pref 100"),
+    "encapsulation: 203.0.114.0/24 encap mpls": ("ip route add 203.0.114.0/24 encap mpls 100/200 via 198.51.100.1", "ip route del 203.0.114.0/24"),
+    "mpls: label 100": ("ip -f mpls route add 100 via inet 198.51.100.1 dev p0", "ip -f mpls route del 100"),
 }
 
 
-@pytest.mark.parametrize("what", NOT_FOLLOWED)
-def test_what_is_not_followed_is_named_and_forgotten(own, what):
-    named = NOT_FOLLOWED[what]
-    own.vm.run(named.do)
+def test_what_is_not_followed_is_named_and_forgotten(own):
+    own.vm.run("modprobe mpls_iptunnel && modprobe mpls_router && sysctl -qw net.mpls.platform_labels=1000")
+    own.vm.run(" && ".join(do for do, _ in NOT_FOLLOWED.values()))
     try:
-        eventually(lambda: named.alarm in own.alarms(*UNFOLLOWED), 20, own.told)
-        assert unfollowed(own) == [named.audit]
-    finally:
-        own.vm.run(named.undo)
-    eventually(lambda: own.alarms(*UNFOLLOWED) == [] and unfollowed(own) == [], 20, own.told)
-
-
-def test_labels_are_told_of_after_a_dump_too_and_their_packets_drop_by_name(own):
-    own.vm.run("ip -f mpls route add 101 via inet 198.51.100.1 dev p0 && ip -f mpls route add 102 via inet 198.51.100.1 dev p0")
-    try:
-        assert own.call("audit", vr="default")["unfollowed"][0]["routes"] == 2
+        eventually(lambda: own.alarms(*UNFOLLOWED) == ["route-not-followed default"], 20, own.told)
+        assert unfollowed(own) == list(NOT_FOLLOWED)                            # in a dump, too
         before = drops(own, "ether_type_unknown")
-        frame = Ether(src=far_mac(2), dst=mac(2)) / MPLS(label=101, s=1, ttl=64) / IP(src="192.0.2.9", dst="203.0.113.1") / UDP()
+        frame = Ether(src=far_mac(2), dst=mac(2)) / MPLS(label=100, s=1, ttl=64) / IP(src="192.0.2.9", dst="203.0.113.1") / UDP()
         own.send(2, bytes(frame))
         eventually(lambda: drops(own, "ether_type_unknown") == before + 1, 20, own.told)
     finally:
-        own.vm.run("ip -f mpls route del 101; ip -f mpls route del 102")
+        own.vm.run("; ".join(undo for _, undo in NOT_FOLLOWED.values()))
+    assert unfollowed(own) == []
+    own.vm.run("ip nexthop add id 900 encap mpls 300 via 198.51.100.1 dev p0 && ip route add 203.0.114.0/24 nhid 900")
+    assert unfollowed(own) == ["encapsulation: 203.0.114.0/24 encap mpls"]
+    own.vm.run("ip nexthop del id 900")
+    assert unfollowed(own) == []
     eventually(lambda: own.alarms(*UNFOLLOWED) == [], 20, own.told)
 
 
