@@ -244,7 +244,7 @@ def test_a_member_out_of_use_is_told_by_an_event_and_an_alarm(lab):
     assert (out["lag"], out["port"], out["status"], out["reason"]) == ("lag0", "p2", "inactive", "link down")
     alarm = eventually(lambda: degraded(lab, "r1"), 20, "the LAG is degraded")
     assert (alarm["subject"], alarm["value"], alarm["severity"]) == ("lag0", 1, "major")
-    assert "lag0: 1 members out of use" in alarm["message"] and "show lag says why" in alarm["message"]
+    assert "lag0: 1 members out of use" in alarm["message"] and "show lag shows why" in alarm["message"]
     assert samples(lab, "r1", "alarms")["lag-degraded", "major"] == 1
     Router(lab["r1"]).configure("set port p2 enabled false")         # on purpose: no alarm
     eventually(lambda: not degraded(lab, "r1"), 20, lambda: str(degraded(lab, "r1")))
