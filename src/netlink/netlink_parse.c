@@ -184,7 +184,7 @@ static int parse_route(const struct nlmsghdr *h, struct netlink_route *r)
         return -EBADMSG;
     prefix_canon(&r->prefix);
     if (r->nhid) {
-        r->n_hops = 0;
+        r->n_hops = r->encap = 0;
     } else if (!r->multipath && has_hop) {
         hop_finish(&hop);
         r->hop[0] = hop;

@@ -372,6 +372,19 @@ static void what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_wit
     kit_eventually(unfollowed(UNFOLLOWED_RULE) == 0);
 }
 
+static void routes_by_an_object_with_an_encapsulation_go_with_it(void **state)
+{
+    struct rib_stats before;
+
+    kit_do("ip nexthop add id 10 encap ip id 5 dst 10.0.1.9 dev e1; ip route add 1.4.0.0/16 nhid 10");
+    kit_expect("1.4.0.1", "unreachable");
+    assert_int_equal(unfollowed(UNFOLLOWED_ENCAP), 1);
+    kit_stats(&before);
+    kit_do("ip nexthop del id 10"); // Linux deletes the route without a word
+    kit_expect_derived(&before);
+    kit_expect("1.4.0.1", "none");
+}
+
 static void leaf_mtu(void *arg)
 {
     struct ip_addr *a = arg;
@@ -640,6 +653,7 @@ int main(void)
         T(lowest_metric_wins),
         T(every_type_of_route_has_its_next_hop),
         T(what_linux_routes_by_and_we_do_not_is_counted_once_and_forgotten_with_it),
+        T(routes_by_an_object_with_an_encapsulation_go_with_it),
         T(routes_of_one_gateway_have_an_mtu_each),
         T(hosts_have_the_mtu_of_the_route_to_their_link),
         T(deleted_link_takes_everything),
