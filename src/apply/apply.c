@@ -11,6 +11,8 @@
 // Between two steps others are served (aside_pause): they see what is so far, and change nothing of it.
 #include "apply/apply.h"
 
+
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,6 +101,11 @@ int apply_change(const struct model *from, const struct model *to, struct errors
 
         work_at(&w, i + 1, p.step.n);
         aside_pause(); // not behind the last one, which may close the listener that the answer goes to
+        if (aside_stopped()) {
+            errors_add(e, 0, "kamueed is stopping: the change was not completed");
+            r = -ECANCELED; // nothing is undone, since all of it ends
+            break;
+        }
         r = step_run(&p.step.item[i], true, err, sizeof err);
         if (r) {
             blame(&p.step.item[i], err, e);

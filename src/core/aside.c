@@ -304,6 +304,11 @@ int aside_turn(enum aside_lane lane, const struct turn *t)
     return 0;
 }
 
+bool aside_stopped(void)
+{
+    return current && !started;
+}
+
 bool aside_busy(enum aside_lane lane)
 {
     return lanes[lane].busy;

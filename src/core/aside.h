@@ -46,6 +46,7 @@ void aside_stop(void);
 // Has the turn now, or when it is the first in its lane. 0, or -EAGAIN: too many wait.
 int aside_turn(enum aside_lane lane, const struct turn *t);
 
+bool aside_stopped(void); // the process ends: a turn that has far to go gives up
 bool aside_busy(enum aside_lane lane); // one of its turns stands still, perhaps in the middle of a change
 
 // Within a turn: returns when `work` is done. Elsewhere a plain call.

@@ -169,7 +169,9 @@ static void *let_go_soon(void *arg)
 
 static void work_twice(void *ctx)
 {
+    assert_false(aside_stopped());
     held(ctx);
+    assert_true(aside_stopped());
     pthread_t worker;
     aside(note_thread, &worker);
     assert_true(pthread_equal(worker, pthread_self())); // nobody else is there any more
@@ -186,6 +188,7 @@ static void stopping_ends_what_has_begun_and_drops_the_rest(void **state)
     aside_stop();
     pthread_join(other, NULL);
     assert_string_equal(said, "ara-b");
+    assert_false(aside_stopped()); // no turn
 }
 
 static void *freed;

@@ -15,6 +15,7 @@
 #include <rte_vfio.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -125,6 +126,29 @@ static void vfio_look(const char *devargs)
         log_warning("port_probe: vfio is there, but DPDK cannot use it: device=%s", address);
 }
 
+#define BOOT_S 300         // since the machine started
+#define AWAIT_MS 10000     // longer than udev takes, shorter than the watchdog waits
+#define AWAIT_STEP_MS 100
+
+// driverctl binds cards while the machine boots, by services that udev starts, one for each card: no unit can be ordered behind them.
+static void await_driverctl(const char *devargs)
+{
+    char address[24], override[64], why[200];
+    struct timespec up;
+
+    pci_reason(devargs, why, sizeof why);
+    if (!why[0] || !devargs_is_pci(devargs, address, sizeof address) || clock_gettime(CLOCK_BOOTTIME, &up) || up.tv_sec > BOOT_S)
+        return;
+    snprintf(override, sizeof override, "/etc/driverctl.d/%s", address);
+    if (access(override, F_OK))
+        return;
+    log_notice("port_probe: waiting for driverctl to bind a card: device=%s", address);
+    for (unsigned ms = 0; why[0] && ms < AWAIT_MS; ms += AWAIT_STEP_MS) {
+        usleep(AWAIT_STEP_MS * 1000);
+        pci_reason(devargs, why, sizeof why);
+    }
+}
+
 int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, size_t err_size)
 {
     bool before[RTE_MAX_ETHPORTS];
@@ -136,6 +160,7 @@ int port_probe(const char *devargs, const char *said, uint16_t *id, char *err, s
         r = socket_clear(devargs, err, err_size);
     if (r)
         return r;
+    await_driverctl(devargs);
     vfio_look(devargs);
     eal_complaint_clear();
     r = rte_dev_probe(devargs);
