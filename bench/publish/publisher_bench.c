@@ -5,7 +5,7 @@
 //
 // The Kamuee Zero paper's figure 8 without NICs. A reader does a forwarder's
 // work on packets in memory: copies the headers of 64 packets into buffers as a
-// NIC would, looks all of them up in a full table (src/poptrie), writes new
+// NIC would, looks all of them up in a full table (src/data/poptrie), writes new
 // Ethernet headers, TTL and checksum. Readers are pinned, one to a core, the
 // writer's core last. The section that the publisher protects is the lookup of
 // one packet, as in the paper, or of a burst, as kamueed does it.

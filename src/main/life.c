@@ -22,7 +22,7 @@
 #include "core/aside.h"
 #include "core/mailbox.h"
 #include "core/thread.h"
-#include "mgmt/mgmt.h"
+#include "resource/mgmt.h"
 #include "table/counter.h"
 #include "table/plan.h"
 

@@ -24,7 +24,7 @@
 #include "main/life.h"
 #include "main/modules.h"
 #include "main/options.h"
-#include "mgmt/mgmt.h"
+#include "resource/mgmt.h"
 
 static int fail(int code, const char *err)
 {

@@ -172,7 +172,7 @@ def test_every_row_has_commands_and_an_outcome():
 
 
 def test_every_kind_of_the_daemon_has_a_row():
-    source = (PAGE.parents[2] / "src" / "rib" / "unfollowed.def").read_text(encoding="utf-8")
+    source = (PAGE.parents[2] / "src" / "control" / "rib" / "unfollowed.def").read_text(encoding="utf-8")
     kinds = set(re.findall(r'^UNFOLLOWED\(\w+, "(\w+)"', source, re.MULTILINE))
     assert kinds and kinds == {row.kind for row in ROWS if row.kind}
 

@@ -174,6 +174,6 @@ def test_without_lacp_a_lacpdu_is_not_expected(daemon, partner):
 
 
 def test_each_reason_has_its_test():
-    names = {line.partition("(")[2].partition(",")[0] for line in (ROOT / "src/table/drops.def").read_text().splitlines() if line.startswith("DROP(")}
+    names = {line.partition("(")[2].partition(",")[0] for line in (ROOT / "src/data/table/drops.def").read_text().splitlines() if line.startswith("DROP(")}
     assert {name.lower() for name in names if name.lower().startswith(("slow_", "lacp_"))} == \
         {name for name, _ in WRONG if name != "lag_inactive"} | {"slow_policed", "lacp_not_configured"}

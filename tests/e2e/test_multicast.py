@@ -13,7 +13,7 @@ from kamuee.lab import measure
 
 from support import eventually
 
-pytestmark = pytest.mark.kernel_forwards     # of multicast: src/forwarder/multicast.c tells what, and why
+pytestmark = pytest.mark.kernel_forwards     # of multicast: src/data/forwarder/multicast.c tells what, and why
 GROUPS = str(Path(__file__).with_name("groups.py"))
 PAIR = """
 nodes:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // publish_model.c - publish and retire, in every interleaving that two readers, a writer and a grace period can have
 //
-// A model of what src/poptrie and src/table do, small enough that all of its
+// A model of what src/data/poptrie and src/data/table do, small enough that all of its
 // states can be visited: five blocks, three changes of one route, two readers
 // with two lookups each. A state is the memory, the stores that have left the
 // writer but not arrived yet, and where everybody is. From each state every

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // poptrie_feed.c - the fuzzer's harness without a fuzzer: random bytes, on whatever CPU this was compiled for
 //
-// src/poptrie/poptrie_fuzz.c turns bytes into additions, withdrawals, loads and
+// src/data/poptrie/poptrie_fuzz.c turns bytes into additions, withdrawals, loads and
 // lookups, compares every answer with the naive model, and aborts where they
 // differ. cmocka does not exist for a foreign CPU without a foreign system; this
 // needs the C library alone.

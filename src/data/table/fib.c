@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fib.c - where a virtual router sends each destination: the front of the engines
 //
-//     fib.c ──┬── fib_poptrie.c                      src/poptrie: the default, and the one to use
+//     fib.c ──┬── fib_poptrie.c                      src/data/poptrie: the default, and the one to use
 //             └── fib_dpdk.c ──┬── fib_dir24_8.c     DPDK's rte_fib and rte_fib6
 //                              └── fib_lpm.c         DPDK's rte_lpm and rte_lpm6
 //

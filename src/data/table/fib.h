@@ -24,7 +24,7 @@
 
 struct fib;
 
-enum fib_engine { FIB_POPTRIE, FIB_DIR24_8, FIB_LPM, FIB_ENGINES }; // src/poptrie; DPDK's librte_fib, librte_lpm
+enum fib_engine { FIB_POPTRIE, FIB_DIR24_8, FIB_LPM, FIB_ENGINES }; // src/data/poptrie; DPDK's librte_fib, librte_lpm
 
 struct fib_stats {
     enum fib_engine engine;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fib_poptrie.c - the default engine: src/poptrie, with grace periods
+// fib_poptrie.c - the default engine: src/data/poptrie, with grace periods
 //
 // poptrie leaves grace periods to its caller. A commit closes poptrie's garbage
 // epoch and draws a grace ticket for it; a later call of the writer gives the

@@ -8,7 +8,7 @@
 // replaced, and retired after a grace period; what is counted lives beside it
 // and goes over to the one that replaces it.
 //
-// Written by rib_manager, read by every forwarder (src/forwarder/multicast.c).
+// Written by rib_manager, read by every forwarder (src/data/forwarder/multicast.c).
 #ifndef TABLE_MULTICAST_H
 #define TABLE_MULTICAST_H
 

@@ -27,8 +27,8 @@
 #include "http/http_tls.h"
 #include "http/token.h"
 #include "http/http_peer.h"
-#include "mgmt/mgmt.h"
-#include "mgmt/test_server.h"
+#include "resource/mgmt.h"
+#include "resource/test_server.h"
 
 static char tokens[80], certificate[80], key[80], ca[80], client_pem[80];
 static unsigned port; // of the listener

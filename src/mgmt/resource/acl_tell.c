@@ -3,7 +3,7 @@
 //
 // Five times a second, at most LINES_A_LOOK packets: what more came waits in the ring, and what finds that full is lost; how
 // many, the log says. A list that was taken away meanwhile is still told by its name while nobody else has its id.
-#include "mgmt/acl_tell.h"
+#include "resource/acl_tell.h"
 
 #include <event2/event.h>
 #include <inttypes.h>

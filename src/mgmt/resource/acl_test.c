@@ -16,8 +16,8 @@
 #include "base/ip.h"
 #include "config/fake/fake_managers.h"
 #include "event/event.h"
-#include "mgmt/acl_tell.h"
-#include "mgmt/test_server.h"
+#include "resource/acl_tell.h"
+#include "resource/test_server.h"
 #include "table/acl.h"
 #include "table/acl_log.h"
 

@@ -16,7 +16,7 @@
 #include "config/fake/fake_managers.h"
 #include "config/fake/fake_rib.h"
 #include "core/thread.h"
-#include "mgmt/test_server.h"
+#include "resource/test_server.h"
 #include "port/kernel_state.h"
 #include "rib/rib_manager.h"
 #include "table/counter.h"

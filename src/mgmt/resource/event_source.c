@@ -4,7 +4,7 @@
 // Five times a second the ring of neighbors is emptied and the journal of
 // routes is asked what it has written since. A flood of changes costs no more
 // than ROUTES_A_LOOK rows a look: the newest are told, the others counted.
-#include "mgmt/event_source.h"
+#include "resource/event_source.h"
 
 #include <event2/event.h>
 #include <inttypes.h>

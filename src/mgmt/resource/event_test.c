@@ -14,7 +14,7 @@
 
 #include "config/fake/fake_managers.h"
 #include "event/event.h"
-#include "mgmt/test_server.h"
+#include "resource/test_server.h"
 #include "yang/yang.h"
 
 #define TURNS 2000 // of the loop, a millisecond each, until what is waited for must have come

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "http/http.h"
 #include "http/http_peer.h"
-#include "mgmt/test_server.h"
+#include "resource/test_server.h"
 
 #define MTU "/restconf/data/kamuee:port=p0/mtu"
 #define GET_MTU "GET " MTU " HTTP/1.1\r\nHost: k\r\n\r\n"

@@ -14,7 +14,7 @@
 #include "http/listen.h"
 #include "metrics/metric.h"
 #include "metrics/metrics.h"
-#include "mgmt/test_server.h"
+#include "resource/test_server.h"
 #include "table/counter.h"
 
 static void the_client_chooses_the_format(void **state)

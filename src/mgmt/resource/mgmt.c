@@ -4,7 +4,7 @@
 //     mgmt_load   schema and file are read and checked; nothing is touched, DPDK does not run yet
 //     mgmt_start  the checked configuration is applied, then the socket opens
 //     mgmt_reload the file again, as one transaction
-#include "mgmt/mgmt.h"
+#include "resource/mgmt.h"
 
 #include <errno.h>
 #include <libyang/libyang.h>
@@ -29,10 +29,10 @@
 #include "http/http.h"
 #include "http/listen.h"
 #include "metrics/metrics.h"
-#include "mgmt/acl_tell.h"
-#include "mgmt/event_source.h"
-#include "mgmt/restconf.h"
-#include "mgmt/web.h"
+#include "resource/acl_tell.h"
+#include "resource/event_source.h"
+#include "resource/restconf.h"
+#include "resource/web.h"
 #include "operation/operation.h"
 #include "port/thread_manager.h"
 #include "rib/rib_manager.h"

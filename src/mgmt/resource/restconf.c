@@ -10,7 +10,7 @@
 //
 // Everything is JSON as of RFC 7951, errors too (7.1), those that evhttp makes
 // itself included (http_page.c). Who may do what is access.c's.
-#include "mgmt/restconf.h"
+#include "resource/restconf.h"
 
 #include <errno.h>
 #include <string.h>
@@ -24,8 +24,8 @@
 #include "http/http_listen.h"
 #include "http/refuse.h"
 #include "metrics/metrics.h"
-#include "mgmt/restconf_priv.h"
-#include "mgmt/standard.h"
+#include "resource/restconf_priv.h"
+#include "resource/standard.h"
 #include "restconf/fields.h"
 #include "restconf/path.h"
 #include "restconf/reply.h"

@@ -11,7 +11,7 @@
 
 #include "config/config_running.h"
 #include "http/refuse.h"
-#include "mgmt/restconf_priv.h"
+#include "resource/restconf_priv.h"
 
 static const char *tag(char buf[48])
 {

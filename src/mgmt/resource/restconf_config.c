@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "http/refuse.h"
-#include "mgmt/restconf_priv.h"
+#include "resource/restconf_priv.h"
 #include "restconf/config_write.h"
 #include "restconf/fields.h"
 #include "restconf/path.h"

@@ -15,7 +15,7 @@
 #include "config/config.h"
 #include "core/aside.h"
 #include "http/refuse.h"
-#include "mgmt/restconf_priv.h"
+#include "resource/restconf_priv.h"
 #include "operation/operation.h"
 #include "restconf/path.h"
 #include "yang/config_json.h"

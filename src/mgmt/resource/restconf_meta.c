@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "http/refuse.h"
-#include "mgmt/restconf_priv.h"
-#include "mgmt/standard.h"
+#include "resource/restconf_priv.h"
+#include "resource/standard.h"
 #include "restconf/reply.h"
 #include "yang/config_json.h"
 #include "yang/yang.h"

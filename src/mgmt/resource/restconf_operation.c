@@ -19,7 +19,7 @@
 #include "config/config.h"
 #include "core/aside.h"
 #include "http/refuse.h"
-#include "mgmt/restconf_priv.h"
+#include "resource/restconf_priv.h"
 #include "restconf/reply.h"
 #include "table/vr.h"
 #include "yang/yang.h"

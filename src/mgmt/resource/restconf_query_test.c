@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 #include "config/fake/fake_rib.h"
-#include "mgmt/test_server.h"
+#include "resource/test_server.h"
 #include "restconf/fields.h"
 #include "yang/yang.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "http/refuse.h"
-#include "mgmt/restconf_priv.h"
+#include "resource/restconf_priv.h"
 #include "operation/capture.h"
 #include "restconf/path.h"
 #include "restconf/reply.h"

@@ -15,8 +15,8 @@
 
 #include "config/fake/fake_managers.h"
 #include "config/fake/fake_rib.h"
-#include "mgmt/mgmt.h"
-#include "mgmt/test_server.h"
+#include "resource/mgmt.h"
+#include "resource/test_server.h"
 #include "port/kernel_state.h"
 
 // --- configuration ------------------------------------------------------------------------------

@@ -6,7 +6,7 @@
 //     /restconf/data/ietf-routing:routing/ribs/rib=NAME/routes     which are streamed
 //
 // A rib is a family of a virtual router: default-ipv4.
-#include "mgmt/standard.h"
+#include "resource/standard.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "http/refuse.h"
-#include "mgmt/restconf_priv.h"
+#include "resource/restconf_priv.h"
 #include "restconf/path.h"
 #include "restconf/reply.h"
 #include "show/show.h"

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "mgmt/standard.h"
+#include "resource/standard.h"
 #include "port/port_manager.h"
 #include "table/counter.h"
 #include "table/iface.h"

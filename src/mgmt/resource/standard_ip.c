@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "mgmt/standard.h"
+#include "resource/standard.h"
 #include "table/iface.h"
 
 #define IPV6_MTU_MIN 1280 // RFC 8200 5: the model has no less

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mgmt/standard.h"
+#include "resource/standard.h"
 #include "show/show.h"
 
 static const char *source(const struct rib_row *r)

@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "config/fake/fake_rib.h"
-#include "mgmt/mgmt.h"
-#include "mgmt/test_server.h"
+#include "resource/mgmt.h"
+#include "resource/test_server.h"
 #include "table/iface.h"
 #include "yang/yang.h"
 

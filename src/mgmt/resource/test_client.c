@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // test_client.c - an HTTP client on the same event loop as the server under test
-#include "mgmt/test_client.h"
+#include "resource/test_client.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // test_server.c - a RESTCONF server with faked managers and a client, for unit tests
-#include "mgmt/test_server.h"
+#include "resource/test_server.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "config/fake/fake_rib.h"
 #include "core/rcu.h"
 #include "core/thread.h"
-#include "mgmt/mgmt.h"
+#include "resource/mgmt.h"
 #include "table/counter.h"
 #include "table/iface.h"
 #include "table/nexthop.h"

@@ -3,7 +3,7 @@
 #ifndef MGMT_TEST_SERVER_H
 #define MGMT_TEST_SERVER_H
 
-#include "mgmt/test_client.h"
+#include "resource/test_client.h"
 
 extern struct event_base *loop;
 extern char sock[64], file[64]; // the server's socket and configuration file

@@ -15,8 +15,8 @@
 #include "config/config_running.h"
 #include "core/aside.h"
 #include "http/http_peer.h"
-#include "mgmt/mgmt.h"
-#include "mgmt/test_server.h"
+#include "resource/mgmt.h"
+#include "resource/test_server.h"
 #include "yang/config_tree.h"
 
 #define CONFIGURE "/restconf/operations/kamuee:configure"

@@ -10,7 +10,7 @@
 // Every local user reaches a loopback address, so data needs a key, which only clients of the UNIX socket are told (`kamuee web`).
 // It comes in a header of our own, which a page of another origin cannot send without being asked about first (CORS),
 // and never in a cookie: so no other page can use it. Host is checked before (listen.c). The key is new at each start.
-#include "mgmt/web.h"
+#include "resource/web.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@
 #include "http/http.h"
 #include "http/listen.h"
 #include "http/refuse.h"
-#include "mgmt/restconf_priv.h"
+#include "resource/restconf_priv.h"
 #include "operation/operation.h"
 
 #define KEY_BYTES 16
