@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests in a virtual machine: Debian's kernel, systemd as PID 1, PCI cards under vfio. Root; no hardware support needed. `make vm-test`.
 
-Each file has one machine for all its tests, with the cards that the file's CARDS says. The pytest process has a mount and network
+Each file has one machine for all its tests, with the cards that the file's CARDS says, and the kernel that its KERNEL says. The pytest process has a mount and network
 namespace of its own: nothing collides with the machine it runs on or with another run, and what a killed run leaves dies with it.
 """
 import ctypes
@@ -58,7 +58,7 @@ def vm(request: pytest.FixtureRequest):
     name = request.module.__name__.removeprefix("test_")
     logs = BUILD / "vm" / "log"
     logs.mkdir(parents=True, exist_ok=True)
-    vm = Vm(f"vm-{name}", request.module.CARDS, log=logs / f"{name}.console")
+    vm = Vm(f"vm-{name}", request.module.CARDS, log=logs / f"{name}.console", kernel=getattr(request.module, "KERNEL", ""))
     yield vm
     (logs / f"{name}.journal").write_text(vm.run("journalctl -b --no-pager", check=False).out)
     vm.end()

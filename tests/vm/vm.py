@@ -77,14 +77,14 @@ class Far:
 
 
 class Vm(Machine):
-    def __init__(self, name: str, cards: list[str], queues: int = 2, cpus: int = 2, log: Path | None = None):
-        """Boots; ready when it returns. `queues` of each virtio card."""
+    def __init__(self, name: str, cards: list[str], queues: int = 2, cpus: int = 2, log: Path | None = None, kernel: str = ""):
+        """Boots; ready when it returns. `queues` of each virtio card; `kernel` as Machine has it."""
         self.name, self.cards = name, cards
         self.folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=os.environ.get("TMPDIR", "/tmp")))
         self.console = log or self.folder / "console"
         self.console.unlink(missing_ok=True)
         self.far: list[Far] = []
-        self.cpus = cpus
+        self.cpus, self.kernel = cpus, kernel
         self.qmp_port = self.proc = None
         try:
             self.image = make_image(BUILD / "vm")

@@ -147,6 +147,7 @@ class Machine:
     nics: list[Card]
     memory_mib = MEMORY_MIB
     cpus = 2
+    kernel = ""             # Debian's own; "-newer": that of its backports
     port: socket.socket | None = None
     received = b""
     number = 0
@@ -158,7 +159,7 @@ class Machine:
         argv = ["qemu-system-x86_64", "-name", self.name, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
                 "-accel", accel, "-cpu", cpu, "-machine", "q35,kernel-irqchip=split", "-smp", str(self.cpus), "-m", str(self.memory_mib),
                 "-device", "intel-iommu,intremap=on,caching-mode=on,device-iotlb=on",
-                "-kernel", str(self.image / "vmlinuz"), "-initrd", str(self.image / "initrd.img"),
+                "-kernel", str(self.image / f"vmlinuz{self.kernel}"), "-initrd", str(self.image / f"initrd.img{self.kernel}"),
                 "-append", "root=/dev/vda rw console=ttyS0 intel_iommu=on quiet mitigations=off nokaslr "
                            "tsc=reliable nowatchdog cryptomgr.notests no_timer_check random.trust_cpu=on "
                            "systemd.show_status=false net.ifnames=0 panic=5",
