@@ -2,7 +2,8 @@
 """Tests in a virtual machine: Debian's kernel, systemd as PID 1, PCI cards under vfio. Root; no hardware support needed. `make vm-test`.
 
 Each file has one machine for all its tests, with the cards that the file's CARDS says, and the kernel that its KERNEL says. The pytest
-process has a mount and network namespace of its own: nothing collides with the machine it runs on or with another run, and what a killed run leaves dies with it.
+process has a mount and network namespace of its own: nothing collides with the machine it runs on or with another run, and what a killed run leaves
+dies with it.
 """
 import ctypes
 import os
