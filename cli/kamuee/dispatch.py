@@ -34,6 +34,11 @@ def doctor(context: Context, match: Match) -> int:
     return ended(main, match.rest, context.client)
 
 
+def device(context: Context, match: Match) -> int:
+    from kamuee.device import main
+    return ended(main, match.rest)
+
+
 def bench(context: Context, match: Match) -> int:
     from kamuee.bench import main
     return ended(main, match.rest)

@@ -3,6 +3,7 @@
 import pytest
 
 from router import eventually
+from vm import pci
 
 CARDS = ["e1000e", "virtio"]
 KERNEL = "-newer"
@@ -11,7 +12,13 @@ NEWER_THAN = (6, 1)
 
 @pytest.fixture(scope="module")
 def up(router):
-    router.bind(0, 1)
+    """Bound by `kamuee device`: one card through driverctl, which lasts, one without it."""
+    vm = router.vm
+    said = vm.out(f"kamuee device bind {pci(0)}")
+    assert f"{pci(0)} bound to vfio-pci\n" in said and "vfio-pci" in vm.out(f"cat /etc/driverctl.d/pci-{pci(0)}")
+    interface = vm.out(f"ls /sys/bus/pci/devices/{pci(1)}/virtio*/net").strip()
+    said = vm.out(f"mv /usr/sbin/driverctl /driverctl; kamuee device bind {interface}; mv /driverctl /usr/sbin/driverctl")
+    assert f"{pci(1)} bound to vfio-pci until the next reboot" in said
     router.start([0, 1])
     return router
 
@@ -36,3 +43,16 @@ def test_routes_and_links_are_followed(up):
     found = up.call("audit")
     assert found["diverged"] == 0 and found["checked"] > 0, found
     assert not up.alarms("route-not-followed", "kernel-state")
+
+
+def test_a_card_goes_back_to_the_kernel(up):
+    vm = up.vm
+    vm.run("systemctl stop kamueed")
+    for card in (0, 1):
+        said = vm.out(f"kamuee device unbind {pci(card)}")
+        assert f"{pci(card)} bound to {('e1000e', 'virtio-pci')[card]}: " in said
+    rows = [line.split() for line in vm.out("kamuee device").splitlines()]
+    assert [row[2] for row in rows if row[0] in (pci(0), pci(1))] == ["e1000e", "virtio-pci"] and not vm.out("ls /etc/driverctl.d")
+    vm.run(f"ip link set {rows[1][3]} up && ip addr add 192.0.2.1/24 dev {rows[1][3]}")
+    refused = vm.run(f"kamuee device bind {rows[1][3]}", check=False)
+    assert refused.rc == 1 and "it has the address 192.0.2.1: remove that first, or use --force" in refused.out

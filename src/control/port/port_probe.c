@@ -139,7 +139,7 @@ static void await_driverctl(const char *devargs)
     pci_reason(devargs, why, sizeof why);
     if (!why[0] || !devargs_is_pci(devargs, address, sizeof address) || clock_gettime(CLOCK_BOOTTIME, &up) || up.tv_sec > BOOT_S)
         return;
-    snprintf(override, sizeof override, "/etc/driverctl.d/%s", address);
+    snprintf(override, sizeof override, "/etc/driverctl.d/pci-%s", address);
     if (access(override, F_OK))
         return;
     log_notice("port_probe: waiting for driverctl to bind a card: device=%s", address);
