@@ -80,7 +80,7 @@ def run(given: argparse.Namespace) -> int:
         print(*render.table(TABLE, map(cells, rows), terminal_width()), sep="\n")
         print(peers(rows), *LEGEND, sep="\n")
     picture = given.plot or (None if given.json else PLOT)
-    if plot:
+    if picture:
         plot.save(picture, scaling_charts(rows) if given.scaling else charts(rows))
         print(f"plot: {picture}", file=sys.stderr)
     return 0
