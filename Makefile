@@ -91,7 +91,7 @@ vm: build ## a virtual machine with PCI cards under vfio, CARDS='e1000e virtio',
 	$(SUDO) env BUILD=$(abspath $(BUILD)) $(PYTHON) tests/vm/vm.py $(CARDS)
 
 vm-test: build ## tests in it: Debian's kernel, systemd as PID 1, cards under vfio; no hardware support needed (root; docs/features/vm.md)
-	@run="$(SUDO) env BUILD=$(abspath $(BUILD)) $(if $(CI),CI=$(CI)) $(PYTHON) -m pytest -q $(ARGS)"; $$run tests/vm || { \
+	@run="$(SUDO) env BUILD=$(abspath $(BUILD)) $(if $(CI),CI=$(CI)) $(PYTHON) -m pytest -q -n $(or $(LANES),2) --dist loadfile $(ARGS)"; $$run tests/vm || { \
 		echo "vm-test: what failed is run once more"; $$run --lf tests/vm && echo "vm-test: passed the second time only, to be mended"; }
 
 test: check e2e vm-test ## everything: check + e2e + vm-test; installs what it needs
