@@ -21,9 +21,18 @@
 #include "base/log.h"
 #include "core/thread.h"
 
+#if defined __has_feature // clang's word for what gcc defines
+#if __has_feature(address_sanitizer) && !defined __SANITIZE_ADDRESS__
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#if __has_feature(thread_sanitizer) && !defined __SANITIZE_THREAD__
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
@@ -130,6 +139,9 @@ static int make_stack(struct lane *l)
     l->turn.uc_stack.ss_size = STACK_BYTES;
     makecontext(&l->turn, turns, 0);
     l->turn_stack = (struct stack){.bottom = l->memory + GUARD_BYTES, .size = STACK_BYTES};
+#ifdef __SANITIZE_ADDRESS__
+    __lsan_register_root_region(l->memory + GUARD_BYTES, STACK_BYTES); // what a turn that stands still holds has not leaked
+#endif
 #ifdef __SANITIZE_THREAD__
     l->turn_stack.fiber = __tsan_create_fiber(0);
 #endif
@@ -146,6 +158,7 @@ static void free_stack(struct lane *l)
         return;
 #ifdef __SANITIZE_ADDRESS__
     __asan_unpoison_memory_region(l->memory + GUARD_BYTES, STACK_BYTES);
+    __lsan_unregister_root_region(l->memory + GUARD_BYTES, STACK_BYTES);
 #endif
     munmap(l->memory, GUARD_BYTES + STACK_BYTES);
 }
