@@ -97,7 +97,10 @@ def check_bind(host: Host, card: Card, driver: str, force: bool) -> None:
 # --- changing ---
 
 def run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise KamueeError(f"{command[0]} is not installed") from None
     if done.returncode:
         raise KamueeError(f"{' '.join(command)}: {done.stderr.strip() or f'exit code {done.returncode}'}")
 

@@ -97,3 +97,8 @@ def test_a_card_that_is_bound_stays_so(root):
 def test_a_driver_is_a_name():
     with pytest.raises(UsageError, match="'../x' is not the name of a kernel driver"):
         device.parse(["bind", CARD, "--driver", "../x"])
+
+
+def test_a_program_that_is_missing_is_named():
+    with pytest.raises(KamueeError, match="no-such-program is not installed"):
+        device.run("no-such-program", "vfio-pci")

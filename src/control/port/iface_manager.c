@@ -347,6 +347,7 @@ int iface_manager_set_vr(const char *name, const char *vr, char *err, size_t err
     uint16_t from = i->vr;
     bool same_netns = !strcmp(to->netns, vr_get(from)->netns);
     own[i->id].changing = true;
+    own[i->id].lost = false;
     // From here on nothing routes by it until rib_manager has it again.
     rib_manager_iface_del(i->id);
     int r = 0;
